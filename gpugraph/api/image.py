@@ -9,9 +9,7 @@ from gpugraph.ops.image.color_adjustments import (
     random_saturation as random_saturation, rgb_to_grayscale as rgb_to_grayscale,
     rgb_to_hsv as rgb_to_hsv,
 )
-from gpugraph.ops.image.crop_and_resize import (
-    crop_and_resize as crop_and_resize, non_max_suppression as non_max_suppression,
-)
+from gpugraph.ops.image.crop_and_resize import crop_and_resize as crop_and_resize
 from gpugraph.ops.image.draw_bounding_boxes import draw_bounding_boxes as draw_bounding_boxes
 from gpugraph.ops.image.extract_glimpse import extract_glimpse as extract_glimpse
 from gpugraph.ops.image.extract_patches import (
@@ -28,6 +26,7 @@ from gpugraph.ops.image.flip_crop_pad_resize import (
 )
 from gpugraph.ops.image.non_max_suppression import (
     combined_non_max_suppression as combined_non_max_suppression,
+    non_max_suppression as non_max_suppression,
     non_max_suppression_overlaps as non_max_suppression_overlaps,
     non_max_suppression_padded as non_max_suppression_padded,
     non_max_suppression_with_scores as non_max_suppression_with_scores,

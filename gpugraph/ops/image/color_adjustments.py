@@ -1,4 +1,4 @@
-"""Colours: between RGB, HSV and grey, and brightness, contrast, saturation and hue changed.
+"""Colours: conversions between RGB, HSV and grey, changes of brightness, contrast, hue and so on.
 
 Floating images have colours in [0, 1], those of integers reach up to the dtype's largest number.
 """
@@ -20,6 +20,7 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import ImagesFunction, public_function
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import tensordot
@@ -39,7 +40,7 @@ def _infer_colors(context: InferContext) -> Sequence[TensorShape]:
 
 def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
     """Hue, saturation and value of colours along the last axis."""
-    red, green, blue = (rgb[..., at] for at in range(3))
+    red, green, blue = (rgb[..., channel] for channel in range(3))
     value = rgb.max(axis=-1)
     span = value - rgb.min(axis=-1)
     saturation = np.divide(span, value, out=np.zeros_like(value), where=value > 0)
@@ -62,39 +63,43 @@ def _rgb(hue: Any, saturation: Any, value: Any) -> Any:
 
 
 def _to_hsv(rgb: Any, out: Any) -> None:
-    for at, part in enumerate(_hsv(rgb)):
-        out[..., at] = part
+    for channel, part in enumerate(_hsv(rgb)):
+        out[..., channel] = part
 
 
 def _to_rgb(hsv: Any, out: Any) -> None:
     np.copyto(out, _rgb(hsv[..., 0], hsv[..., 1], hsv[..., 2]), casting="same_kind")
 
 
-for _name, _kernel, _what in (
-    ("RGBToHSV", _to_hsv, "Hue, saturation and value, each in [0, 1], of red, green and blue"),
-    ("HSVToRGB", _to_rgb, "Red, green and blue of hue, saturation and value"),
-):
-    op(
-        _name,
-        inputs="images: T",
-        outputs="output: T",
-        attrs={"T": FLOATING},
-        infer=_infer_colors,
-        cpu=Call(_kernel),
-        gpu=Call(_kernel),
-        grad=NO_GRADIENT,
-        doc=f"{_what}, along the last axis.",
+def _conversion(op_type: str, name: str, kernel: Callable[[Any, Any], None], doc: str) -> Any:
+    return public_function(
+        op(
+            op_type,
+            inputs="images: T",
+            outputs="output: T",
+            attrs={"T": FLOATING},
+            infer=_infer_colors,
+            cpu=Call(kernel),
+            gpu=Call(kernel),
+            grad=NO_GRADIENT,
+            doc=f"{doc} [..., 3]. No gradient.",
+        ),
+        name,
     )
 
 
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
-    """Hue, saturation and value, each in [0, 1], of floating colours [..., 3]. No gradient."""
-    return raw_ops.RGBToHSV(images, name=name)
-
-
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Red, green and blue of floating hues, saturations and values [..., 3]. No gradient."""
-    return raw_ops.HSVToRGB(images, name=name)
+rgb_to_hsv: ImagesFunction = _conversion(
+    "RGBToHSV",
+    "rgb_to_hsv",
+    _to_hsv,
+    "Hue, saturation and value, each in [0, 1], of floating colours",
+)
+hsv_to_rgb: ImagesFunction = _conversion(
+    "HSVToRGB",
+    "hsv_to_rgb",
+    _to_rgb,
+    "Red, green and blue of floating hues, saturations and values",
+)
 
 
 # -- changes of all pixels
@@ -140,8 +145,8 @@ for _name, _factor, _infer, _kernel, _what in _CHANGES:
     )
 
 
-def _saturated(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
-    """Cast, what is outside of the dtype's numbers first brought to the nearest of them."""
+def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
+    """A cast of the tensor clipped to the dtype's range."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
@@ -158,7 +163,7 @@ def convert_image_dtype(
 ) -> Tensor:
     """`image` in another dtype, scaled from the range of its own, [0, 1] for floating images.
 
-    saturate: brings what is outside of the new range to its ends before it is cast.
+    saturate: clips numbers to the new range before the cast.
     """
     source, target = convert_to_tensor(image, name="image"), as_dtype(dtype)
     old = source.dtype.base_dtype
@@ -167,26 +172,27 @@ def convert_image_dtype(
     with op_scope(name, "convert_image", source) as scope:
 
         def converted(tensor: Any, label: str | None) -> Tensor:
-            return _saturated(tensor, target, label) if saturate else cast(tensor, target, label)
+            return (
+                _clip_and_cast(tensor, target, label) if saturate else cast(tensor, target, label)
+            )
 
-        made: Tensor
         if old.is_integer and target.is_integer:
             if old.max > target.max:
                 step = (int(old.max) + 1) // (int(target.max) + 1)
                 return converted(raw_ops.FloorDiv(source, step), scope)
             step = (int(target.max) + 1) // (int(old.max) + 1)
-            made = raw_ops.Mul(converted(source, None), step, name=scope)
-        elif old.is_integer:
-            made = raw_ops.Mul(cast(source, target), 1.0 / old.max, name=scope)
-        elif target.is_integer:
-            made = converted(raw_ops.Mul(source, target.max + 0.5), scope)
-        else:
-            made = cast(source, target, name=scope)
-        return made
+            return raw_ops.Mul(converted(source, None), step, name=scope)
+        if old.is_integer:
+            return raw_ops.Mul(cast(source, target), 1.0 / old.max, name=scope)
+        if target.is_integer:
+            return converted(raw_ops.Mul(source, target.max + 0.5), scope)
+        return cast(source, target, name=scope)
 
 
-def _changed(image: Any, name: str | None, default: str, change: Callable[[Tensor], Any]) -> Tensor:
-    """`change` of the image in floats, converted back to the image's dtype."""
+def _adjust(
+    default: str, image: Any, adjust: Callable[[Tensor], Any], name: str | None = None
+) -> Tensor:
+    """`adjust` of the image in floats, converted back to the image's dtype."""
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")
         old = source.dtype.base_dtype
@@ -194,57 +200,44 @@ def _changed(image: Any, name: str | None, default: str, change: Callable[[Tenso
             floats = source
         else:
             floats = convert_image_dtype(source, dtypes.float32)
-        return convert_image_dtype(change(floats), old, saturate=True)
+        return convert_image_dtype(adjust(floats), old, saturate=True)
+
+
+def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
+    return lambda x: getattr(raw_ops, op_type)(x, cast(factor, dtypes.float32))
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """`image` with `delta`, in the range of floating images, added to all of it."""
-    return _changed(
-        image,
-        None,
-        "adjust_brightness",
-        lambda x: raw_ops.AddV2(x, cast(delta, x.dtype.base_dtype)),
-    )
+    return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Images [..., height, width, channels], each channel's distance from its mean multiplied."""
-    return _changed(
-        images,
-        None,
-        "adjust_contrast",
-        lambda x: raw_ops.AdjustContrastv2(x, cast(contrast_factor, dtypes.float32)),
-    )
+    return _adjust("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
     """`image`, [..., 3], its colours' saturation multiplied by a factor."""
-    return _changed(
-        image,
-        name,
-        "adjust_saturation",
-        lambda x: raw_ops.AdjustSaturation(x, cast(saturation_factor, dtypes.float32)),
-    )
+    return _adjust("adjust_saturation", image, _by("AdjustSaturation", saturation_factor), name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     """`image`, [..., 3], `delta` added to its colours' hue, of which 1 is the whole circle."""
-    return _changed(
-        image, name, "adjust_hue", lambda x: raw_ops.AdjustHue(x, cast(delta, dtypes.float32))
-    )
+    return _adjust("adjust_hue", image, _by("AdjustHue", delta), name)
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """gain * image ** gamma, of floats in [0, 1]. ValueError for a negative gamma."""
     if not isinstance(gamma, Tensor) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
-    return _changed(
-        image,
-        None,
-        "adjust_gamma",
-        lambda x: raw_ops.Mul(raw_ops.Pow(x, cast(gamma, x.dtype.base_dtype)),
-                              cast(gain, x.dtype.base_dtype)),
-    )  # fmt: skip
+    return _adjust(
+        "adjust_gamma", image, lambda x: raw_ops.Mul(raw_ops.Pow(x, _as(gamma, x)), _as(gain, x))
+    )
+
+
+def _as(value: Any, x: Tensor) -> Tensor:
+    return cast(value, x.dtype.base_dtype)
 
 
 # -- grey
@@ -273,7 +266,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         return raw_ops.Tile(source, times, name=scope)
 
 
-# -- by chance
+# -- random changes
 
 
 def _uniform(low: Any, high: Any, seed: Any) -> Tensor:

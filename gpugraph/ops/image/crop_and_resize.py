@@ -1,4 +1,4 @@
-"""Boxes in images: parts of images cut out and resized, and the best of boxes that overlap.
+"""CropAndResize: boxes cut out of images and resized, with gradients.
 
 A box is [y1, x1, y2, x2] in parts of the image: (0, 0) is the first pixel's center, (1, 1) the
 last one's. As resizing is, a crop is the image multiplied with weights on its left and right.
@@ -20,15 +20,12 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
 
 _IMAGE_TYPES = (float16, float32, float64, *INTEGRAL)
-
-# -- crops
+_Box = tuple[float, ...]
 
 
 def _check_boxes(context: InferContext, boxes: int) -> int | None:
@@ -70,39 +67,47 @@ def _places(first: float, last: float, size: int, new: int) -> Any:
     low, high, most = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
         step = (high - low) * most / np.float32(new - 1)
-        found = low * most + np.arange(new, dtype=np.float32) * step
+        places = low * most + np.arange(new, dtype=np.float32) * step
     else:
-        found = np.array([np.float32(0.5) * (low + high) * most])
-    return found, (found >= 0) & (found <= most)
+        places = np.array([np.float32(0.5) * (low + high) * most])
+    return places, (places >= 0) & (places <= most)
 
 
 def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> Any:
     places, inside = _places(first, last, size, new)
-    matrix, at = np.zeros((new, size)), np.flatnonzero(inside)
-    places = places[at]
+    matrix, rows = np.zeros((new, size)), np.flatnonzero(inside)
+    places = places[rows]
     if not bilinear:
-        matrix[at, np.floor(places + np.float32(0.5)).astype(int)] = 1
+        matrix[rows, np.floor(places + np.float32(0.5)).astype(int)] = 1
         return matrix
     low = np.floor(places).astype(int)
-    matrix[at, low] += 1 - (places - low)
-    np.add.at(matrix, (at, np.ceil(places).astype(int)), places - low)
+    matrix[rows, low] += 1 - (places - low)
+    np.add.at(matrix, (rows, np.ceil(places).astype(int)), places - low)
     return matrix
+
+
+def _box_weights(box: _Box, sizes: Any, news: Any, bilinear: bool) -> tuple[Any, Any]:
+    """The weights of a crop's rows and of its columns."""
+    y1, x1, y2, x2 = box
+    rows = _weights(y1, y2, sizes[0], news[0], bilinear)
+    return rows, _weights(x1, x2, sizes[1], news[1], bilinear)
 
 
 def _slopes(first: float, last: float, size: int, new: int) -> Any:
     """The derivatives of the bilinear weights by the pixels' places."""
     places, inside = _places(first, last, size, new)
-    matrix, at = np.zeros((new, size)), np.flatnonzero(inside)
-    np.add.at(matrix, (at, np.floor(places[at]).astype(int)), -1)
-    np.add.at(matrix, (at, np.ceil(places[at]).astype(int)), 1)
+    matrix, rows = np.zeros((new, size)), np.flatnonzero(inside)
+    np.add.at(matrix, (rows, np.floor(places[rows]).astype(int)), -1)
+    np.add.at(matrix, (rows, np.ceil(places[rows]).astype(int)), 1)
     return matrix
 
 
-def _each(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, tuple[float, ...]]]:
+def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
+    """(index, number of its image, box) of each box; OutOfRangeError for images not there."""
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise OutOfRangeError(None, None, f"box_ind has values outside [0, {count})")
-    for at, (box, number) in enumerate(zip(boxes.tolist(), numbers.tolist(), strict=True)):
-        yield at, number, tuple(box)
+    for index, (box, number) in enumerate(zip(boxes.tolist(), numbers.tolist(), strict=True)):
+        yield index, number, tuple(box)
 
 
 def _product(rows: Any, image: Any, columns: Any) -> Any:
@@ -117,12 +122,12 @@ def _bind_crops(
     sizes, news = images.shape[1:3], out.shape[1:3]
 
     def run() -> None:
-        for at, number, (y1, x1, y2, x2) in _each(boxes, numbers, images.shape[0]):
-            rows = _weights(y1, y2, sizes[0], news[0], bilinear)
-            columns = _weights(x1, x2, sizes[1], news[1], bilinear)
-            out[at] = _product(rows, images[number], columns)
-            out[at][~_places(y1, y2, sizes[0], news[0])[1]] = outside
-            out[at][:, ~_places(x1, x2, sizes[1], news[1])[1]] = outside
+        for index, number, box in _crops(boxes, numbers, images.shape[0]):
+            rows, columns = _box_weights(box, sizes, news, bilinear)
+            y1, x1, y2, x2 = box
+            out[index] = _product(rows, images[number], columns)
+            out[index][~_places(y1, y2, sizes[0], news[0])[1]] = outside
+            out[index][:, ~_places(x1, x2, sizes[1], news[1])[1]] = outside
 
     return run
 
@@ -169,10 +174,9 @@ def _bind_image_grad(
 
     def run() -> None:
         out.fill(0)
-        for at, number, (y1, x1, y2, x2) in _each(boxes, numbers, out.shape[0]):
-            rows = _weights(y1, y2, sizes[0], news[0], bilinear)
-            columns = _weights(x1, x2, sizes[1], news[1], bilinear)
-            out[number] += _product(rows.T, grads[at], columns.T).astype(out.dtype)
+        for index, number, box in _crops(boxes, numbers, out.shape[0]):
+            rows, columns = _box_weights(box, sizes, news, bilinear)
+            out[number] += _product(rows.T, grads[index], columns.T).astype(out.dtype)
 
     return run
 
@@ -200,14 +204,14 @@ op(
 def _box_grad(grads: Any, images: Any, boxes: Any, numbers: Any, out: Any) -> None:
     sizes, news = images.shape[1:3], grads.shape[1:3]
     along = [_shares(new) for new in news]
-    for at, number, (y1, x1, y2, x2) in _each(boxes, numbers, images.shape[0]):
-        rows = _weights(y1, y2, sizes[0], news[0], True)
-        columns = _weights(x1, x2, sizes[1], news[1], True)
-        down = _product(_slopes(y1, y2, sizes[0], news[0]), images[number], columns) * grads[at]
-        right = _product(rows, images[number], _slopes(x1, x2, sizes[1], news[1])) * grads[at]
-        dy = down.sum((1, 2)) * (sizes[0] - 1)
-        dx = right.sum((0, 2)) * (sizes[1] - 1)
-        out[at] = [
+    for index, number, box in _crops(boxes, numbers, images.shape[0]):
+        rows, columns = _box_weights(box, sizes, news, True)
+        y1, x1, y2, x2 = box
+        down = _product(_slopes(y1, y2, sizes[0], news[0]), images[number], columns)
+        right = _product(rows, images[number], _slopes(x1, x2, sizes[1], news[1]))
+        dy = (down * grads[index]).sum((1, 2)) * (sizes[0] - 1)
+        dx = (right * grads[index]).sum((0, 2)) * (sizes[1] - 1)
+        out[index] = [
             (dy * (1 - along[0])).sum(),
             (dx * (1 - along[1])).sum(),
             (dy * along[0]).sum(),
@@ -260,82 +264,3 @@ def crop_and_resize(
         extrapolation_value=extrapolation_value,
         name=name,
     )
-
-
-# -- the best boxes
-
-
-def _infer_best(context: InferContext) -> Sequence[TensorShape]:
-    _check_boxes(context, 0)
-    for at in (2, 3, 4):
-        of_rank(context.shapes[at], 0, "A limit")
-    return [TensorShape.of((None,))]
-
-
-def box_corners(boxes: Any) -> Any:
-    """Boxes as y1, x1, y2, x2, the lower corner first."""
-    low, high = boxes[:, :2], boxes[:, 2:]
-    return np.concatenate([np.minimum(low, high), np.maximum(low, high)], 1)
-
-
-def box_overlap(box: Any, others: Any) -> Any:
-    """The area that two boxes share, as a part of the one that both cover."""
-    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
-    shared = np.maximum(high - low, 0).prod(axis=1)
-    areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
-    area = (box[2:] - box[:2]).prod()
-    whole = area + areas - shared
-    return np.where((areas > 0) & (area > 0), shared / np.where(whole > 0, whole, 1), 0)
-
-
-def _best(boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> list[Any]:
-    if not 0 <= float(iou) <= 1:
-        raise invalid_argument(f"iou_threshold must be in [0, 1], but is {iou}")
-    corners = box_corners(boxes)
-    chosen: list[int] = []
-    for at in np.argsort(-scores, kind="stable").tolist():
-        if len(chosen) >= int(most) or not scores[at] > least:
-            break
-        if not (box_overlap(corners[at], corners[chosen]) > iou).any():
-            chosen.append(at)
-    return [np.array(chosen, np.int32)]
-
-
-op(
-    "NonMaxSuppressionV3",
-    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: float32, "
-    "score_threshold: float32",
-    outputs="selected_indices: int32",
-    attrs={"T": (float32, float16)},
-    infer=_infer_best,
-    cpu=Call(_best, dynamic=True),
-    gpu=HostOnly("how many boxes it selects depends on values, which the host must read"),
-    grad=NO_GRADIENT,
-    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
-    "by more than iou_threshold.",
-)
-
-
-def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    name: str | None = None,
-) -> Tensor:
-    """The numbers, int32, of at most `max_output_size` boxes, those of higher scores first.
-
-    boxes: [n, 4], rows of two opposite corners. scores: [n]; ones of `score_threshold` or less are
-    left out, as are boxes that share more than `iou_threshold` of their common area with a better
-    one. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
-    """
-    with op_scope(name, "non_max_suppression", boxes, scores):
-        limits = [
-            convert_to_tensor(value, float32, name=label)
-            for value, label in (
-                (iou_threshold, "iou_threshold"),
-                (score_threshold, "score_threshold"),
-            )
-        ]
-        return raw_ops.NonMaxSuppressionV3(boxes, scores, max_output_size, *limits)

@@ -34,7 +34,7 @@ _COLORS = np.array(
     ],
     np.float32,
 )
-"""The colours of boxes, in turn, where none are given; of grey images each is white."""
+"""The default colours of boxes, in turn; boxes in grey images are white."""
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -55,7 +55,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_box(image: Any, box: Any, color: Any) -> None:
-    """What of the edges is inside of the image [h, w, c]."""
+    """Draws the part of the edges that is inside the image [h, w, c]."""
     height, width = image.shape[:2]
     most = np.array([height - 1, width - 1] * 2, np.float32)
     y1, x1, y2, x2 = np.trunc(np.float32(box) * most).astype(np.int64).tolist()
@@ -75,18 +75,18 @@ def _draw(images: Any, boxes: Any, *rest: Any) -> None:
     if not len(colors):
         colors = _COLORS if out.shape[3] > 1 else np.ones((1, 1), np.float32)
     np.copyto(out, images)
-    for image, own in zip(out, boxes, strict=True):
-        for at, box in enumerate(own):
-            _draw_box(image, box, colors[at % len(colors)][: image.shape[2]])
+    for image, image_boxes in zip(out, boxes, strict=True):
+        for index, box in enumerate(image_boxes):
+            _draw_box(image, box, colors[index % len(colors)][: image.shape[2]])
 
 
-for _name, _more, _of in (
+for _name, _colors, _of in (
     ("DrawBoundingBoxes", "", "ten colours"),
     ("DrawBoundingBoxesV2", ", colors: float32", "`colors`, [n, channels],"),
 ):
     op(
         _name,
-        inputs=f"images: T, boxes: float32{_more}",
+        inputs=f"images: T, boxes: float32{_colors}",
         outputs="output: T",
         attrs={"T": (float32, float16)},
         infer=_infer,
@@ -102,12 +102,9 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Images [batch, h, w, 1, 3 or 4] with the edges of boxes [batch, n, 4] drawn into them.
 
-    colors: [colours, channels], in turn; by default ten bright ones, in grey images white. What is
-    outside of an image is not drawn. ValueError for shapes that don't fit. No gradient.
+    colors: [colours, channels], in turn; by default ten bright ones, in grey images white. Edges
+    outside an image are not drawn. ValueError for shapes that don't fit. No gradient.
     """
-    made: Tensor
     if colors is None:
-        made = raw_ops.DrawBoundingBoxes(images, boxes, name=name)
-    else:
-        made = raw_ops.DrawBoundingBoxesV2(images, boxes, colors, name=name)
-    return made
+        return raw_ops.DrawBoundingBoxes(images, boxes, name=name)
+    return raw_ops.DrawBoundingBoxesV2(images, boxes, colors, name=name)

@@ -44,10 +44,10 @@ def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
 
 
 def _random(shape: Any) -> Any:
-    """Numbers in [0, 1), others each time."""
-    place = Philox(int.from_bytes(os.urandom(8), "little"), 0)
+    """Numbers in [0, 1), new ones at each call."""
+    generator = Philox(int.from_bytes(os.urandom(8), "little"), 0)
     count = int(np.prod(shape))
-    return doubles(place.words(2 * count).view(np.uint64)).reshape(shape)
+    return doubles(generator.words(2 * count).view(np.uint64)).reshape(shape)
 
 
 def _fill(window: Any, image: Any, noise: str) -> None:
@@ -64,16 +64,16 @@ def _fill(window: Any, image: Any, noise: str) -> None:
 
 
 def _copy(window: Any, image: Any, first: list[int], noise: str) -> None:
-    here, there = [], []
+    window_slices, image_slices = [], []
     for start, size, new in zip(first, image.shape, window.shape, strict=False):
         low, high = max(0, -start), min(new, size - start)
-        here.append(slice(low, max(low, high)))
-        there.append(slice(start + low, start + max(low, high)))
-    inside = window[tuple(here)]
+        window_slices.append(slice(low, max(low, high)))
+        image_slices.append(slice(start + low, start + max(low, high)))
+    inside = window[tuple(window_slices)]
     if inside.shape != window.shape:
         _fill(window, image, noise)
     if inside.size:
-        inside[...] = image[tuple(there)]
+        inside[...] = image[tuple(image_slices)]
 
 
 def _bind(context: KernelContext, images: Any, offsets: Any, out: Any) -> Callable[[], Any]:
@@ -81,8 +81,7 @@ def _bind(context: KernelContext, images: Any, offsets: Any, out: Any) -> Callab
     if noise not in _NOISES:
         raise invalid_argument(f"noise must be one of {_NOISES}, not '{noise}'")
     if noise != "uniform" and attrs["uniform_noise"]:
-        message = "The uniform_noise should not be True when noise is not uniform"
-        raise invalid_argument(message)
+        raise invalid_argument("The uniform_noise should not be True when noise is not uniform")
     if noise == "uniform" and not attrs["uniform_noise"]:
         noise = "gaussian"
 

@@ -1,11 +1,11 @@
-"""Patches of images and volumes, as `extract_image_patches` and its like cut them out."""
+"""Patches of images and volumes: ExtractImagePatches and ExtractVolumePatches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,14 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import Axis
 from gpugraph.ops.nn.windows.window_launches import Geometry
 
-Window = tuple[int, int, int]
-"""(size, stride, rate) along one dimension."""
+
+class Window(NamedTuple):
+    """A patch along one dimension: how long, how far from the next, how far its pixels apart."""
+
+    size: int
+    stride: int
+    rate: int
+
 
 _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
@@ -29,10 +35,10 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 def _windows(attrs: Any, rank: int) -> list[Window]:
     """Those of the spatial dimensions; ValueError for ones in other dimensions."""
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
-    for each in lists:
-        if len(each) != rank or each[0] != 1 or each[-1] != 1 or min(each) < 1:
-            raise ValueError(f"Patches need {_FORMS[rank]}, positive, but got {list(each)}")
-    return [(sizes[0], sizes[1], sizes[2]) for sizes in list(zip(*lists, strict=True))[1:-1]]
+    for sizes in lists:
+        if len(sizes) != rank or sizes[0] != 1 or sizes[-1] != 1 or min(sizes) < 1:
+            raise ValueError(f"Patches need {_FORMS[rank]}, positive, but got {list(sizes)}")
+    return [Window(*numbers) for numbers in list(zip(*lists, strict=True))[1:-1]]
 
 
 def _is_same(attrs: Any) -> bool:
@@ -45,8 +51,7 @@ def _is_same(attrs: Any) -> bool:
 
 def _reach(window: Window) -> int:
     """How many pixels one patch spans."""
-    size, _, rate = window
-    return size + (size - 1) * (rate - 1)
+    return window.size + (window.size - 1) * (window.rate - 1)
 
 
 def _patch_count(size: int | None, window: Window, same: bool) -> int | None:
@@ -55,15 +60,15 @@ def _patch_count(size: int | None, window: Window, same: bool) -> int | None:
     free = size if same else size - _reach(window) + 1
     if free < 0:
         raise ValueError(f"Patches that span {_reach(window)} pixels don't fit into {size}")
-    return -(-free // window[1])
+    return -(-free // window.stride)
 
 
 def _infer_patches(rank: int) -> InferFunction:
     def infer(context: InferContext) -> Sequence[TensorShape]:
         batch, *sizes, depth = of_rank(context.shapes[0], rank, "images")
         windows, same = _windows(context.attrs, rank), _is_same(context.attrs)
-        counts = [_patch_count(size, each, same) for size, each in zip(sizes, windows)]
-        area = prod(each[0] for each in windows)
+        counts = [_patch_count(size, window, same) for size, window in zip(sizes, windows)]
+        area = prod(window.size for window in windows)
         return [TensorShape.of((batch, *counts, None if depth is None else depth * area))]
 
     return infer
@@ -71,7 +76,7 @@ def _infer_patches(rank: int) -> InferFunction:
 
 def _before(size: int, count: int, window: Window) -> tuple[int, int]:
     """The zeros before and after, where the patches stick out."""
-    total = max((count - 1) * window[1] + _reach(window) - size, 0)
+    total = max((count - 1) * window.stride + _reach(window) - size, 0)
     return total // 2, total - total // 2
 
 
@@ -81,14 +86,14 @@ def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[],
     batch, *sizes, depth = images.shape
     counts = out.shape[1:-1]
     pads = [
-        _before(size, count, each) if same else (0, 0)
-        for size, count, each in zip(sizes, counts, windows)
+        _before(size, count, window) if same else (0, 0)
+        for size, count, window in zip(sizes, counts, windows)
     ]
     shape = (batch, *(size + sum(pad) for size, pad in zip(sizes, pads)), depth)
     padded = context.scratch(shape, context.output_types[0])
     middle = [slice(pad[0], pad[0] + size) for size, pad in zip(sizes, pads)]
     inside = padded[(slice(None), *middle)]
-    apart = out.reshape(*out.shape[:-1], *(each[0] for each in windows), depth)
+    patches = out.reshape(*out.shape[:-1], *(window.size for window in windows), depth)
     everywhere = (slice(None),) * (1 + len(windows))
 
     def run() -> None:
@@ -96,13 +101,13 @@ def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[],
         np.copyto(inside, images)
         if not out.size:
             return
-        for element in product(*(range(each[0]) for each in windows)):
-            starts = [at * each[2] for at, each in zip(element, windows)]
-            seen = [
-                slice(start, start + (count - 1) * each[1] + 1, each[1])
-                for start, count, each in zip(starts, counts, windows)
+        for element in product(*(range(window.size) for window in windows)):
+            starts = [index * window.rate for index, window in zip(element, windows)]
+            pixels = [
+                slice(start, start + (count - 1) * window.stride + 1, window.stride)
+                for start, count, window in zip(starts, counts, windows)
             ]
-            np.copyto(apart[everywhere + element], padded[(slice(None), *seen)])
+            np.copyto(patches[everywhere + element], padded[(slice(None), *pixels)])
 
     return run
 
@@ -129,35 +134,35 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
-    """Each place of a patch put back where it was taken from, in the padded images."""
+    """The gradient of each pixel of a patch, added where the pixel is in the padded images."""
     images = op.inputs[0]
     windows = _windows(op.attrs, len(op.get_attr("ksizes")))
     shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
-    places, channels = range(1, len(windows) + 1), shape[len(windows) + 1]
+    axes, channels = range(1, len(windows) + 1), shape[len(windows) + 1]
     pads = []
-    for at, each in zip(places, windows):
-        total = (counts[at] - 1) * each[1] + _reach(each) - shape[at]
+    for axis, window in zip(axes, windows):
+        total = (counts[axis] - 1) * window.stride + _reach(window) - shape[axis]
         total = raw_ops.Maximum(total, 0) if _is_same(op.attrs) else raw_ops.ZerosLike(total)
         pads.append((total // 2, total))
     zero = np.array(0, np.int32)
     padded = raw_ops.AddV2(shape, raw_ops.Pack([zero, *(total for _, total in pads), zero]))
-    elements = list(product(*(range(each[0]) for each in windows)))
-    every = [counts[0], *(counts[at] for at in places)]
-    split = raw_ops.Reshape(dy, raw_ops.Pack([*every, len(elements), channels]))
+    elements = list(product(*(range(window.size) for window in windows)))
+    sizes = [counts[0], *(counts[axis] for axis in axes)]
+    split = raw_ops.Reshape(dy, raw_ops.Pack([*sizes, len(elements), channels]))
     parts = []
-    unpacked = raw_ops.Unpack(split, num=len(elements), axis=len(every))
+    unpacked = raw_ops.Unpack(split, num=len(elements), axis=len(sizes))
     for element, part in zip(elements, unpacked, strict=True):
-        starts = [at * each[2] for at, each in zip(element, windows)]
+        starts = [index * window.rate for index, window in zip(element, windows)]
         ends = [
-            start + (counts[at] - 1) * each[1] + 1
-            for at, start, each in zip(places, starts, windows)
+            start + (counts[axis] - 1) * window.stride + 1
+            for axis, start, window in zip(axes, starts, windows)
         ]
         parts.append(
             raw_ops.StridedSliceGrad(
                 padded,
                 np.array([0, *starts, 0], np.int32),
                 raw_ops.Pack([shape[0], *ends, channels]),
-                np.array([1, *(each[1] for each in windows), 1], np.int32),
+                np.array([1, *(window.stride for window in windows), 1], np.int32),
                 part,
             )
         )
@@ -167,17 +172,14 @@ def _patches_back(op: Any, dy: Any) -> Any:
     return dx
 
 
+_SIZES = Attr("list(int)", required=True)
+_PADDING = Attr("string", required=True)
+
 op(
     "ExtractImagePatches",
     inputs="images: T",
     outputs="patches: T",
-    attrs={
-        "ksizes": Attr("list(int)", required=True),
-        "strides": Attr("list(int)", required=True),
-        "rates": Attr("list(int)", required=True),
-        "padding": Attr("string", required=True),
-        "T": REAL,
-    },
+    attrs={"ksizes": _SIZES, "strides": _SIZES, "rates": _SIZES, "padding": _PADDING, "T": REAL},
     infer=_infer_patches(4),
     cpu=Call(make=_bind_patches),
     gpu=Source("extract_patches.cu", _launch_patches, Call(make=_bind_patches)),
@@ -223,12 +225,7 @@ op(
     "ExtractVolumePatches",
     inputs="input: T",
     outputs="patches: T",
-    attrs={
-        "ksizes": Attr("list(int)", required=True),
-        "strides": Attr("list(int)", required=True),
-        "padding": Attr("string", required=True),
-        "T": REAL,
-    },
+    attrs={"ksizes": _SIZES, "strides": _SIZES, "padding": _PADDING, "T": REAL},
     infer=_infer_patches(5),
     cpu=Call(make=_bind_patches),
     gpu=Call(make=_bind_patches),

@@ -1,4 +1,4 @@
-"""Images turned, flipped, cut, padded and resized.
+"""Images rotated, flipped, cropped, padded and resized: functions made of other ops.
 
 An image is [height, width, channels], images are [batch, height, width, channels].
 """
@@ -26,7 +26,7 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """The tensor, and where its height is; ValueError for other ranks than 3 and 4."""
+    """The tensor, and the axis of its height; ValueError for other ranks than 3 and 4."""
     source = convert_to_tensor(image, name=name)
     rank = source.shape.rank
     if rank not in (3, 4):
@@ -40,8 +40,8 @@ def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
 def _number(value: Any) -> Any:
     """A size as an int where it is known, else as it is."""
     if isinstance(value, Tensor):
-        found = constant_value(value)
-        return value if found is None else int(found)
+        constant = constant_value(value)
+        return value if constant is None else int(constant)
     return int(value)
 
 
@@ -49,41 +49,43 @@ def _sizes(source: Tensor, height_axis: int) -> tuple[Any, Any]:
     return _number(size_at(source, height_axis)), _number(size_at(source, height_axis + 1))
 
 
+_SIDES = ("height", "width")
+
+
 def _known(*sizes: Any) -> bool:
     return not any(isinstance(size, Tensor) for size in sizes)
 
 
-# -- turned
+# -- flips and turns
 
 
-def _reversed(source: Tensor, axis: int) -> Any:
-    return raw_ops.ReverseV2(source, np.array([axis], np.int32))
+def _reverse(source: Tensor, *axes: int) -> Any:
+    return raw_ops.ReverseV2(source, np.array(axes, np.int32))
 
 
 def flip_left_right(image: Any) -> Tensor:
     """An image, or images, mirrored left to right; ValueError for other ranks."""
     with op_scope(None, "flip_left_right", image):
         source, height = as_images(image)
-        return _reversed(source, height + 1)
+        return _reverse(source, height + 1)
 
 
 def flip_up_down(image: Any) -> Tensor:
     """An image, or images, mirrored up to down; ValueError for other ranks."""
     with op_scope(None, "flip_up_down", image):
-        source, height = as_images(image)
-        return _reversed(source, height)
+        return _reverse(*as_images(image))
 
 
 def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
     with op_scope(None, name, image):
         source, height = as_images(image)
-        turned = _reversed(source, height + axis)
+        flipped = _reverse(source, height + axis)
         if height == 0:
             chance = random_uniform([], 0, 1.0, seed=seed)
-            return raw_ops.Select(raw_ops.Less(chance, 0.5), turned, source)
+            return raw_ops.Select(raw_ops.Less(chance, 0.5), flipped, source)
         count = raw_ops.Pack([size_at(source, 0)])
         chance = raw_ops.Round(random_uniform(count, 0, 1.0, seed=seed))
-        return raw_ops.Select(raw_ops.Greater(chance, 0.5), turned, source)
+        return raw_ops.Select(raw_ops.Greater(chance, 0.5), flipped, source)
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
@@ -96,14 +98,14 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
-def _transposed(source: Tensor, height: int) -> Tensor:
+def _transpose(source: Tensor, height: int) -> Tensor:
     return transpose(source, [*range(height), height + 1, height, height + 2])
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """An image, or images, with height and width exchanged; ValueError for other ranks."""
     with op_scope(name, "transpose", image):
-        return _transposed(*as_images(image))
+        return _transpose(*as_images(image))
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
@@ -113,28 +115,26 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         quarters = _number(k)
         if not _known(quarters):
             raise ValueError("k must be known when the graph is made")
-        made: Tensor = source
         if quarters % 4 == 1:
-            made = _transposed(_reversed(source, height + 1), height)
-        elif quarters % 4 == 2:
-            made = raw_ops.ReverseV2(source, np.array([height, height + 1], np.int32))
-        elif quarters % 4 == 3:
-            made = _reversed(_transposed(source, height), height + 1)
-        return made
+            return _transpose(_reverse(source, height + 1), height)
+        if quarters % 4 == 2:
+            return _reverse(source, height, height + 1)
+        if quarters % 4 == 3:
+            return _reverse(_transpose(source, height), height + 1)
+        return source
 
 
-# -- cut and padded
+# -- crops and paddings
 
 
-def _refuse_unless(holds: Any, message: str) -> None:
-    if isinstance(holds, bool) and not holds:
-        raise ValueError(message)
+def _check_offset(offset: Any, what: str) -> None:
+    if _known(offset) and offset < 0:
+        raise ValueError(f"offset_{what} must be >= 0.")
 
 
 def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> Tensor:
-    known = _known(*begin, *sizes)
     starts, ends = [0] * height + begin + [0], [-1] * height + sizes + [-1]
-    if known:
+    if _known(*begin, *sizes):
         return raw_ops.Slice(source, np.array(starts, np.int32), np.array(ends, np.int32))
     return raw_ops.Slice(source, raw_ops.Pack(starts), raw_ops.Pack(ends))
 
@@ -148,18 +148,14 @@ def crop_to_bounding_box(
     """
     with op_scope(None, "crop_to_bounding_box", image):
         source, height = as_images(image)
-        sizes = _sizes(source, height)
-        for axis, (offset, target, size) in enumerate(
-            zip((offset_height, offset_width), (target_height, target_width), sizes)
-        ):
-            what = ("height", "width")[axis]
-            if _known(offset):
-                _refuse_unless(bool(offset >= 0), f"offset_{what} must be >= 0.")
-            if _known(target):
-                _refuse_unless(bool(target > 0), f"target_{what} must be > 0.")
-            if _known(offset, target, size):
-                _refuse_unless(bool(size >= target + offset), f"{what} must be >= target + offset.")
-        return _slice(source, height, [offset_height, offset_width], [target_height, target_width])
+        offsets, targets = [offset_height, offset_width], [target_height, target_width]
+        for what, offset, target, size in zip(_SIDES, offsets, targets, _sizes(source, height)):
+            _check_offset(offset, what)
+            if _known(target) and target <= 0:
+                raise ValueError(f"target_{what} must be > 0.")
+            if _known(offset, target, size) and size < target + offset:
+                raise ValueError(f"{what} must be >= target + offset.")
+        return _slice(source, height, offsets, targets)
 
 
 def pad_to_bounding_box(
@@ -172,17 +168,12 @@ def pad_to_bounding_box(
     with op_scope(None, "pad_to_bounding_box", image):
         source, height = as_images(image)
         pairs: list[Any] = []
-        for what, offset, target, size in zip(
-            ("height", "width"),
-            (offset_height, offset_width),
-            (target_height, target_width),
-            _sizes(source, height),
-        ):
+        offsets, targets = [offset_height, offset_width], [target_height, target_width]
+        for what, offset, target, size in zip(_SIDES, offsets, targets, _sizes(source, height)):
             after = target - offset - size
-            if _known(offset):
-                _refuse_unless(bool(offset >= 0), f"offset_{what} must be >= 0.")
-            if _known(after):
-                _refuse_unless(bool(after >= 0), f"{what} must be <= target - offset.")
+            _check_offset(offset, what)
+            if _known(after) and after < 0:
+                raise ValueError(f"{what} must be <= target - offset.")
             pairs += [offset, after]
         flat = [0, 0] * height + pairs + [0, 0]
         if _known(*flat):
@@ -223,20 +214,20 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
     """
     with op_scope(None, "resize_image_with_crop_or_pad", image):
         source, height = as_images(image)
-        crops, pads, kept = [], [], []
+        crops, pads, middle = [], [], []
         targets = [_number(target_height), _number(target_width)]
         for target, size in zip(targets, _sizes(source, height)):
-            if _known(target):
-                _refuse_unless(bool(target > 0), "target sizes must be > 0.")
+            if _known(target) and target <= 0:
+                raise ValueError("target sizes must be > 0.")
             if _known(target, size):
                 crops.append(max((size - target) // 2, 0))
                 pads.append(max((target - size) // 2, 0))
-                kept.append(min(target, size))
+                middle.append(min(target, size))
             else:
                 crops.append(raw_ops.Maximum(raw_ops.FloorDiv(size - target, 2), 0))
                 pads.append(raw_ops.Maximum(raw_ops.FloorDiv(target - size, 2), 0))
-                kept.append(raw_ops.Minimum(target, size))
-        cropped = crop_to_bounding_box(source, *crops, *kept)
+                middle.append(raw_ops.Minimum(target, size))
+        cropped = crop_to_bounding_box(source, *crops, *middle)
         return pad_to_bounding_box(cropped, *pads, *targets)
 
 
@@ -291,8 +282,8 @@ def resize_images(
         if method not in _METHODS:
             raise ValueError("Resize method is not implemented.")
         batch = source if height else raw_ops.ExpandDims(source, np.array(0, np.int32))
-        made: Tensor = _METHODS[method](batch, wanted, align_corners=align_corners)
-        return made if height else raw_ops.Squeeze(made, squeeze_dims=[0])
+        resized = _METHODS[method](batch, wanted, align_corners=align_corners)
+        return resized if height else raw_ops.Squeeze(resized, squeeze_dims=[0])
 
 
 def _fitting(old: tuple[Any, Any], size: Any) -> Any:

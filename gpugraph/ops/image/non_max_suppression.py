@@ -1,8 +1,8 @@
 """The best of boxes that overlap: by overlaps, with scores, padded, of many classes.
 
-The boxes come by their scores, the best first (of equal ones the first); one that overlaps a chosen
-one by more than the threshold is left out, or, softly, comes again with a lower score (Bodla and
-others, "Soft-NMS", 2017).
+Boxes are considered by their scores, the best first (of equal ones the first); one that overlaps a
+chosen one by more than the threshold is left out, or, with soft suppression, considered again with
+a lower score (Bodla and others, "Soft-NMS", 2017).
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.image.crop_and_resize import box_corners, box_overlap
 
-_ON_HOST = HostOnly("how many boxes it selects depends on values, which the host must read")
+_REASON = "how many boxes it selects depends on values, which the host must read"
+_ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
 _OPEN = TensorShape.of((None,))
-_SCALAR = TensorShape.of(())
 Overlaps = Callable[[int, list[int]], Any]
 
 
@@ -36,36 +35,50 @@ def _choose(
     scores: Any, most: int, least: float, threshold: float, overlaps: Overlaps, sigma: float = 0
 ) -> list[tuple[int, float]]:
     """(box, its score when chosen), at most `most`; `overlaps` are those of a box with others."""
-    waiting = [(-float(score), at, 0) for at, score in enumerate(scores) if score > least]
+    waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > least]
     heapq.heapify(waiting)
     chosen: list[tuple[int, float]] = []
     while waiting and len(chosen) < most:
-        minus, at, since = heapq.heappop(waiting)
-        shared = overlaps(at, [each for each, _ in chosen[since:]])
+        minus, box, since = heapq.heappop(waiting)
+        shared = overlaps(box, [other for other, _ in chosen[since:]])
         if not sigma:
             if not (shared > threshold).any():
-                chosen.append((at, -minus))
+                chosen.append((box, -minus))
             continue
         score = -minus * float(np.prod(np.exp(-0.5 / sigma * shared * shared)))
         if score == -minus:
-            chosen.append((at, score))
+            chosen.append((box, score))
         elif score > least:
-            heapq.heappush(waiting, (-score, at, len(chosen)))
+            heapq.heappush(waiting, (-score, box, len(chosen)))
     return chosen
 
 
+def _corners(boxes: Any) -> Any:
+    """Boxes as y1, x1, y2, x2, the lower corner first."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    return np.concatenate([np.minimum(low, high), np.maximum(low, high)], 1)
+
+
+def _overlap(box: Any, others: Any) -> Any:
+    """The area that a box shares with others, as a part of the area that both cover."""
+    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    shared = np.maximum(high - low, 0).prod(axis=1)
+    areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
+    area = (box[2:] - box[:2]).prod()
+    whole = area + areas - shared
+    return np.where((areas > 0) & (area > 0), shared / np.where(whole > 0, whole, 1), 0)
+
+
 def _by_boxes(boxes: Any) -> Overlaps:
-    corners = box_corners(boxes)
-    return lambda at, others: box_overlap(corners[at], corners[others])
+    corners = _corners(boxes)
+    return lambda box, others: _overlap(corners[box], corners[others])
 
 
-def _check(threshold: Any, most: Any) -> None:
+def _check(threshold: Any, most: Any = 0) -> None:
     if not 0 <= float(threshold) <= 1:
-        message = f"iou_threshold must be in [0, 1], but is {threshold}"
-        raise invalid_argument(message)
+        raise invalid_argument(f"iou_threshold must be in [0, 1], but is {threshold}")
     if most < 0:
-        message = f"max_output_size must not be negative, but is {most}"
-        raise invalid_argument(message)
+        raise invalid_argument(f"max_output_size must not be negative, but is {most}")
 
 
 # -- by overlaps
@@ -74,7 +87,7 @@ def _check(threshold: Any, most: Any) -> None:
 def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
     rows, columns = of_rank(context.shapes[0], 2, "overlaps")
     (count,) = of_rank(context.shapes[1], 1, "scores")
-    if len({size for size in (rows, columns, count) if size is not None}) > 1:
+    if len({rows, columns, count} - {None}) > 1:
         raise ValueError(
             f"overlaps must be of shape (n, n) for n scores, but shapes are {context.shapes[0]} "
             f"and {context.shapes[1]}"
@@ -85,10 +98,9 @@ def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
-    chosen = _choose(
-        scores, int(most), float(least), float(threshold), lambda at, others: overlaps[at, others]
-    )
-    return [np.array([at for at, _ in chosen], np.int32)]
+    limits = float(least), float(threshold)
+    chosen = _choose(scores, int(most), *limits, lambda box, others: overlaps[box, others])
+    return [np.array([box for box, _ in chosen], np.int32)]
 
 
 op(
@@ -98,10 +110,9 @@ op(
     outputs="selected_indices: int32",
     infer=_infer_overlaps,
     cpu=Call(_of_overlaps, dynamic=True),
-    gpu=_ON_HOST,
-    grad=NO_GRADIENT,
-    doc="The boxes of the highest scores, the best first, without those of which overlaps says "
-    "more than overlap_threshold with a better one.",
+    **_ON_HOST,
+    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
+    "by more than overlap_threshold.",
 )
 
 
@@ -129,7 +140,7 @@ def non_max_suppression_overlaps(
 
 
 def _infer_boxes(context: InferContext) -> TensorShape:
-    """The shape of what is chosen: as long as allowed where it is padded."""
+    """The shape of the chosen boxes: as long as allowed where it is padded."""
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
     if columns not in (4, None):
@@ -139,7 +150,7 @@ def _infer_boxes(context: InferContext) -> TensorShape:
     for shape in context.shapes[2:]:
         of_rank(shape, 0, "A limit")
     most = context.value(2)
-    if not context.attrs["pad_to_max_output_size"] or most is None:
+    if not context.attrs.get("pad_to_max_output_size") or most is None:
         return _OPEN
     return TensorShape.of((int(most),))
 
@@ -152,12 +163,11 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
         _check(threshold, most)
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
         if sigma < 0:
-            message = f"soft_nms_sigma must not be negative, but is {sigma}"
-            raise invalid_argument(message)
+            raise invalid_argument(f"soft_nms_sigma must not be negative, but is {sigma}")
         chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma)
         size = int(most) if pads else len(chosen)
         indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
-        indices[: len(chosen)] = [at for at, _ in chosen]
+        indices[: len(chosen)] = [box for box, _ in chosen]
         values[: len(chosen)] = [score for _, score in chosen]
         count = np.array(len(chosen), np.int32)
         return [indices, values, count] if len(arrays) > 5 else [indices, count]
@@ -165,6 +175,30 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
     return run
 
 
+def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
+    _check(threshold)
+    corners = _corners(boxes)
+    chosen: list[int] = []
+    for box in np.argsort(-scores, kind="stable").tolist():
+        if len(chosen) >= int(most) or not scores[box] > least:
+            break
+        if not (_overlap(corners[box], corners[chosen]) > threshold).any():
+            chosen.append(box)
+    return [np.array(chosen, np.int32)]
+
+
+op(
+    "NonMaxSuppressionV3",
+    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: float32, "
+    "score_threshold: float32",
+    outputs="selected_indices: int32",
+    attrs={"T": (float32, float16)},
+    infer=lambda context: [_infer_boxes(context)],
+    cpu=Call(_best, dynamic=True),
+    **_ON_HOST,
+    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
+    "by more than iou_threshold.",
+)
 op(
     "NonMaxSuppressionV4",
     inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
@@ -175,10 +209,9 @@ op(
         "T_threshold": (float32, float16),
         "pad_to_max_output_size": Attr("bool", False),
     },
-    infer=lambda context: [_infer_boxes(context), _SCALAR],
+    infer=lambda context: [_infer_boxes(context), SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
-    gpu=_ON_HOST,
-    grad=NO_GRADIENT,
+    **_ON_HOST,
     doc="The boxes of the highest scores, the best first, without those that overlap a better one "
     "by more than iou_threshold, padded with 0 if it is asked for; and how many there are.",
 )
@@ -188,13 +221,31 @@ op(
     "soft_nms_sigma: T",
     outputs="selected_indices: int32, selected_scores: T, valid_outputs: int32",
     attrs={"T": (float32, float16), "pad_to_max_output_size": Attr("bool", False)},
-    infer=lambda context: [*[_infer_boxes(context)] * 2, _SCALAR],
+    infer=lambda context: [*[_infer_boxes(context)] * 2, SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
-    gpu=_ON_HOST,
-    grad=NO_GRADIENT,
+    **_ON_HOST,
     doc="The boxes of the highest scores, the best first, their scores, which fall by "
     "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and how many there are.",
 )
+
+
+def non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
+    """The numbers, int32, of at most `max_output_size` boxes, those of higher scores first.
+
+    boxes: [n, 4], rows of two opposite corners. scores: [n]; ones of `score_threshold` or less are
+    left out, as are boxes that share more than `iou_threshold` of their common area with a better
+    one. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
+    """
+    with op_scope(name, "non_max_suppression", boxes, scores):
+        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        return raw_ops.NonMaxSuppressionV3(boxes, scores, max_output_size, *limits)
 
 
 def non_max_suppression_padded(
@@ -212,10 +263,10 @@ def non_max_suppression_padded(
     """
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
-        found, count = raw_ops.NonMaxSuppressionV4(
+        indices, count = raw_ops.NonMaxSuppressionV4(
             boxes, scores, max_output_size, *limits, pad_to_max_output_size=pad_to_max_output_size
         )
-        return found, count
+        return indices, count
 
 
 def non_max_suppression_with_scores(
@@ -238,8 +289,8 @@ def non_max_suppression_with_scores(
             score_threshold=score_threshold,
             soft_nms_sigma=soft_nms_sigma,
         )
-        found, values, _ = raw_ops.NonMaxSuppressionV5(boxes, scores, max_output_size, *limits)
-        return found, values
+        indices, values, _ = raw_ops.NonMaxSuppressionV5(boxes, scores, max_output_size, *limits)
+        return indices, values
 
 
 def _limits(**values: Any) -> list[Tensor]:
@@ -259,44 +310,46 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
     if kinds not in (1, None) and classes is not None and kinds != classes:
         raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
     batch = others if batch is None else batch
-    total, each = context.value(3), context.value(2)
+    total, most = context.value(3), context.value(2)
     size = None if total is None else int(total)
     if size is not None and context.attrs["pad_per_class"]:
-        size = None if each is None or classes is None else min(size, int(each) * classes)
+        size = None if most is None or classes is None else min(size, int(most) * classes)
     shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
     return [TensorShape.of(shape) for shape in shapes]
 
 
-def _best_of_all(boxes: Any, scores: Any, each: int, threshold: Any, least: Any) -> list[Any]:
-    """(score, class, box) of what is chosen of each class, the best first."""
-    found = []
+def _best_of_all(boxes: Any, scores: Any, most: int, threshold: Any, least: Any) -> list[Any]:
+    """(score, class, box) of the chosen boxes of all classes, the best first."""
+    items = []
     for kind in range(scores.shape[1]):
-        own = boxes[:, kind if boxes.shape[1] > 1 else 0]
-        chosen = _choose(scores[:, kind], each, float(least), float(threshold), _by_boxes(own))
-        found += [(score, kind, own[at]) for at, score in chosen]
-    return sorted(found, key=lambda item: -item[0])
+        of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
+        overlaps = _by_boxes(of_class)
+        chosen = _choose(scores[:, kind], most, float(least), float(threshold), overlaps)
+        items += [(score, kind, of_class[box]) for box, score in chosen]
+    return sorted(items, key=lambda item: -item[0])
 
 
 def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
-    boxes, scores, each, total, threshold, least = arrays
+    boxes, scores, per_class, total, threshold, least = arrays
     pads, clips = context.attrs["pad_per_class"], context.attrs["clip_boxes"]
 
     def run() -> list[Any]:
-        _check(threshold, each)
-        if total <= 0 or each <= 0:
+        _check(threshold, per_class)
+        if total <= 0 or per_class <= 0:
             message = "max_total_size and max_output_size_per_class must be positive"
-            raise invalid_argument(f"{message}, but are {total} and {each}")
+            raise invalid_argument(f"{message}, but are {total} and {per_class}")
         batch, size = len(boxes), int(total)
-        size = min(size, int(each) * scores.shape[2]) if pads else size
+        size = min(size, int(per_class) * scores.shape[2]) if pads else size
         corners, values, kinds = (
             np.zeros((batch, size, *inner), np.float32) for inner in ((4,), (), ())
         )
         counts = np.zeros(batch, np.int32)
-        for at in range(batch):
-            best = _best_of_all(boxes[at], scores[at], int(each), threshold, least)[:size]
-            counts[at] = len(best)
-            for place, (score, kind, box) in enumerate(best):
-                values[at, place], kinds[at, place], corners[at, place] = score, kind, box
+        for image in range(batch):
+            best = _best_of_all(boxes[image], scores[image], int(per_class), threshold, least)
+            counts[image] = len(best[:size])
+            for index, (score, kind, box) in enumerate(best[:size]):
+                place = image, index
+                values[place], kinds[place], corners[place] = score, kind, box
         return [np.clip(corners, 0, 1) if clips else corners, values, kinds, counts]
 
     return run
@@ -311,8 +364,7 @@ op(
     attrs={"pad_per_class": Attr("bool", False), "clip_boxes": Attr("bool", True)},
     infer=_infer_combined,
     cpu=Call(make=_bind_combined, dynamic=True),
-    gpu=_ON_HOST,
-    grad=NO_GRADIENT,
+    **_ON_HOST,
     doc="The best boxes of each class and image, the best of all classes first, padded with 0.",
 )
 

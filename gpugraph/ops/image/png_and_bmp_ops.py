@@ -1,16 +1,17 @@
-"""Images to files and back: PNG, and BMP to be read. JPEG and GIF are not decoded here."""
+"""Images to PNG files, and PNG and BMP files to images. JPEG and GIF are not decoded."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError, UnimplementedError, invalid_argument
+from gpugraph.base.errors import UnimplementedError, invalid_argument as refusal
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -25,11 +26,7 @@ _HOST = HostOnly("files are decoded and encoded by the host")
 _BMP_SIGNATURE = b"BM"
 _UNREAD = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
 _RED, _GREEN, _BLUE = 9797, 19234, 3737
-"""What 1 / 32768 of grey comes from each colour: libpng's weights."""
-
-
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
+"""The weight of each colour in grey, in units of 1 / 32768: libpng's."""
 
 
 # -- channels and dtypes
@@ -37,14 +34,14 @@ def _refusal(message: str) -> InvalidArgumentError:
 
 def _grey(pixels: Any) -> Any:
     wide = pixels.astype(np.uint64)
-    found = wide[..., 0] * _RED + wide[..., 1] * _GREEN + wide[..., 2] * _BLUE
+    grey = wide[..., 0] * _RED + wide[..., 1] * _GREEN + wide[..., 2] * _BLUE
     if pixels.dtype == np.uint16:
-        found += 1 << 14
-    return (found >> np.uint64(15)).astype(pixels.dtype)[..., None]
+        grey += 1 << 14
+    return (grey >> np.uint64(15)).astype(pixels.dtype)[..., None]
 
 
 def _with_channels(pixels: Any, channels: int) -> Any:
-    """Grey or colours, with alpha (opaque where it is not told) or without."""
+    """Grey or colours, with alpha (opaque where there is none) or without."""
     colors = pixels[..., : pixels.shape[2] - 1 + pixels.shape[2] % 2]
     alpha = pixels[..., colors.shape[2] :]
     if channels > 2:
@@ -73,7 +70,7 @@ def _png(data: bytes, channels: int, wanted: Any) -> Any:
     try:
         pixels, clear = decoded_png(data)
     except ValueError as error:
-        raise _refusal(f"Invalid PNG data, size {len(data)}: {error}") from None
+        raise refusal(f"Invalid PNG data, size {len(data)}: {error}") from None
     except NotImplementedError as error:
         raise UnimplementedError(None, None, str(error)) from None
     if clear is not None and channels in (2, 4):
@@ -86,23 +83,27 @@ def _png(data: bytes, channels: int, wanted: Any) -> Any:
 _BMP_HEADER = struct.Struct("<2sIHHIIiiHH")
 
 
-def _bmp(data: bytes, channels: int) -> Any:
+def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
+    return _as_type(_bmp_pixels(data, channels), wanted)
+
+
+def _bmp_pixels(data: bytes, channels: int) -> Any:
     """The pixels of an uncompressed BMP file of 8 (grey), 24 or 32 bits, [h, w, channels]."""
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
-        raise _refusal(f"Invalid BMP data, size {len(data)}: it does not begin as a BMP file")
+        raise refusal(f"Invalid BMP data, size {len(data)}: it does not begin as a BMP file")
     *_, start, _, width, signed, _, bits = _BMP_HEADER.unpack_from(data)
-    height, found = abs(signed), bits // 8
-    if channels and channels != found:
-        raise _refusal(f"channels attribute {channels} does not match bits per pixel {bits}")
-    if found not in (1, 3, 4) or bits % 8 or width <= 0 or not height:
-        raise _refusal(f"BMP images of {bits} bits, {width} by {signed}, are not read")
-    row = -(-width * found // 4) * 4
-    if len(data) < start + row * (height - 1) + width * found:
-        raise _refusal(f"Incomplete bmp content: {len(data)} bytes for {width} by {height} pixels")
+    height, depth = abs(signed), bits // 8
+    if channels and channels != depth:
+        raise refusal(f"channels attribute {channels} does not match bits per pixel {bits}")
+    if depth not in (1, 3, 4) or bits % 8 or width <= 0 or not height:
+        raise refusal(f"BMP images of {bits} bits, {width} by {signed}, are not read")
+    row = -(-width * depth // 4) * 4
+    if len(data) < start + row * (height - 1) + width * depth:
+        raise refusal(f"Incomplete bmp content: {len(data)} bytes for {width} by {height} pixels")
     body = np.frombuffer(data.ljust(start + row * height, b"\0"), np.uint8, row * height, start)
-    pixels = body.reshape(height, row)[:, : width * found].reshape(height, width, found)
-    if found > 1:
-        pixels = pixels[..., [2, 1, 0, 3][:found]]
+    pixels = body.reshape(height, row)[:, : width * depth].reshape(height, width, depth)
+    if depth > 1:
+        pixels = pixels[..., [2, 1, 0, 3][:depth]]
     return pixels if signed < 0 else pixels[::-1]
 
 
@@ -114,69 +115,53 @@ def _infer_decoded(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None, None, context.attrs["channels"] or None))]
 
 
-def _check_channels(channels: int, allowed: Sequence[int]) -> None:
-    if channels not in allowed:
-        raise _refusal(f"channels must be one of {tuple(allowed)}, got {channels}")
+def _any_file(data: bytes, channels: int, wanted: Any) -> Any:
+    if data.startswith(PNG_SIGNATURE):
+        read = np.dtype(np.uint8) if wanted == np.uint8 else np.dtype(np.uint16)
+        return _as_type(_png(data, channels, read), wanted)
+    if data.startswith(_BMP_SIGNATURE):
+        return _bmp(data, channels, wanted)
+    for start, kind in _UNREAD.items():
+        if data.startswith(start):
+            message = f"{kind} images are not decoded; PNG and BMP are"
+            raise UnimplementedError(None, None, message)
+    raise refusal("Unknown image file format. One of PNG, BMP required.")
 
 
-def _bind_png(context: KernelContext, contents: Any) -> Callable[[], Any]:
+def _bind_decoder(
+    decode: Callable[[bytes, int, Any], Any], context: KernelContext, contents: Any
+) -> Callable[[], Any]:
     channels = context.attrs["channels"]
-    _check_channels(channels, (0, 1, 3, 4))
-    wanted = np.dtype(as_dtype(context.attrs["dtype"]).as_numpy_dtype)
-    return lambda: [_png(contents[()], channels, wanted)]
-
-
-def _bind_bmp(context: KernelContext, contents: Any) -> Callable[[], Any]:
-    channels = context.attrs["channels"]
-    _check_channels(channels, (0, 1, 3, 4))
-    return lambda: [_bmp(contents[()], channels)]
-
-
-def _bind_any(context: KernelContext, contents: Any) -> Callable[[], Any]:
-    channels = context.attrs["channels"]
-    _check_channels(channels, (0, 1, 3, 4))
-    wanted = np.dtype(as_dtype(context.attrs["dtype"]).as_numpy_dtype)
-    read = np.dtype(np.uint8) if wanted == np.uint8 else np.dtype(np.uint16)
-
-    def run() -> list[Any]:
-        data: bytes = contents[()]
-        if data.startswith(PNG_SIGNATURE):
-            return [_as_type(_png(data, channels, read), wanted)]
-        if data.startswith(_BMP_SIGNATURE):
-            return [_as_type(_bmp(data, channels), wanted)]
-        for start, kind in _UNREAD.items():
-            if data.startswith(start):
-                message = f"{kind} images are not decoded; PNG and BMP are"
-                raise UnimplementedError(None, None, message)
-        raise _refusal("Unknown image file format. One of PNG, BMP required.")
-
-    return run
+    if channels not in (0, 1, 3, 4):
+        raise refusal(f"channels must be one of (0, 1, 3, 4), got {channels}")
+    wanted = np.dtype(as_dtype(context.attrs.get("dtype", dtypes.uint8)).as_numpy_dtype)
+    return lambda: [decode(contents[()], channels, wanted)]
 
 
 _PNG_TYPES = (dtypes.uint8, dtypes.uint16)
 _IMAGE_TYPES = (*_PNG_TYPES, dtypes.float32)
 
 
-def _decoder(name: str, what: str, kernel: Any, output: str = "dtype", **attrs: Any) -> OpFunction:
+def _decoder(name: str, what: str, decode: Any, output: str = "dtype", **attrs: Any) -> OpFunction:
     return op(
         name,
         inputs="contents: string",
         outputs=f"image: {output}",
         attrs={"channels": Attr("int", 0), **attrs},
         infer=_infer_decoded,
-        cpu=Call(make=kernel, dynamic=True),
+        cpu=Call(make=partial(_bind_decoder, decode), dynamic=True),
         gpu=_HOST,
         grad=NO_GRADIENT,
         doc=f"The pixels [height, width, channels] of {what}.",
     )
 
 
-_decode_png = _decoder("DecodePng", "a PNG file", _bind_png, dtype=dtypes.uint8)
-_decode_bmp = _decoder("DecodeBmp", "a BMP file", _bind_bmp, "uint8")
+_decode_png = _decoder("DecodePng", "a PNG file", _png, dtype=dtypes.uint8)
+_decode_bmp = _decoder("DecodeBmp", "a BMP file", _bmp, "uint8")
 _decode_image = _decoder(
     "DecodeImage",
     "a PNG or BMP file",
-    _bind_any,
+    _any_file,
     dtype=dtypes.uint8,
     expand_animations=Attr("bool", True),
 )
@@ -192,9 +177,9 @@ def _infer_encoded(context: InferContext) -> Sequence[TensorShape]:
 def _bind_encode(context: KernelContext, image: Any, out: Any) -> Callable[[], Any]:
     level = context.attrs["compression"]
     if not -1 <= level <= 9:
-        raise _refusal(f"compression should be in [-1,9], got {level}")
+        raise refusal(f"compression should be in [-1,9], got {level}")
     if not image.size or image.shape[2] > 4:
-        raise _refusal(f"image must have pixels of 1 to 4 channels, got shape {image.shape}")
+        raise refusal(f"image must have pixels of 1 to 4 channels, got shape {image.shape}")
 
     def run() -> None:
         out[()] = encoded_png(image, level)
@@ -219,11 +204,11 @@ _encode_png = op(
 
 
 def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
-    found = as_dtype(dtype)
-    if found not in allowed:
-        names = ", ".join(each.name for each in allowed)
-        raise TypeError(f"Images are decoded to {names}, not to {found.name}")
-    return found
+    wanted = as_dtype(dtype)
+    if wanted not in allowed:
+        names = ", ".join(element.name for element in allowed)
+        raise TypeError(f"Images are decoded to {names}, not to {wanted.name}")
+    return wanted
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
@@ -231,7 +216,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
 
     compression: how hard zlib tries, 0 to 9, -1 for its usual. ValueError for other shapes,
-    InvalidArgumentError in a run for an image without pixels.
+    InvalidArgumentError in a run for an empty image.
     """
     return _encode_png(image, compression=compression, name=name)
 
@@ -242,7 +227,7 @@ def decode_png(
     """The pixels [h, w, channels] of a PNG file, a string scalar; uint8 or uint16.
 
     channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 is as the file has it. InvalidArgumentError in a run
-    for what is no PNG file, UnimplementedError for an interlaced one. TypeError for other dtypes.
+    for other files, UnimplementedError for an interlaced one. TypeError for other dtypes.
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)
@@ -265,8 +250,8 @@ def decode_image(
 ) -> Tensor:
     """The pixels [h, w, channels] of a PNG or BMP file; uint8, uint16, or float32 in [0, 1].
 
-    UnimplementedError in a run for JPEG, GIF and WebP files, InvalidArgumentError for what is no
-    image. TypeError for other dtypes. `expand_animations` is of GIF files.
+    UnimplementedError in a run for JPEG, GIF and WebP files, InvalidArgumentError for other files.
+    TypeError for other dtypes. `expand_animations`, for GIF files, has no effect.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
     return _decode_image(

@@ -1,7 +1,7 @@
-"""PNG files: numbers to bytes and back (ISO 15948), all colour types, not interlaced.
+"""PNG files: pixels to bytes and back (ISO 15948), all colour types, not interlaced.
 
-Written are 8 or 16 bits a channel. Rows are told as differences to the pixel on the left, which
-suits most images; read are rows of all five kinds.
+Files are written with 8 or 16 bits a channel and the Sub filter (differences from the pixel on the
+left), which suits most images; rows of all five filters are read.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def encoded_png(pixels: Any, level: int = -1) -> bytes:
     stored = pixels.astype(pixels.dtype.newbyteorder(">"))
     rows = np.frombuffer(stored.tobytes(), np.uint8).reshape(height, -1)
     step = channels * pixels.dtype.itemsize
-    told = np.empty((height, 1 + rows.shape[1]), np.uint8)
-    told[:, 0] = _LEFT
-    told[:, 1 : 1 + step] = rows[:, :step]
-    np.subtract(rows[:, step:], rows[:, :-step], out=told[:, 1 + step :])
-    data = zlib.compress(told.tobytes(), level)
+    filtered = np.empty((height, 1 + rows.shape[1]), np.uint8)
+    filtered[:, 0] = _LEFT
+    filtered[:, 1 : 1 + step] = rows[:, :step]
+    np.subtract(rows[:, step:], rows[:, :-step], out=filtered[:, 1 + step :])
+    data = zlib.compress(filtered.tobytes(), level)
     chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
-    return PNG_SIGNATURE + b"".join(_chunk(*each) for each in chunks)
+    return PNG_SIGNATURE + b"".join(_chunk(kind, content) for kind, content in chunks)
 
 
 # -- reading
@@ -71,17 +71,17 @@ class _Header(NamedTuple):
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """(kind, contents) of each chunk up to the last one; ValueError for what is damaged."""
-    at = len(PNG_SIGNATURE)
-    while at + 12 <= len(data):
-        (size,) = _WORD.unpack_from(data, at)
-        kind, end = data[at + 4 : at + 8], at + 8 + size
+    """(kind, contents) of each chunk up to the last one; ValueError for a damaged one."""
+    offset = len(PNG_SIGNATURE)
+    while offset + 12 <= len(data):
+        (size,) = _WORD.unpack_from(data, offset)
+        kind, end = data[offset + 4 : offset + 8], offset + 8 + size
         if end + 4 > len(data):
             raise ValueError(f"the chunk {kind!r} is cut off")
-        if zlib.crc32(data[at + 4 : end]) != _WORD.unpack_from(data, end)[0]:
+        if zlib.crc32(data[offset + 4 : end]) != _WORD.unpack_from(data, end)[0]:
             raise ValueError(f"the chunk {kind!r} is damaged")
-        yield kind, data[at + 8 : end]
-        at = end + 4
+        yield kind, data[offset + 8 : end]
+        offset = end + 4
         if kind == b"IEND":
             return
     raise ValueError("the file is cut off")
@@ -90,12 +90,12 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 def _header_of(contents: bytes) -> _Header:
     if len(contents) != _HEADER.size:
         raise ValueError("its header is damaged")
-    found = _Header(*_HEADER.unpack(contents))
-    if not found.width or not found.height or found.depth not in _DEPTHS.get(found.color, ()):
-        raise ValueError(f"its header makes no sense: {found}")
-    if found.interlaced:
+    header = _Header(*_HEADER.unpack(contents))
+    if not header.width or not header.height or header.depth not in _DEPTHS.get(header.color, ()):
+        raise ValueError(f"its header makes no sense: {header}")
+    if header.interlaced:
         raise NotImplementedError("interlaced PNG files are not read")
-    return found
+    return header
 
 
 def _paeth(left: int, up: int, corner: int) -> int:
@@ -106,20 +106,20 @@ def _paeth(left: int, up: int, corner: int) -> int:
     return up if b <= c else corner
 
 
-def _row_of(kind: int, told: Any, above: Any, step: int) -> Any:
-    """A row from what is told of it and the row above; the first `step` bytes are 0."""
+def _row_of(kind: int, filtered: Any, above: Any, step: int) -> Any:
+    """A row from its filtered bytes and the row above; the first `step` bytes are 0."""
     if kind == 0:
-        return told
+        return filtered
     if kind == 1:
-        pixels = told.reshape(-1, step)
+        pixels = filtered.reshape(-1, step)
         return np.cumsum(pixels, axis=0, dtype=np.uint8).reshape(-1)
     if kind == 2:
-        return told + above
-    row, upper, source = [0] * len(told), above.tolist(), told.tolist()
-    for at in range(step, len(source)):
-        left, up = row[at - step], upper[at]
-        near = (left + up) // 2 if kind == 3 else _paeth(left, up, upper[at - step])
-        row[at] = (source[at] + near) & 255
+        return filtered + above
+    row, upper, source = [0] * len(filtered), above.tolist(), filtered.tolist()
+    for index in range(step, len(source)):
+        left, up = row[index - step], upper[index]
+        near = (left + up) // 2 if kind == 3 else _paeth(left, up, upper[index - step])
+        row[index] = (source[index] + near) & 255
     return np.array(row, np.uint8)
 
 
@@ -127,21 +127,21 @@ def _rows_of(data: bytes, header: _Header) -> Any:
     """The rows as bytes, [height, bytes]."""
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
-    told = np.frombuffer(zlib.decompress(data), np.uint8)
-    if told.size < header.height * (size + 1):
-        raise ValueError("there are fewer rows than it says")
-    told = told[: header.height * (size + 1)].reshape(header.height, size + 1)
+    filtered = np.frombuffer(zlib.decompress(data), np.uint8)
+    if filtered.size < header.height * (size + 1):
+        raise ValueError("there are fewer rows than its header declares")
+    filtered = filtered[: header.height * (size + 1)].reshape(header.height, size + 1)
     rows = np.zeros((header.height + 1, size + step), np.uint8)
-    for at, row in enumerate(told):
+    for index, row in enumerate(filtered):
         if row[0] > 4:
-            raise ValueError(f"row {at} is told in a way that there is not: {row[0]}")
-        rows[at + 1, step:] = row[1:]
-        rows[at + 1] = _row_of(int(row[0]), rows[at + 1], rows[at], step)
+            raise ValueError(f"row {index} has a filter that does not exist: {row[0]}")
+        rows[index + 1, step:] = row[1:]
+        rows[index + 1] = _row_of(int(row[0]), rows[index + 1], rows[index], step)
     return rows[1:, step:]
 
 
 def _pixels_of(rows: Any, header: _Header) -> Any:
-    """[height, width, channels], as it is stored: of fewer bits uint8, not yet scaled."""
+    """[height, width, channels] as stored: of fewer than 8 bits uint8, not yet scaled."""
     shape = header.height, header.width, _CHANNELS[header.color]
     if header.depth == 16:
         wide = np.ascontiguousarray(rows).view(">u2").astype(np.uint16)
@@ -154,7 +154,7 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
-    """An alpha channel by the one colour that is said to be transparent; None without one."""
+    """An alpha channel by the one colour that is declared transparent; None without one."""
     if not transparent:
         return None
     color = np.frombuffer(transparent, ">u2")[: pixels.shape[2]]
@@ -166,20 +166,20 @@ def _looked_up(pixels: Any, palette: bytes, transparent: bytes) -> Any:
     colors = np.frombuffer(palette, np.uint8).reshape(-1, 3)
     if pixels.max() >= len(colors):
         raise ValueError("its palette has fewer colours than it uses")
-    found = colors[pixels[:, :, 0]]
+    rgb = colors[pixels[:, :, 0]]
     if not transparent:
-        return found
+        return rgb
     alphas = np.full(len(colors), 255, np.uint8)
     alphas[: len(transparent)] = np.frombuffer(transparent, np.uint8)
-    return np.concatenate([found, alphas[pixels[:, :, 0]][:, :, None]], axis=2)
+    return np.concatenate([rgb, alphas[pixels[:, :, 0]][:, :, None]], axis=2)
 
 
 def decoded_png(data: bytes) -> tuple[Any, Any]:
     """(pixels, alpha): the pixels [height, width, channels], uint8 or uint16: 1 grey, 2 grey and
     alpha, 3 RGB, 4 RGB and alpha. Palettes are looked up; of fewer than 8 bits the range is that of
-    8. Where one colour is said to be transparent, alpha is the channel which that makes, else None.
+    8. Where one colour is declared transparent, alpha is the channel that follows, else None.
 
-    ValueError for what is no PNG or damaged, NotImplementedError for interlaced files.
+    ValueError for other and damaged files, NotImplementedError for interlaced ones.
     """
     if not data.startswith(PNG_SIGNATURE):
         raise ValueError("it does not begin as a PNG file")

@@ -42,8 +42,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         index = (slice(None),) * (height + 1)
         right = source[(*index, slice(1, None))] - source[(*index, slice(None, -1))]
         axes = [1, 2, 3] if height else None
-        sums = [reduce_sum(raw_ops.Abs(each), axes) for each in (down, right)]
-        return sums[0] + sums[1]
+        return reduce_sum(raw_ops.Abs(down), axes) + reduce_sum(raw_ops.Abs(right), axes)
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
@@ -72,7 +71,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
         one, other = convert_to_tensor(a), convert_to_tensor(b)
         one.shape.assert_is_compatible_with(other.shape)
         largest = convert_image_dtype(cast(max_val, one.dtype.base_dtype), dtypes.float32)
-        left, right = (convert_image_dtype(each, dtypes.float32) for each in (one, other))
+        left, right = (convert_image_dtype(image, dtypes.float32) for image in (one, other))
         error = reduce_mean(raw_ops.SquaredDifference(left, right), [-3, -2, -1])
         decibel = np.float32(10 / np.log(10))
         return raw_ops.Sub(

@@ -22,13 +22,13 @@ class _Resize:
     """
 
     def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:
-        given, made = signature.input_shapes[0], signature.output_shapes[0]
-        small, large = (made, given) if back else (given, made)
-        if not prod(given):
+        source, target = signature.input_shapes[0], signature.output_shapes[0]
+        small, large = (target, source) if back else (source, target)
+        if not prod(source):
             raise NotImplementedError("there are no images")
         self.signature, self.taps, self.scale = signature, taps, scale
         self.lines = list(zip(small[1:3], large[1:3], strict=True))
-        self.sizes: tuple[int, ...] = (prod(made), *small[1:3], *large[1:3], made[3])
+        self.sizes: tuple[int, ...] = (prod(target), *small[1:3], *large[1:3], target[3])
         self.source = signature.input_types[0].base_dtype
         self.target = signature.output_types[0].base_dtype
         self.real: DType = float64 if float64 in (self.source, self.target) else float32
@@ -41,14 +41,15 @@ class _Resize:
         return 2 if attrs["align_corners"] else 0
 
     def launch(self, function: str, count: int, *arguments: Arg | Scratch | int | float) -> Launch:
+        """The launch of a function with `count` threads."""
         types = {"T": self.source, "R": self.target, "S": self.real}
         defines: dict[str, str | int] = {"TAPS": self.taps, "ITEM": item_type(self.target)}
         return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
 
     def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
-        """The launches that make the tables of both axes, and these: indices and weights."""
+        """The launches that fill the tables of both axes, and the tables: indices and weights."""
         launches: list[Launch] = []
-        made = []
+        tables = []
         for name, (size, count) in zip("yx", self.lines):
             index = Scratch(f"{name} index", count * self.taps, int32)
             weight = Scratch(f"{name} weight", count * self.taps, self.real)
@@ -56,18 +57,19 @@ class _Resize:
             launches.append(
                 self.launch("gg_taps", count, index, weight, count, size, by, self._mode)
             )
-            made.append((index, weight))
-        return launches, made
+            tables.append((index, weight))
+        return launches, tables
 
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
+        """The launches that find where each pixel first is in the indices, and these tables."""
         launches: list[Launch] = []
-        made = []
+        tables = []
         for name, index, (size, count) in zip("yx", indices, self.lines):
             total = self.taps * (size + 1)
             starts = Scratch(f"{name} starts", total, int32)
             launches.append(self.launch("gg_starts", total, index, starts, total, size, count))
-            made.append(starts)
-        return launches, made
+            tables.append(starts)
+        return launches, tables
 
 
 def _resize(taps: int, scale: Scale, signature: Signature) -> list[Launch]:
@@ -86,21 +88,22 @@ def _nearest(scale: Scale, signature: Signature) -> list[Launch]:
 def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> list[Launch]:
     work = _Resize(taps, scale, signature, True)
     launches, ((y, y_weight), (x, x_weight)) = work.tables()
-    more, (y_starts, x_starts) = work.starts([y, x])
+    start_launches, (y_starts, x_starts) = work.starts([y, x])
     count, arrays = work.sizes[0], (Arg(0), Arg(out), y_starts, y_weight, x_starts, x_weight)
-    return [*launches, *more, work.launch("gg_resize_back", count, *arrays, *work.sizes)]
+    last = work.launch("gg_resize_back", count, *arrays, *work.sizes)
+    return [*launches, *start_launches, last]
 
 
 def resize_gpu(host: Call, taps: int, scale: Scale) -> Source:
-    """Each pixel of so many along each axis."""
+    """The kernel that computes each pixel from `taps` pixels along each axis."""
     return Source("resize_images.cu", partial(_resize, taps, scale), host)
 
 
 def nearest_gpu(host: Call, scale: Scale) -> Source:
-    """Each pixel the nearest, bit by bit."""
+    """The kernel that copies the nearest pixel, bit by bit."""
     return Source("resize_images.cu", partial(_nearest, scale), host)
 
 
 def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
-    """The gradient of either; `out` is where the output is among the arrays."""
+    """The kernel of the gradient of either; `out` is the argument of the output."""
     return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

@@ -59,7 +59,7 @@ def _sources(size: int, new: int, attrs: Any) -> Any:
     return places * scale
 
 
-def _weighted(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
+def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
     """The matrix that has at each row these weights at these columns."""
     new = len(terms[0][0])
     matrix = np.zeros((new, size))
@@ -74,11 +74,11 @@ def _bilinear(size: int, new: int, attrs: Any) -> Any:
     part = (places - below).astype(np.float64)
     lower = np.maximum(below.astype(np.int64), 0)
     upper = np.minimum(np.ceil(places).astype(np.int64), size - 1)
-    return _weighted(size, [(lower, 1 - part), (np.maximum(upper, 0), part)])
+    return _weight_matrix(size, [(lower, 1 - part), (np.maximum(upper, 0), part)])
 
 
 _STEPS = 1024
-"""The parts of a pixel that bicubic weights are told apart by."""
+"""Bicubic weights are computed at places rounded to this part of a pixel."""
 
 
 def _cubic(distance: Any, a: float) -> Any:
@@ -99,10 +99,10 @@ def _bicubic(size: int, new: int, attrs: Any) -> Any:
         columns = below.astype(np.int64) + offset
         weights = _cubic(offset - part.astype(np.float64), -0.5 if centered else -0.75)
         inside = np.clip(columns, 0, size - 1)
-        if centered:  # what is outside has no weight, and the others share it
+        if centered:  # a pixel outside has no weight, and the others share it
             weights = np.where(inside == columns, weights, 0.0)
         terms.append((inside, weights))
-    matrix = _weighted(size, terms)
+    matrix = _weight_matrix(size, terms)
     if centered:
         matrix /= matrix.sum(axis=1, keepdims=True)
     return matrix
@@ -149,7 +149,7 @@ def _multiply(rows: Any, columns: Any, images: Any, out: Any) -> None:
 
 def _bind_resize(kind: str, context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
     matrices = _matrices(kind, images.shape[1:3], out.shape[1:3], context.attrs)
-    rows, columns = (np.asarray(each, like=out) for each in matrices)
+    rows, columns = (np.asarray(matrix, like=out) for matrix in matrices)
     return partial(_multiply, rows, columns, images, out)
 
 
@@ -163,7 +163,7 @@ def _bind_resize_grad(
 ) -> Callable[[], Any]:
     del images
     matrices = _matrices(kind, out.shape[1:3], grads.shape[1:3], context.attrs)
-    rows, columns = (np.asarray(each.T, like=out) for each in matrices)
+    rows, columns = (np.asarray(matrix.T, like=out) for matrix in matrices)
     return partial(_multiply, rows, columns, grads, out)
 
 
@@ -180,9 +180,10 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Cast(dx, DstT=float16) if source is not images else dx, None]
 
 
-def _resize_grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
+def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
+    """The gradient of an op by another one that takes the input's height and width."""
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
-    return [getattr(raw_ops, f"Resize{kind}")(dy, size, **_modes(op)), None]
+    return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]
 
 
 for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
@@ -207,7 +208,7 @@ for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
         infer=_infer_original,
         cpu=Call(make=partial(_bind_resize_grad, _kind)),
         gpu=resize_back_gpu(Call(make=partial(_bind_resize_grad, _kind)), _taps, _scale, 2),
-        grad=partial(_resize_grad_back, _kind),
+        grad=partial(_by_size, f"Resize{_kind}"),
         doc=f"The gradient of Resize{_kind} by images of the shape of original_image.",
     )
 
@@ -232,12 +233,12 @@ def _nearest(size: int, new: int, attrs: Any) -> Any:
     places = np.arange(new, dtype=np.float32)
     scale = _scale(size, new, attrs)
     if attrs["half_pixel_centers"]:
-        found = np.floor((places + np.float32(0.5)) * scale)
+        pixels = np.floor((places + np.float32(0.5)) * scale)
     elif attrs["align_corners"]:
-        found = np.floor(places * scale + np.float32(0.5))
+        pixels = np.floor(places * scale + np.float32(0.5))
     else:
-        found = np.floor(places * scale)
-    return np.clip(found.astype(np.int64), 0, size - 1)
+        pixels = np.floor(places * scale)
+    return np.clip(pixels.astype(np.int64), 0, size - 1)
 
 
 def _bind_nearest(context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:
@@ -257,16 +258,6 @@ def _bind_nearest_grad(context: KernelContext, grads: Any, out: Any) -> Callable
     return partial(_multiply, rows, columns, grads, out)
 
 
-def _nearest_back(op: Any, dy: Any) -> list[Any]:
-    sizes = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
-    return [raw_ops.ResizeNearestNeighborGrad(dy, sizes, **_modes(op)), None]
-
-
-def _nearest_grad_back(op: Any, dy: Any) -> list[Any]:
-    sizes = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
-    return [raw_ops.ResizeNearestNeighbor(dy, sizes, **_modes(op)), None]
-
-
 op(
     "ResizeNearestNeighbor",
     inputs="images: T, size: int32",
@@ -276,7 +267,7 @@ op(
     host=[1],
     cpu=Call(make=_bind_nearest),
     gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
-    grad=_nearest_back,
+    grad=partial(_by_size, "ResizeNearestNeighborGrad"),
     doc="Images of another size, each pixel the nearest of the input.",
 )
 op(
@@ -288,7 +279,7 @@ op(
     host=[1],
     cpu=Call(make=_bind_nearest_grad),
     gpu=resize_back_gpu(Call(make=_bind_nearest_grad), 1, _scale, 1),
-    grad=_nearest_grad_back,
+    grad=partial(_by_size, "ResizeNearestNeighbor"),
     doc="The gradient of ResizeNearestNeighbor by images of height and width `size`.",
 )
 

@@ -1,7 +1,7 @@
-"""SampleDistortedBoundingBoxV2: a part of an image by chance that shows enough of an object.
+"""SampleDistortedBoundingBoxV2: a random part of an image that shows enough of an object.
 
-Equal seeds give TensorFlow's parts: its draws are taken one word after the other, its sizes are
-rounded as it rounds them, in float32.
+Equal seeds give TensorFlow's parts: draws use one random word after the other, and sizes are
+rounded as TensorFlow rounds them, in float32.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -36,6 +36,7 @@ class _Box(NamedTuple):
 
     @property
     def area(self) -> int:
+        """How many pixels it has."""
         return max(self.y2 - self.y1, 0) * max(self.x2 - self.x1, 0)
 
     def shared(self, other: _Box) -> int:
@@ -72,7 +73,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(shape) for shape in ((3,), (3,), (1, 1, 4))]
 
 
-def _rounded(number: Any) -> int:
+def _round(number: Any) -> int:
     """The nearest whole number, of two the even one."""
     return int(np.rint(np.float32(number)))
 
@@ -83,22 +84,22 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
     least, most = (np.float32(area) * np.float32(width) * np.float32(height) for area in areas)
-    new = _rounded(np.sqrt(least / ratio))
-    highest = _rounded(np.sqrt(most / ratio))
-    if _rounded(highest * ratio) > width:
+    new = _round(np.sqrt(least / ratio))
+    highest = _round(np.sqrt(most / ratio))
+    if _round(highest * ratio) > width:
         highest = int(np.float64(width + 0.5 - _EPSILON) / np.float64(ratio))
-        highest -= _rounded(highest * ratio) > width
+        highest -= _round(highest * ratio) > width
     highest = min(highest, height)
     new = min(new, highest)
     if new < highest:
         new += draws.below(highest - new + 1)
-    across = _rounded(new * ratio)
+    across = _round(new * ratio)
     if new * across < least:
         new += 1
-        across = _rounded(new * ratio)
+        across = _round(new * ratio)
     if new * across > most:
         new -= 1
-        across = _rounded(new * ratio)
+        across = _round(new * ratio)
     fits = least <= new * across <= most and 0 < across <= width and 0 < new <= height
     if not fits:
         return None
@@ -116,11 +117,11 @@ def _shows(crop: _Box, least: Any, boxes: Sequence[_Box]) -> bool:
 def _boxes(boxes: Any, height: int, width: int, needs_none: bool) -> list[_Box]:
     rows = boxes.reshape(-1, 4)
     if ((rows < 0) | (rows > 1)).any():
-        raise _refusal(f"All bounding box coordinates must be in [0, 1], but are {rows.tolist()}")
+        raise refusal(f"All bounding box coordinates must be in [0, 1], but are {rows.tolist()}")
     if not len(rows):
         if needs_none:
             return [_Box(0, 0, height, width)]
-        raise _refusal(
+        raise refusal(
             "No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes "
             "if you wish to not provide any bounding boxes."
         )
@@ -128,18 +129,14 @@ def _boxes(boxes: Any, height: int, width: int, needs_none: bool) -> list[_Box]:
     return [_Box(*row) for row in (rows * sizes).astype(np.int64).tolist()]
 
 
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
-
-
 def _check_attrs(attrs: Any) -> tuple[Any, Any]:
     ratios, areas = (list(attrs[key]) for key in ("aspect_ratio_range", "area_range"))
     if len(ratios) != 2 or not 0 < ratios[0] <= ratios[1]:
-        raise _refusal(f"aspect_ratio_range must be two positive numbers, not {ratios}")
+        raise refusal(f"aspect_ratio_range must be two positive numbers, not {ratios}")
     if len(areas) != 2 or not 0 < areas[0] <= areas[1] <= 1:
-        raise _refusal(f"area_range must be two numbers in (0, 1], not {areas}")
+        raise refusal(f"area_range must be two numbers in (0, 1], not {areas}")
     if attrs["max_attempts"] <= 0:
-        raise _refusal(f"max_attempts must be positive, but is {attrs['max_attempts']}")
+        raise refusal(f"max_attempts must be positive, but is {attrs['max_attempts']}")
     return np.array(ratios, np.float32), np.array(areas, np.float32)
 
 
@@ -149,22 +146,22 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     attempts, stream = attrs["max_attempts"], stream_of(context)
 
     def run() -> None:
-        height, width = (int(each) for each in image_size[:2])
+        height, width = (int(size) for size in image_size[:2])
         if not 0 <= covered <= 1:
-            raise _refusal(f"min_object_covered must be in [0, 1], but is {covered}")
+            raise refusal(f"min_object_covered must be in [0, 1], but is {covered}")
         objects = _boxes(boxes, height, width, attrs["use_image_if_no_bounding_boxes"])
         draws = _Draws(stream.reserve(attempts).words(4 * attempts))
-        found = _Box(0, 0, height, width)
+        part = _Box(0, 0, height, width)
         for _ in range(attempts):
             ratio = draws.share() * (ratios[1] - ratios[0]) + ratios[0]
             crop = _crop(height, width, areas, ratio, draws)
             if crop is not None and _shows(crop, covered, objects):
-                found = crop
+                part = crop
                 break
-        extent = found.y2 - found.y1, found.x2 - found.x1, -1
-        begin[:] = np.array((found.y1, found.x1, 0)).astype(begin.dtype)
+        extent = part.y2 - part.y1, part.x2 - part.x1, -1
+        begin[:] = np.array((part.y1, part.x1, 0)).astype(begin.dtype)
         size[:] = np.array(extent).astype(size.dtype)  # of uint8, 255 for -1
-        box[0, 0] = np.array(found, np.float32) / np.array([height, width] * 2, np.float32)
+        box[0, 0] = np.array(part, np.float32) / np.array([height, width] * 2, np.float32)
 
     return run
 

@@ -43,16 +43,16 @@ def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor
     def smooth(images: Any) -> Tensor:
         sizes = raw_ops.Shape(images)
         flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
-        found = depthwise_conv2d(flat, kernel, _ONE_BY_ONE, "VALID")
-        new_shape = concat([sizes[:-3], raw_ops.Shape(found)[1:]], 0)
-        return raw_ops.Reshape(found, new_shape)
+        means = depthwise_conv2d(flat, kernel, _ONE_BY_ONE, "VALID")
+        return raw_ops.Reshape(means, concat([sizes[:-3], raw_ops.Shape(means)[1:]], 0))
 
     return smooth
 
 
-def _by_channel(one: Tensor, other: Tensor, largest: Any, how: Sequence[Any]) -> tuple[Any, Any]:
+def _by_channel(
+    one: Tensor, other: Tensor, largest: Any, size: int, sigma: float, k1: float, k2: float
+) -> tuple[Any, Any]:
     """(SSIM, its part of contrast and structure) of each channel, [..., channels]."""
-    size, sigma, k1, k2 = how
     smooth = _smoothing(raw_ops.Shape(one)[-1], size, sigma)
     c1, c2 = (raw_ops.Square(raw_ops.Mul(largest, np.float32(k))) for k in (k1, k2))
     mean, other_mean = smooth(one), smooth(other)
@@ -94,11 +94,11 @@ def ssim(
     """
     with op_scope(None, "SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
-        found, _ = _by_channel(one, other, largest, (filter_size, filter_sigma, k1, k2))
-        return reduce_mean(found, [-1])
+        whole, _ = _by_channel(one, other, largest, filter_size, filter_sigma, k1, k2)
+        return reduce_mean(whole, [-1])
 
 
-def _halved(images: Tensor) -> Tensor:
+def _halve(images: Tensor) -> Tensor:
     """Images of half the size, of odd sizes after the last row and column were repeated."""
     sizes = raw_ops.Shape(images)
     flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
@@ -108,8 +108,7 @@ def _halved(images: Tensor) -> Tensor:
         after = raw_ops.Pad(raw_ops.Reshape(odd, np.array([2, 1], np.int32)), _AROUND)
         flat = raw_ops.MirrorPad(flat, after, mode="SYMMETRIC")
     small = avg_pool(flat, _HALF, _HALF, "VALID")
-    new_shape = concat([sizes[:-3], raw_ops.Shape(small)[1:]], 0)
-    return raw_ops.Reshape(small, new_shape)
+    return raw_ops.Reshape(small, concat([sizes[:-3], raw_ops.Shape(small)[1:]], 0))
 
 
 _AROUND = np.array([[1, 1], [1, 0]], np.int32)
@@ -134,11 +133,10 @@ def ssim_multiscale(
     with op_scope(None, "MS-SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
         parts, whole = [], one
-        for turn in range(len(power_factors)):
-            if turn:
-                one, other = _halved(one), _halved(other)
-            how = filter_size, filter_sigma, k1, k2
-            whole, structure = _by_channel(one, other, largest, how)
+        for level in range(len(power_factors)):
+            if level:
+                one, other = _halve(one), _halve(other)
+            whole, structure = _by_channel(one, other, largest, filter_size, filter_sigma, k1, k2)
             parts.append(raw_ops.Relu(structure))
         factors = stack([*parts[:-1], raw_ops.Relu(whole)], axis=-1)
         powers = raw_ops.Pow(factors, np.array(power_factors, np.float32))
@@ -166,7 +164,7 @@ def sobel_edges(image: Any) -> Tensor:
         name="sobel_filters",
     )
     around = pad(source, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
-    found = depthwise_conv2d(around, kernels, _ONE_BY_ONE, "VALID")
-    made: Tensor = raw_ops.Reshape(found, concat([sizes, [2]], 0))
-    made.set_shape(source.shape.concatenate([2]))
-    return made
+    changes = depthwise_conv2d(around, kernels, _ONE_BY_ONE, "VALID")
+    edges: Tensor = raw_ops.Reshape(changes, concat([sizes, [2]], 0))
+    edges.set_shape(source.shape.concatenate([2]))
+    return edges

@@ -29,7 +29,7 @@ _RGB_TO_YUV = [
 _YUV_TO_RGB = [[1.0, 1.0, 1.0], [0.0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0.0]]
 
 
-def _changed(images: Any, matrix: list[list[float]]) -> Tensor:
+def _convert(images: Any, matrix: list[list[float]]) -> Tensor:
     source = convert_to_tensor(images, name="images")
     kernel = convert_to_tensor(np.array(matrix, np.float64), source.dtype.base_dtype, name="kernel")
     return tensordot(source, kernel, [[(source.shape.rank or 0) - 1], [0]])
@@ -38,20 +38,20 @@ def _changed(images: Any, matrix: list[list[float]]) -> Tensor:
 def rgb_to_yiq(images: Any) -> Tensor:
     """Luma and two differences of floating colours [..., 3] in [0, 1]. ValueError where the rank is
     not known."""
-    return _changed(images, _RGB_TO_YIQ)
+    return _convert(images, _RGB_TO_YIQ)
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
     """The colours [..., 3] that `rgb_to_yiq` makes these of; not kept in [0, 1]."""
-    return _changed(images, _YIQ_TO_RGB)
+    return _convert(images, _YIQ_TO_RGB)
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
     """Luma and two differences of floating colours [..., 3] in [0, 1]. ValueError where the rank is
     not known."""
-    return _changed(images, _RGB_TO_YUV)
+    return _convert(images, _RGB_TO_YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
     """The colours [..., 3] that `rgb_to_yuv` makes these of; not kept in [0, 1]."""
-    return _changed(images, _YUV_TO_RGB)
+    return _convert(images, _YUV_TO_RGB)

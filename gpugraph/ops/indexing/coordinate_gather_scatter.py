@@ -1,7 +1,7 @@
 """Elements by their coordinates: gather_nd, scatter_nd, and tensors with some parts replaced.
 
-Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
-What is added to one place is added in the order in which it comes.
+Coordinates are checked before anything is written: ones outside are an InvalidArgumentError.
+Updates of one place are applied in order.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import shape_of
+from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
     MAX,
@@ -83,9 +84,9 @@ class Coordinates:
 
     def _refuse(self) -> None:
         outside = ((self.indices < 0) | (self.indices >= self.sizes)).any(axis=1)
-        at = int(np.flatnonzero(outside)[0])
+        row = int(np.flatnonzero(outside)[0])
         raise invalid_argument(
-            f"indices[{at}] = {self.indices[at].tolist()} is not inside the shape "
+            f"indices[{row}] = {self.indices[row].tolist()} is not inside the shape "
             f"{self.sizes.tolist()}"
         )
 
@@ -112,7 +113,7 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
 def by_coordinates(
     indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
-    """Launches that sort changes of a tensor of these `sizes` by their places (`ordered`).
+    """Launches that sort changes of a tensor of these `sizes` by their rows, and the changes.
 
     shape: that of the coordinates, which are the last dimension of `indices`.
     """
@@ -148,21 +149,27 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
 
 
 def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
-    indices, updates = context.shapes[0].sizes, context.shapes[1].sizes
     shape = context.value_as_shape(2)
-    depth = _depth(indices)
-    if indices is None or depth is None or shape.sizes is None or updates is None:
-        return [shape]
-    if depth > len(shape.sizes):
-        raise ValueError(f"indices has {depth} coordinates for a shape of rank {len(shape.sizes)}")
-    wanted = TensorShape.of((*indices[:-1], *shape.sizes[depth:]))
-    if not wanted.is_compatible_with(TensorShape.of(updates)):
-        raise ValueError(f"updates must be of shape {wanted}, but are {TensorShape.of(updates)}")
+    _check_updates(shape, context.shapes[0], context.shapes[1], "shape")
     return [shape]
 
 
+def _check_updates(
+    shape: TensorShape, indices: TensorShape, updates: TensorShape, what: str
+) -> None:
+    """ValueError for indices and updates that do not fit a tensor of this shape."""
+    depth = _depth(indices.sizes)
+    if shape.sizes is None or indices.sizes is None or depth is None:
+        return
+    if depth > len(shape.sizes):
+        raise ValueError(f"indices has {depth} coordinates for a {what} of rank {len(shape.sizes)}")
+    wanted = TensorShape.of((*indices.sizes[:-1], *shape.sizes[depth:]))
+    if not wanted.is_compatible_with(updates):
+        raise ValueError(f"updates must be of shape {wanted}, but are {updates}")
+
+
 _LONG_ROW = 256
-"""Elements from which on going row by row is faster than going by single elements."""
+"""The least width at which a loop over rows is faster than one over elements."""
 _BLOCK = 1 << 16
 
 
@@ -212,46 +219,35 @@ def _launch_scatter_nd(signature: Signature) -> list[Launch]:
     return [*order, empty, *combined(Arg(2), Arg(1), changes, dtype, ADD)]
 
 
-_scatter_nd = op(
-    "ScatterNd",
-    inputs="indices: Tindices, updates: T, shape: Tindices",
-    outputs="output: T",
-    attrs={"T": NUMERIC, "Tindices": INDEX},
-    infer=_infer_scatter_nd,
-    host=[2],
-    cpu=Call(make=_bind_scatter_nd),
-    gpu=Source("scatter_combine.cu", _launch_scatter_nd, Call(make=_bind_scatter_nd)),
-    grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
-    doc="Zeros of `shape` to which `updates` are added at the coordinates in `indices`.",
+scatter_nd: Callable[..., Tensor] = public_function(
+    op(
+        "ScatterNd",
+        inputs="indices: Tindices, updates: T, shape: Tindices",
+        outputs="output: T",
+        attrs={"T": NUMERIC, "Tindices": INDEX},
+        infer=_infer_scatter_nd,
+        host=[2],
+        cpu=Call(make=_bind_scatter_nd),
+        gpu=Source("scatter_combine.cu", _launch_scatter_nd, Call(make=_bind_scatter_nd)),
+        grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
+        doc="Zeros of `shape` with `updates` added at the coordinates in the last dimension of "
+        "`indices`. Updates of the same place add up. InvalidArgumentError in a run for "
+        "coordinates outside.",
+    )
 )
-
-
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
-
-    Updates of the same place add up. InvalidArgumentError in a run for coordinates outside.
-    """
-    return _scatter_nd(indices, updates, shape, name=name)
 
 
 # -- a tensor with some parts replaced
 
 
 def _infer_tensor_scatter(context: InferContext) -> Sequence[TensorShape]:
-    sizes, indices, updates = (shape.sizes for shape in context.shapes)
-    depth = _depth(indices)
-    if sizes is None or indices is None or depth is None:
-        return [context.shapes[0]]
-    if depth > len(sizes):
-        raise ValueError(f"indices has {depth} coordinates for a tensor of rank {len(sizes)}")
-    wanted = TensorShape.of((*indices[:-1], *sizes[depth:]))
-    if not wanted.is_compatible_with(TensorShape.of(updates)):
-        raise ValueError(f"updates must be of shape {wanted}, but are {TensorShape.of(updates)}")
-    return [context.shapes[0]]
+    tensor, indices, updates = context.shapes
+    _check_updates(tensor, indices, updates, "tensor")
+    return [tensor]
 
 
 def _tensor_scattering(combine: Any) -> Call:
-    """Of no `combine`, the last of several updates of one place stays."""
+    """The kernel; without `combine` the last of several updates of one place stays."""
 
     def make(
         context: KernelContext, tensor: Any, indices: Any, updates: Any, out: Any
@@ -286,95 +282,89 @@ def _launch_tensor_scatter(way: Way | None, signature: Signature) -> list[Launch
 
 def _update_back(op: Any, dy: Any) -> list[Any]:
     indices, updates = op.inputs[1:]
-    kept = raw_ops.TensorScatterUpdate(dy, indices, raw_ops.ZerosLike(updates))
-    return [kept, None, raw_ops.GatherNd(dy, indices)]
+    dtensor = raw_ops.TensorScatterUpdate(dy, indices, raw_ops.ZerosLike(updates))
+    return [dtensor, None, raw_ops.GatherNd(dy, indices)]
 
 
 def _declare_tensor_scatter(
     what: str, combine: Any, way: Way | None, grad: Any, types: Any, doc: str
 ) -> Any:
     kernel = _tensor_scattering(combine)
-    return op(
-        f"TensorScatter{what}",
-        inputs="tensor: T, indices: Tindices, updates: T",
-        outputs="output: T",
-        attrs={"T": types, "Tindices": INDEX},
-        infer=_infer_tensor_scatter,
-        alias={0: 0},
-        cpu=kernel,
-        gpu=Source("scatter_combine.cu", partial(_launch_tensor_scatter, way), kernel),
-        grad=grad,
-        doc=f"The tensor with `updates` {doc} the coordinates in `indices`.",
+    return public_function(
+        op(
+            f"TensorScatter{what}",
+            inputs="tensor: T, indices: Tindices, updates: T",
+            outputs="output: T",
+            attrs={"T": types, "Tindices": INDEX},
+            infer=_infer_tensor_scatter,
+            alias={0: 0},
+            cpu=kernel,
+            gpu=Source("scatter_combine.cu", partial(_launch_tensor_scatter, way), kernel),
+            grad=grad,
+            doc=doc,
+        )
     )
-
-
-_tensor_update = _declare_tensor_scatter("Update", None, None, _update_back, ALL, "put at")
-_tensor_add = _declare_tensor_scatter(
-    "Add",
-    np.add,
-    ADD,
-    lambda op, dy: [dy, None, raw_ops.GatherNd(dy, op.inputs[1])],
-    NUMERIC,
-    "added at",
-)
-_tensor_sub = _declare_tensor_scatter(
-    "Sub",
-    np.subtract,
-    SUB,
-    lambda op, dy: [dy, None, raw_ops.Neg(raw_ops.GatherNd(dy, op.inputs[1]))],
-    NUMERIC,
-    "subtracted at",
-)
 
 
 def _extreme_back(op: Any, dy: Any) -> list[Any]:
     """Shared by the element itself and those updates that are its extreme."""
     tensor, indices, updates = op.inputs
     result, element = op.outputs[0], dy.dtype.base_dtype
-    kept = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)
-    there = raw_ops.Equal(updates, raw_ops.GatherNd(result, indices))
-    taken = raw_ops.Cast(there, DstT=element)
+    by_tensor = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)
+    is_extreme = raw_ops.Equal(updates, raw_ops.GatherNd(result, indices))
+    by_updates = raw_ops.Cast(is_extreme, DstT=element)
     shape = raw_ops.Shape(tensor, out_type=indices.dtype.base_dtype)
-    count = raw_ops.AddV2(kept, raw_ops.ScatterNd(indices, taken, shape))
+    count = raw_ops.AddV2(by_tensor, raw_ops.ScatterNd(indices, by_updates, shape))
     shared = raw_ops.RealDiv(dy, count)
-    slices = raw_ops.Mul(raw_ops.GatherNd(shared, indices), taken)
-    return [raw_ops.Mul(shared, kept), None, slices]
+    slices = raw_ops.Mul(raw_ops.GatherNd(shared, indices), by_updates)
+    return [raw_ops.Mul(shared, by_tensor), None, slices]
 
 
-_tensor_max = _declare_tensor_scatter(
-    "Max", np.maximum, MAX, _extreme_back, REAL, "or the larger at"
+class _TensorScatter(Protocol):
+    def __call__(
+        self, tensor: Any, indices: Any, updates: Any, name: str | None = None
+    ) -> Tensor: ...
+
+
+tensor_scatter_update: _TensorScatter = _declare_tensor_scatter(
+    "Update",
+    None,
+    None,
+    _update_back,
+    ALL,
+    "`tensor` with `updates` at the coordinates that the last dimension of `indices` holds. "
+    "updates: of shape indices.shape[:-1] + tensor.shape[indices.shape[-1]:]. Of several updates "
+    "of one place the last stays. InvalidArgumentError in a run for coordinates outside.",
 )
-_tensor_min = _declare_tensor_scatter(
-    "Min", np.minimum, MIN, _extreme_back, REAL, "or the smaller at"
+tensor_scatter_add: _TensorScatter = _declare_tensor_scatter(
+    "Add",
+    np.add,
+    ADD,
+    lambda op, dy: [dy, None, raw_ops.GatherNd(dy, op.inputs[1])],
+    NUMERIC,
+    "`tensor` with `updates` added in order at coordinates (see `tensor_scatter_update`).",
 )
-
-
-def tensor_scatter_update(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
-    """`tensor` with `updates` at the coordinates that the last dimension of `indices` holds.
-
-    updates: of shape indices.shape[:-1] + tensor.shape[indices.shape[-1]:]. Of several updates of
-    one place the last stays. InvalidArgumentError in a run for coordinates outside.
-    """
-    return _tensor_update(tensor, indices, updates, name=name)
-
-
-def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor` with `updates` added at coordinates (see `tensor_scatter_update`), each in turn."""
-    return _tensor_add(tensor, indices, updates, name=name)
-
-
-def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`)."""
-    return _tensor_sub(tensor, indices, updates, name=name)
-
-
-def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor`, but where `updates` are larger those (see `tensor_scatter_update`)."""
-    return _tensor_max(tensor, indices, updates, name=name)
-
-
-def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor`, but where `updates` are smaller those (see `tensor_scatter_update`)."""
-    return _tensor_min(tensor, indices, updates, name=name)
+tensor_scatter_sub: _TensorScatter = _declare_tensor_scatter(
+    "Sub",
+    np.subtract,
+    SUB,
+    lambda op, dy: [dy, None, raw_ops.Neg(raw_ops.GatherNd(dy, op.inputs[1]))],
+    NUMERIC,
+    "`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`).",
+)
+tensor_scatter_max: _TensorScatter = _declare_tensor_scatter(
+    "Max",
+    np.maximum,
+    MAX,
+    _extreme_back,
+    REAL,
+    "`tensor`, or the larger `updates` at coordinates (see `tensor_scatter_update`).",
+)
+tensor_scatter_min: _TensorScatter = _declare_tensor_scatter(
+    "Min",
+    np.minimum,
+    MIN,
+    _extreme_back,
+    REAL,
+    "`tensor`, or the smaller `updates` at coordinates (see `tensor_scatter_update`).",
+)

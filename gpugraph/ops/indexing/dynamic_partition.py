@@ -1,4 +1,4 @@
-"""Parts of a tensor by what another one says of each of them: the reverse of dynamic_stitch."""
+"""DynamicPartition: the slices of a tensor by partition numbers; the reverse of dynamic_stitch."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _back(op: Any, *dys: Any) -> list[Any]:
     places = raw_ops.DynamicPartition(
         raw_ops.Reshape(positions, raw_ops.Shape(parts)), parts, num_partitions=len(dys)
     )
-    given = [raw_ops.ZerosLike(out) if dy is None else dy for out, dy in zip(op.outputs, dys)]
-    whole = raw_ops.DynamicStitch(places, given)
+    gradients = [raw_ops.ZerosLike(out) if dy is None else dy for out, dy in zip(op.outputs, dys)]
+    whole = raw_ops.DynamicStitch(places, gradients)
     return [raw_ops.Reshape(whole, raw_ops.Shape(data)), None]
 
 
@@ -71,5 +71,5 @@ def dynamic_partition(
     partitions: int32, of the shape that `data` begins with. A run raises InvalidArgumentError
     for numbers outside [0, num_partitions).
     """
-    made: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)
-    return [made] if isinstance(made, Tensor) else list(made)
+    outputs: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)
+    return [outputs] if isinstance(outputs, Tensor) else list(outputs)

@@ -50,7 +50,7 @@ def embedding_lookup(
     if not parts:
         raise ValueError("embedding_lookup needs at least one params tensor")
     with op_scope(name, "embedding_lookup", *parts, ids) as scope:
-        tables = [_table(each) for each in parts]
+        tables = [_table(part) for part in parts]
         positions = convert_to_tensor(ids, name="ids")
         if partition_strategy not in ("mod", "div"):
             raise ValueError(
@@ -58,13 +58,13 @@ def embedding_lookup(
             )
         if len(tables) == 1:
             rows = _rows(tables[0], positions, scope)
-            return identity(_limited(rows, positions, max_norm))
+            return identity(_limit_norm(rows, positions, max_norm))
         rows = _from_parts(tables, positions, partition_strategy, scope)
-        return _limited(rows, positions, max_norm)
+        return _limit_norm(rows, positions, max_norm)
 
 
 def _parts(params: Any) -> list[Any]:
-    """The parts: of a list its items, of a variable in parts these."""
+    """The parts of a list or of a PartitionedVariable, or the one tensor or variable."""
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:
         return list(parts())
@@ -72,7 +72,7 @@ def _parts(params: Any) -> list[Any]:
 
 
 def _table(part: Any) -> Any:
-    """A part as something with a place and a shape: variables stay what they are."""
+    """A part as something with a device and a shape: variables stay variables."""
     return part if hasattr(part, "_as_graph_element") else convert_to_tensor(part, name="params")
 
 
@@ -84,29 +84,29 @@ def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
 
 
 def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
-    """Each part looks up its own rows, which are then put in the order of `positions`."""
+    """Rows looked up part by part, then put in the order of `positions`."""
     flat = reshape(positions, [-1])
     order = range_of(size(flat))
     number, row = (_by_block if strategy == "div" else _by_remainder)(tables, flat)
     number = cast(number, dtypes.int32)
     rows = dynamic_partition(row, number, len(tables))
     places = dynamic_partition(order, number, len(tables))
-    found = [_rows(table, part_rows) for table, part_rows in zip(tables, rows)]
-    whole = raw_ops.ParallelDynamicStitch(places, found, name=scope)
+    parts = [_rows(table, part_rows) for table, part_rows in zip(tables, rows)]
+    whole = raw_ops.ParallelDynamicStitch(places, parts, name=scope)
     rest = _row_shape(tables)
     known = rest.sizes is not None and None not in rest.sizes
     sizes = rest if known else shape(tables[0])[1:]
-    made = reshape(whole, concat([shape(positions), sizes], 0))
-    made.set_shape(positions.shape.concatenate(rest))
-    return made
+    result = reshape(whole, concat([shape(positions), sizes], 0))
+    result.set_shape(positions.shape.concatenate(rest))
+    return result
 
 
 def _row_shape(tables: Sequence[Any]) -> TensorShape:
     """The shape of one row, which is that of all parts."""
-    found: TensorShape = tables[0].shape[1:]
+    row: TensorShape = tables[0].shape[1:]
     for table in tables[1:]:
-        found = found.merge_with(table.shape[1:])
-    return found
+        row = row.merge_with(table.shape[1:])
+    return row
 
 
 def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
@@ -114,7 +114,7 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """In which part a row is, and at which place there, where parts are blocks."""
+    """The part that a row is in, and its number there, where parts are blocks."""
     total = _row_count(tables, flat.dtype)
     least, larger = total // len(tables), total % len(tables)
     number = maximum(flat // (least + 1), (flat - larger) // least)
@@ -134,7 +134,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
     return cast(reduce_sum(stack(sizes)), dtype)
 
 
-def _limited(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
+def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
     """`rows`, those of a larger norm scaled down to `max_norm`."""
     if max_norm is None:
         return rows

@@ -1,11 +1,12 @@
 """Elements picked by position along an axis: gather and masks.
 
-Positions are checked before anything is written: one that is outside is an InvalidArgumentError.
+Indices are checked before anything is written: one outside is an InvalidArgumentError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -36,9 +37,9 @@ def check_inside(indices: Any, size: int, what: str = "indices") -> None:
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
     outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
-    at = ",".join(map(str, outside))
+    place = ",".join(map(str, outside))
     value = indices[tuple(outside)]
-    raise invalid_argument(f"{what}[{at}] = {value} is not in [0, {size})")
+    raise invalid_argument(f"{what}[{place}] = {value} is not in [0, {size})")
 
 
 # -- gather
@@ -71,22 +72,31 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
     """Each batch entry of the arrays, as views: `...` keeps single elements from being copied."""
-    places = np.ndindex(*arrays[1].shape[:batch])
-    return [tuple(array[at + (...,)] for array in arrays) for at in places]
+    entries = np.ndindex(*arrays[1].shape[:batch])
+    return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]
 
 
-def _bind_gather(context: KernelContext, params: Any, indices: Any, out: Any) -> Callable[[], Any]:
+def _bind_gather(
+    by_take: bool, context: KernelContext, params: Any, indices: Any, out: Any
+) -> Callable[[], Any]:
+    """By `np.take` or, where arrays may be a GPU's, by indexing."""
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
+    before = (slice(None),) * (axis - batch)
     parts = _batch_parts(batch, params, indices, out)
 
-    def run() -> None:
+    def take() -> None:
         check_inside(indices, size)
         for source, where, target in parts:
             np.take(source, where, axis - batch, target, "clip")
 
-    return run
+    def index() -> None:
+        check_inside(indices, size)
+        for source, where, target in parts:
+            np.copyto(target, source[before + (where,)])
+
+    return take if by_take else index
 
 
 def _launch_gather(signature: Signature) -> list[Launch]:
@@ -109,23 +119,6 @@ def _launch_gather(signature: Signature) -> list[Launch]:
     ]
 
 
-def _bind_gather_by_index(
-    context: KernelContext, params: Any, indices: Any, out: Any
-) -> Callable[[], Any]:
-    axis = normalize_axis(ints(context.value(2))[0], params.ndim)
-    batch = _batch_dims(context.attrs, indices.ndim)
-    size = params.shape[axis]
-    before = (slice(None),) * (axis - batch)
-    parts = _batch_parts(batch, params, indices, out)
-
-    def run() -> None:
-        check_inside(indices, size)
-        for source, where, target in parts:
-            np.copyto(target, source[before + (where,)])
-
-    return run
-
-
 def _gather_back(op: Any, dy: Any) -> list[Any]:
     params, indices, axis = op.inputs
     value = constant_value(axis)
@@ -138,7 +131,7 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
 
 
 def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
-    """The gradient at `params` as what it is: some rows of it, in the order of `indices`.
+    """The gradient of `params` as some of its rows, in the order of `indices`.
 
     params: a tensor, or the handle of a resource variable.
     """
@@ -195,8 +188,8 @@ _gather = op(
     attrs={"batch_dims": Attr("int", 0), "Tparams": ALL, "Tindices": INDEX, "Taxis": INDEX},
     infer=_infer_gather,
     host=[2],
-    cpu=Call(make=_bind_gather),
-    gpu=Source("gather.cu", _launch_gather, Call(make=_bind_gather_by_index)),
+    cpu=Call(make=partial(_bind_gather, True)),
+    gpu=Source("gather.cu", _launch_gather, Call(make=partial(_bind_gather, False))),
     grad=_gather_back,
     doc="The slices of params at `indices` along an axis.",
 )
@@ -224,7 +217,7 @@ def gather(
     )
 
 
-# -- made of them
+# -- masks
 
 
 def boolean_mask(
@@ -246,25 +239,25 @@ def boolean_mask(
         first = axis or 0
         source.shape[first : first + rank].assert_is_compatible_with(chosen.shape)
         if rank > 1:
-            source = _merged(source, first, rank)
+            source = _merge_axes(source, first, rank)
             chosen = raw_ops.Reshape(chosen, np.array([-1], np.int32))
         where = raw_ops.Squeeze(raw_ops.Where(chosen), squeeze_dims=[1])
         return gather(source, where, axis=first)
 
 
-def _merged(tensor: Tensor, first: int, count: int) -> Tensor:
-    """`tensor` with `count` dimensions from `first` on made one."""
+def _merge_axes(tensor: Tensor, first: int, count: int) -> Tensor:
+    """`tensor` with `count` dimensions from `first` on merged into one."""
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
-        middle = prod(sizes[first : first + count])  # type: ignore[arg-type]
-        wanted: Any = np.array((*sizes[:first], middle, *sizes[first + count :]), np.int32)
+        product = prod(sizes[first : first + count])  # type: ignore[arg-type]
+        wanted: Any = np.array((*sizes[:first], product, *sizes[first + count :]), np.int32)
     else:
         shape = raw_ops.Shape(tensor)
         lengths = np.array([first, count, -1], np.int32)
-        before, merged, after = raw_ops.SplitV(shape, lengths, 0, num_split=3)
-        size = raw_ops.Prod(merged, np.array([0], np.int32), keep_dims=True)
+        before, middle, after = raw_ops.SplitV(shape, lengths, 0, num_split=3)
+        size = raw_ops.Prod(middle, np.array([0], np.int32), keep_dims=True)
         wanted = raw_ops.ConcatV2([before, size, after], 0)
-    made: Tensor = raw_ops.Reshape(tensor, wanted)
+    merged: Tensor = raw_ops.Reshape(tensor, wanted)
     if sizes is not None:
-        made.set_shape((*sizes[:first], None, *sizes[first + count :]))
-    return made
+        merged.set_shape((*sizes[:first], None, *sizes[first + count :]))
+    return merged

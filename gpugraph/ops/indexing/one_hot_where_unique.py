@@ -1,6 +1,6 @@
-"""Positions: one_hot, where, unique, dynamic_stitch, linspace.
+"""Indices: one_hot, where, unique, dynamic_stitch, linspace.
 
-How large the results of Where, Unique and DynamicStitch are depends on values.
+The sizes of the results of Where, Unique and DynamicStitch depend on values.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
@@ -68,13 +69,13 @@ def _launch_one_hot(signature: Signature) -> list[Launch]:
     axis = normalize_axis(signature.attrs["axis"], len(shape))
     outer, depth, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
-    how: dict[str, Any] = {"types": {"INDEX": signature.input_types[0]}, "defines": defines}
+    options: dict[str, Any] = {"types": {"INDEX": signature.input_types[0]}, "defines": defines}
     arrays = Arg(0), Arg(1), Arg(2), Arg(3)
     if inner == 1:
         grid, block = columns_and_rows(outer, depth)
-        return [Launch("gg_one_hot_rows", grid, block, (*arrays, outer, depth), **how)]
+        return [Launch("gg_one_hot_rows", grid, block, (*arrays, outer, depth), **options)]
     grid, block = columns_and_rows(outer * depth, inner)
-    return [Launch("gg_one_hot", grid, block, (*arrays, outer * depth, depth, inner), **how)]
+    return [Launch("gg_one_hot", grid, block, (*arrays, outer * depth, depth, inner), **options)]
 
 
 def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: Term) -> list[Term]:
@@ -117,27 +118,26 @@ def one_hot(
 ) -> Tensor:
     """`on_value` (1) where the new axis (by default the last) equals the index, else `off_value`.
 
-    The new axis has size `depth`; an index outside [0, depth) gives `off_value` alone. dtype: as
-    given, else that of the values, else float32. TypeError when they contradict each other.
+    The new axis has size `depth`; an index outside [0, depth) gives `off_value` alone. dtype: by
+    default that of the values, else float32. TypeError when they contradict each other.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
-        hot = [_converted(value, dtype, label) for value, _, label in values]
-        given = [each.dtype.base_dtype for each in hot if each is not None]
-        element = given[0] if dtype is None and given else as_dtype(dtype or dtypes.float32)
-        if any(other is not element for other in given):
-            raise TypeError(f"on_value, off_value and dtype differ: {given}, {element.name}")
-        if len(given) < 2 and element not in (*NUMERIC, dtypes.bool):
+        tensors = [_convert(value, dtype, label) for value, _, label in values]
+        types = [tensor.dtype.base_dtype for tensor in tensors if tensor is not None]
+        element = types[0] if dtype is None and types else as_dtype(dtype or dtypes.float32)
+        if any(other is not element for other in types):
+            raise TypeError(f"on_value, off_value and dtype differ: {types}, {element.name}")
+        if len(types) < 2 and element not in (*NUMERIC, dtypes.bool):
             raise TypeError(f"on_value and off_value must both be given for {element.name}")
         numbers = [
-            constant(element.as_numpy_dtype(default), name=label) if each is None else each
-            for each, (_, default, label) in zip(hot, values, strict=True)
+            constant(element.as_numpy_dtype(default), name=label) if tensor is None else tensor
+            for tensor, (_, default, label) in zip(tensors, values, strict=True)
         ]
-        place = -1 if axis is None else axis
-        return _one_hot(indices, depth, *numbers, axis=place, name=scope)
+        return _one_hot(indices, depth, *numbers, axis=-1 if axis is None else axis, name=scope)
 
 
-def _converted(value: Any, dtype: Any, name: str) -> Tensor | None:
+def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
     if value is None or isinstance(value, Tensor):
         return value
     return convert_to_tensor(value, dtype, name=name)
@@ -179,7 +179,7 @@ def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
 
 
 def in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
-    """The different elements of a vector, and where each of its elements is in them."""
+    """The different elements of a vector, and the index of each of its elements among them."""
     values, first, inverse = np.unique(x, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty(order.size, index_type)
@@ -202,7 +202,7 @@ _unique = op(
     cpu=Call(make=_bind_unique, dynamic=True),
     gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="The different elements of a vector, in order of appearance, and where each x is in them.",
+    doc="The different elements of a vector, in order of appearance, and the index of each x.",
 )
 
 
@@ -313,24 +313,20 @@ def _lin_space_terms(signature: Signature, start: Term, stop: Term) -> list[Term
     return [start.index(size, start.dtype) * ((stop - start) / max(size - 1, 1)) + start]
 
 
-_lin_space = op(
-    "LinSpace",
-    inputs="start: T, stop: T, num: Tidx",
-    outputs="output: T",
-    attrs={"T": FLOATING, "Tidx": INDEX},
-    infer=_infer_lin_space,
-    host=[2],
-    cpu=Call(make=_bind_lin_space),
-    gpu=Call(make=_bind_lin_space),
-    native=decomposition(_lin_space_terms),
-    grad=NO_GRADIENT,
-    doc="`num` evenly spaced values from `start` to `stop`.",
+lin_space: Callable[..., Tensor] = public_function(
+    op(
+        "LinSpace",
+        inputs="start: T, stop: T, num: Tidx",
+        outputs="output: T",
+        attrs={"T": FLOATING, "Tidx": INDEX},
+        infer=_infer_lin_space,
+        host=[2],
+        cpu=Call(make=_bind_lin_space),
+        gpu=Call(make=_bind_lin_space),
+        native=decomposition(_lin_space_terms),
+        grad=NO_GRADIENT,
+        doc="`num` evenly spaced values from `start` to `stop`, both included; ValueError if "
+        "num < 1.",
+    )
 )
-
-
-def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
-    """`num` evenly spaced values from `start` to `stop`, both included; ValueError if num < 1."""
-    return _lin_space(start, stop, num, name=name)
-
-
 linspace = lin_space

@@ -14,12 +14,12 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows, filled, ordered
 
 _BLOCK = (THREADS, 1, 1)
-_MOVED = (*REAL, *COMPLEX, dtypes.bool)
+_TYPES = (*REAL, *COMPLEX, dtypes.bool)
 
 Shapes = list[tuple[int, ...]]
 
 
-def _how(dtype: DType) -> dict[str, Any]:
+def _options(dtype: DType) -> dict[str, Any]:
     return {"defines": {"ITEM": item_type(dtype)}, "file": "partition_and_stitch.cu"}
 
 
@@ -27,23 +27,23 @@ def _how(dtype: DType) -> dict[str, Any]:
 
 
 def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
-    """Launches that sort the rows by their parts, and the order that they leave."""
+    """Launches that sort the rows by their parts, and the rows' order."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
-    said = f"partitions hold a number that is not in [0, {parts})"
-    return ordered(Arg(1), dtypes.int32, count, 1, (parts,), said=said)
+    message = f"partitions hold a number that is not in [0, {parts})"
+    return ordered(Arg(1), dtypes.int32, count, 1, (parts,), said=message)
 
 
 def _count_parts(signature: Signature) -> list[Launch]:
-    data, named = signature.input_shapes
-    if data[: len(named)] != named:
+    data, numbers = signature.input_shapes
+    if data[: len(numbers)] != numbers:
         raise NotImplementedError("data does not start with the shape of partitions")
-    count, parts = prod(named), len(signature.output_types)
+    count, parts = prod(numbers), len(signature.output_types)
     if not count:
         return []
     launches, changes = _in_parts(signature)
-    starts = Scratch(SIZES, parts, dtypes.int64)
-    given, how = (changes.keys, starts, count, parts), _how(signature.input_types[0])
-    return [*launches, Launch("gg_part_starts", grid_of(parts), _BLOCK, given, **how)]
+    arguments = (changes.keys, Scratch(SIZES, parts, dtypes.int64), count, parts)
+    options = _options(signature.input_types[0])
+    return [*launches, Launch("gg_part_starts", grid_of(parts), _BLOCK, arguments, **options)]
 
 
 def _part_sizes(signature: Signature, numbers: Sequence[int]) -> list[int]:
@@ -54,29 +54,29 @@ def _part_sizes(signature: Signature, numbers: Sequence[int]) -> list[int]:
 
 
 def _part_shapes(signature: Signature, numbers: Sequence[int]) -> Shapes:
-    data, named = signature.input_shapes
-    return [(size, *data[len(named) :]) for size in _part_sizes(signature, numbers)]
+    data, partitions = signature.input_shapes
+    return [(size, *data[len(partitions) :]) for size in _part_sizes(signature, numbers)]
 
 
 def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
-    data, named = signature.input_shapes
-    width = prod(data[len(named) :])
+    data, partitions = signature.input_shapes
+    width = prod(data[len(partitions) :])
     if not numbers or not width:
         return []
-    order, how = _in_parts(signature)[1].order, _how(signature.input_types[0])
+    order, options = _in_parts(signature)[1].order, _options(signature.input_types[0])
     launches = []
     sizes = _part_sizes(signature, numbers)
     for part, (start, size) in enumerate(zip(numbers, sizes, strict=True)):
         if size:
             grid, block = columns_and_rows(size, width)
-            given = (Arg(0), order, Arg(2 + part), start, size, width)
-            launches.append(Launch("gg_part_rows", grid, block, given, **how))
+            arguments = (Arg(0), order, Arg(2 + part), start, size, width)
+            launches.append(Launch("gg_part_rows", grid, block, arguments, **options))
     return launches
 
 
 def partitioned(host: Call) -> Sized:
-    """The rows of input 0 in parts, in order, by the numbers of input 1."""
-    return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _MOVED)
+    """The kernel that puts the rows of input 0 in parts, in order, by the numbers of input 1."""
+    return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 
 
 # -- dynamic_stitch
@@ -87,10 +87,10 @@ def _lists(signature: Signature) -> tuple[list[int], tuple[int, ...]]:
     shapes = signature.input_shapes
     lists = len(shapes) // 2
     rest = shapes[lists][len(shapes[0]) :]
-    for named, data in zip(shapes[:lists], shapes[lists:], strict=True):
-        if data != (*named, *rest):
+    for indices, data in zip(shapes[:lists], shapes[lists:], strict=True):
+        if data != (*indices, *rest):
             raise NotImplementedError("indices and data do not fit together")
-    return [prod(named) for named in shapes[:lists]], rest
+    return [prod(indices) for indices in shapes[:lists]], rest
 
 
 def _count_stitch(signature: Signature) -> list[Launch]:
@@ -100,17 +100,13 @@ def _count_stitch(signature: Signature) -> list[Launch]:
     if not sum(counts):
         return []
     largest, failed = Scratch(SIZES, 1, dtypes.int32), ErrorFlag("indices can't be negative")
-    how = _how(signature.output_types[0])
-    return [
-        filled(largest, -1, 1, dtypes.int32),
-        *(
-            Launch(
-                "gg_stitch_size", grid_of(count), _BLOCK, (Arg(at), largest, failed, count), **how
-            )
-            for at, count in enumerate(counts)
-            if count
-        ),
-    ]
+    options = _options(signature.output_types[0])
+    launches = [filled(largest, -1, 1, dtypes.int32)]
+    for index, count in enumerate(counts):
+        if count:
+            arguments = (Arg(index), largest, failed, count)
+            launches.append(Launch("gg_stitch_size", grid_of(count), _BLOCK, arguments, **options))
+    return launches
 
 
 def _stitch_shape(signature: Signature, numbers: Sequence[int]) -> Shapes:
@@ -122,24 +118,25 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     rows, width = max(numbers, default=-1) + 1, prod(rest)
     if not rows or not width:
         return []
-    last, how = Scratch("last", rows, dtypes.int32), _how(signature.output_types[0])
-    launches, moves, base = [filled(last, -1, rows, dtypes.int32)], [], 0
-    for at, count in enumerate(counts):
+    last, options = Scratch("last", rows, dtypes.int32), _options(signature.output_types[0])
+    launches, copies, base = [filled(last, -1, rows, dtypes.int32)], [], 0
+    out = Arg(2 * len(counts))
+    for index, count in enumerate(counts):
         if count:
-            named = (Arg(at), last, count, base)
-            launches.append(Launch("gg_stitch_last", grid_of(count), _BLOCK, named, **how))
+            numbers_of_rows = (Arg(index), last, count, base)
+            launches.append(
+                Launch("gg_stitch_last", grid_of(count), _BLOCK, numbers_of_rows, **options)
+            )
             grid, block = columns_and_rows(count, width)
-            given = (Arg(at), last, Arg(len(counts) + at), Arg(2 * len(counts)), count, base, width)
-            moves.append(Launch("gg_stitch_rows", grid, block, given, **how))
+            arguments = (Arg(index), last, Arg(len(counts) + index), out, count, base, width)
+            copies.append(Launch("gg_stitch_rows", grid, block, arguments, **options))
         base += count
     grid, block = columns_and_rows(rows, width)
-    gaps = Launch("gg_stitch_gaps", grid, block, (last, Arg(2 * len(counts)), rows, width), **how)
-    return [*launches, *moves, gaps]
+    gaps = Launch("gg_stitch_gaps", grid, block, (last, out, rows, width), **options)
+    return [*launches, *copies, gaps]
 
 
 def stitched(host: Call) -> Sized:
-    """Lists of rows in one tensor, at the places that lists of indices say; the last one stays."""
-    how = _count_stitch, _stitch_shape, _fill_stitch
-    return Sized(
-        "partition_and_stitch.cu", *how, host, _MOVED, lambda known: [known.output_shapes[0][0] - 1]
-    )
+    """The kernel that puts lists of rows at the indices of other lists; the last row stays."""
+    parts = _count_stitch, _stitch_shape, _fill_stitch, host, _TYPES
+    return Sized("partition_and_stitch.cu", *parts, lambda known: [known.output_shapes[0][0] - 1])

@@ -1,6 +1,6 @@
-"""What a strided slice takes: begin, end, strides and the five masks, against a shape.
+"""The elements of a strided slice: begin, end, strides and the five masks, against a shape.
 
-Each position i of the three vectors says one thing, by bit i of the masks:
+Each position i of the three vectors means one thing, by bit i of the masks:
 
     ellipsis_mask      all dimensions that the others leave (once; by default at the end)
     new_axis_mask      a new dimension of size 1
@@ -21,10 +21,10 @@ MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axi
 
 
 class Spec(NamedTuple):
-    """One entry of the index: `kind` is "new", "all", "one" or "range"; `at` its position."""
+    """One entry of the index: `kind` is "new", "all", "one" or "range"."""
 
     kind: str
-    at: int
+    position: int
 
 
 def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
@@ -34,23 +34,23 @@ def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
     """
     kinds: list[Spec] = []
     ellipsis = -1
-    for at in range(count):
-        bit = 1 << at
+    for position in range(count):
+        bit = 1 << position
         if attrs["ellipsis_mask"] & bit:
             if ellipsis >= 0:
                 raise ValueError("Multiple ellipses in slice spec not allowed")
             ellipsis = len(kinds)
         elif attrs["new_axis_mask"] & bit:
-            kinds.append(Spec("new", at))
+            kinds.append(Spec("new", position))
         elif attrs["shrink_axis_mask"] & bit:
-            kinds.append(Spec("one", at))
+            kinds.append(Spec("one", position))
         else:
-            kinds.append(Spec("range", at))
+            kinds.append(Spec("range", position))
     used = sum(spec.kind != "new" for spec in kinds)
     if used > rank:
         raise ValueError(f"{used} dimensions are indexed, but the input has only {rank}")
-    place = len(kinds) if ellipsis < 0 else ellipsis
-    return kinds[:place] + [Spec("all", -1)] * (rank - used) + kinds[place:]
+    first = len(kinds) if ellipsis < 0 else ellipsis
+    return kinds[:first] + [Spec("all", -1)] * (rank - used) + kinds[first:]
 
 
 def numpy_index(
@@ -60,36 +60,33 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """The index that makes NumPy take the same view; ends in `...`, so it is one for scalars too.
+    """NumPy's index of the same view; it ends in `...`, so that scalars give a view too.
 
     ValueError for a stride of 0 and for a single element outside its dimension.
     """
     index: list[Any] = []
     dim = 0
-    for kind, at in layout(attrs, len(begin), len(sizes)):
+    for kind, position in layout(attrs, len(begin), len(sizes)):
         if kind == "new":
             index.append(None)
             continue
         if kind == "all":
             index.append(slice(None))
         elif kind == "one":
-            index.append(_element(begin[at], strides[at], sizes[dim], dim))
+            index.append(_element(begin[position], strides[position], sizes[dim], dim))
         else:
-            _check_stride(strides[at], at)
-            index.append(_range(attrs, at, begin[at], end[at], strides[at]))
+            bounds = begin[position], end[position], strides[position]
+            index.append(_range(attrs, position, *bounds))
         dim += 1
     return (*index, ...)
 
 
-def _range(attrs: Mapping[str, Any], at: int, begin: int, end: int, stride: int) -> slice:
-    start = None if attrs["begin_mask"] >> at & 1 else begin
-    stop = None if attrs["end_mask"] >> at & 1 else end
-    return slice(start, stop, stride)
-
-
-def _check_stride(stride: int, at: int) -> None:
+def _range(attrs: Mapping[str, Any], position: int, begin: int, end: int, stride: int) -> slice:
     if stride == 0:
-        raise ValueError(f"strides[{at}] must be non-zero")
+        raise ValueError(f"strides[{position}] must be non-zero")
+    start = None if attrs["begin_mask"] >> position & 1 else begin
+    stop = None if attrs["end_mask"] >> position & 1 else end
+    return slice(start, stop, stride)
 
 
 def _element(index: int, stride: int, size: int | None, dim: int) -> int:
@@ -108,12 +105,12 @@ def sliced_shape(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> TensorShape:
-    """The slice's shape as far as the input's shape and the vectors (None: unknown) tell it."""
+    """The slice's shape, as far as it follows from the input's and the vectors (None: unknown)."""
     if shape.sizes is None:
         return TensorShape.of(None)
     result: list[int | None] = []
     dim = 0
-    for kind, at in layout(attrs, count, len(shape.sizes)):
+    for kind, position in layout(attrs, count, len(shape.sizes)):
         if kind == "new":
             result.append(1)
             continue
@@ -122,16 +119,16 @@ def sliced_shape(
             result.append(size)
         elif kind == "one":
             if begin is not None:
-                _element(begin[at], strides[at] if strides else 1, size, dim)
+                _element(begin[position], strides[position] if strides else 1, size, dim)
         else:
-            result.append(_length(attrs, at, size, begin, end, strides))
+            result.append(_length(attrs, position, size, begin, end, strides))
         dim += 1
     return TensorShape.of(tuple(result))
 
 
 def _length(
     attrs: Mapping[str, Any],
-    at: int,
+    position: int,
     size: int | None,
     begin: Sequence[int] | None,
     end: Sequence[int] | None,
@@ -140,21 +137,18 @@ def _length(
     """The length of one range, or None."""
     if strides is None:
         return None
-    stride = strides[at]
-    _check_stride(stride, at)
-    open_start = attrs["begin_mask"] >> at & 1
-    open_stop = attrs["end_mask"] >> at & 1
-    if (begin is None and not open_start) or (end is None and not open_stop):
+    first, last = begin[position] if begin else 0, end[position] if end else 0
+    bounds = _range(attrs, position, first, last, strides[position])
+    if (begin is None and bounds.start is not None) or (end is None and bounds.stop is not None):
         return None
-    chosen = _range(attrs, at, begin[at] if begin else 0, end[at] if end else 0, stride)
     if size is not None:
-        return len(range(*chosen.indices(size)))
-    return _length_of_unknown(chosen, stride)
+        return len(range(*bounds.indices(size)))
+    return _length_of_unknown(bounds, strides[position])
 
 
-def _length_of_unknown(chosen: slice, stride: int) -> int | None:
+def _length_of_unknown(bounds: slice, stride: int) -> int | None:
     """0 where no size can make the range longer, else None."""
-    start, stop = chosen.start, chosen.stop
+    start, stop = bounds.start, bounds.stop
     if start is None or stop is None or (start < 0) != (stop < 0):
         return None
     empty = stop <= start if stride > 0 else stop >= start

@@ -1,4 +1,4 @@
-"""Elements in another order, or looked up in one: roll, sort, n-th elements, searchsorted."""
+"""Elements in another order, or looked up in sorted rows: roll, sort, NthElement, searchsorted."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.sort_launches import nth_in_order
@@ -31,19 +32,19 @@ from gpugraph.ops.indexing.sort_launches import nth_in_order
 
 
 def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
-    given_shape, shift, axis = context.shapes
-    if given_shape.rank == 0:
+    source, shift, axis = context.shapes
+    if source.rank == 0:
         raise ValueError("input must be of rank at least 1 but is a scalar")
-    for given, what in ((shift, "shift"), (axis, "axis")):
-        if given.rank is not None and given.rank > 1:
-            raise ValueError(f"{what} must be a scalar or a vector, but has shape {given}")
+    for vector, what in ((shift, "shift"), (axis, "axis")):
+        if vector.rank is not None and vector.rank > 1:
+            raise ValueError(f"{what} must be a scalar or a vector, but has shape {vector}")
     if not shift.is_compatible_with(axis):
         raise ValueError(f"shift and axis must have one shape, but have {shift} and {axis}")
-    return [given_shape]
+    return [source]
 
 
-def _rolled(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Along each axis both parts, exchanged."""
+def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
+    """Copies of both parts of each axis, exchanged."""
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
     for shift, axis in zip(ints(signature.value(1)), ints(signature.value(2)), strict=True):
@@ -65,41 +66,34 @@ def _roll_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Roll(dy, raw_ops.Neg(op.inputs[1]), op.inputs[2]), None, None]
 
 
-_roll = op(
-    "Roll",
-    inputs="input: T, shift: Tshift, axis: Taxis",
-    outputs="output: T",
-    attrs={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
-    infer=_infer_roll,
-    host=[1, 2],
-    **copying(_rolled),
-    grad=_roll_back,
-    doc="The input moved by `shift` places along `axis`, round about.",
+roll: Callable[..., Tensor] = public_function(
+    op(
+        "Roll",
+        inputs="input: T, shift: Tshift, axis: Taxis",
+        outputs="output: T",
+        attrs={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
+        infer=_infer_roll,
+        host=[1, 2],
+        **copying(_roll_views),
+        grad=_roll_back,
+        doc="`input` rotated by `shift` places along `axis`; negative: to the front. Both are ints "
+        "or vectors of one length; shifts along one axis add up. ValueError where their shapes "
+        "differ and for a scalar input; InvalidArgumentError in a run for an axis outside.",
+    )
 )
-
-
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """`input` moved by `shift` places along `axis`, round about; negative: to the front.
-
-    Both are ints or vectors of one length; shifts along one axis add up. ValueError where their
-    shapes differ and for a scalar input; InvalidArgumentError in a run for an axis outside.
-    """
-    return _roll(input, shift, axis, name=name)
 
 
 # -- sort
 
 
-def _mirrored(values: Tensor) -> Tensor:
-    """The values in the opposite order, each its own counterpart's."""
+def _mirror(values: Tensor) -> Tensor:
+    """Values in the opposite order; mirrored again, they are the values."""
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
-        made: Tensor = raw_ops.Sub(top, values, name="sub")
-    elif values.dtype.is_integer:  # -x - 1 overflows nowhere
-        made = raw_ops.Invert(values)
-    else:
-        made = raw_ops.Neg(values)
-    return made
+        return raw_ops.Sub(top, values, name="sub")
+    if values.dtype.is_integer:  # -x - 1 overflows nowhere
+        return raw_ops.Invert(values)
+    return raw_ops.Neg(values)
 
 
 def _axes_swapped(rank: int, axis: int) -> Any:
@@ -108,7 +102,7 @@ def _axes_swapped(rank: int, axis: int) -> Any:
     return order
 
 
-def _sorted(values: Any, axis: Any, direction: str, indices: bool, name: str | None) -> Tensor:
+def _sort(values: Any, axis: Any, direction: str, indices: bool, name: str | None) -> Tensor:
     what = "argsort" if indices else "sort"
     with op_scope(name, what, values):
         if direction not in ("ASCENDING", "DESCENDING"):
@@ -120,19 +114,17 @@ def _sorted(values: Any, axis: Any, direction: str, indices: bool, name: str | N
         rank = tensor.shape.rank
         if rank is None and int(place) != -1:
             raise ValueError(f"An axis of {int(place)} needs values of known rank")
-        at = -1 if rank is None else normalize_axis(place, rank)
-        swapped = rank is not None and at != rank - 1
+        last = -1 if rank is None else normalize_axis(place, rank)
+        swapped = rank is not None and last != rank - 1
         if swapped:
-            order = constant(_axes_swapped(rank or 0, at), name="transposition")
+            order = constant(_axes_swapped(rank or 0, last), name="transposition")
             tensor = transpose(tensor, order)
         rising = direction == "ASCENDING"
-        found = raw_ops.TopKV2(_mirrored(tensor) if rising else tensor, shape(tensor)[-1])
-        made: Tensor = found[1] if indices else found[0]
+        top = raw_ops.TopKV2(_mirror(tensor) if rising else tensor, shape(tensor)[-1])
+        result: Tensor = top[1] if indices else top[0]
         if rising and not indices:
-            made = _mirrored(made)
-        if swapped:
-            made = transpose(made, order)
-        return made
+            result = _mirror(result)
+        return transpose(result, order) if swapped else result
 
 
 def sort(
@@ -143,7 +135,7 @@ def sort(
     ValueError for another direction, an axis that is no constant, or not the last of values
     of unknown rank.
     """
-    return _sorted(values, axis, direction, False, name)
+    return _sort(values, axis, direction, False, name)
 
 
 def argsort(
@@ -155,7 +147,7 @@ def argsort(
 ) -> Tensor:
     """The int32 indices that would sort `values` along `axis` (see `sort`), equals in order."""
     del stable  # it always is
-    return _sorted(values, axis, direction, True, name)
+    return _sort(values, axis, direction, True, name)
 
 
 # -- the n-th element
@@ -214,18 +206,18 @@ op(
     cpu=Call(make=_bind_nth),
     gpu=Source("sort_and_select.cu", _launch_nth, Call(make=_bind_nth)),
     grad=_nth_back,
-    doc="Of each row the element that stands at `n` when it is sorted; reverse: from the largest.",
+    doc="The element of each row at index `n` of the sorted row; reverse: from the largest.",
 )
 
 
-# -- searching what is sorted
+# -- search in sorted rows
 
 
 def _infer_bound(context: InferContext) -> Sequence[TensorShape]:
-    for given, what in zip(context.shapes, ("sorted_inputs", "values"), strict=True):
-        if given.rank not in (None, 2):
-            raise ValueError(f"{what} must be a matrix, but has shape {given}")
-    rows = [given.sizes[0] for given in context.shapes if given.sizes is not None]
+    for matrix, what in zip(context.shapes, ("sorted_inputs", "values"), strict=True):
+        if matrix.rank not in (None, 2):
+            raise ValueError(f"{what} must be a matrix, but has shape {matrix}")
+    rows = [matrix.sizes[0] for matrix in context.shapes if matrix.sizes is not None]
     if len(rows) == 2 and None not in rows and rows[0] != rows[1]:
         raise ValueError(f"sorted_inputs and values have {rows[0]} and {rows[1]} rows")
     return [context.shapes[1]]
@@ -255,7 +247,7 @@ def _declare_bound(name: str, side: Any, doc: str) -> Any:
         cpu=Call(find),
         gpu=Source("searchsorted_bounds.cu", partial(_launch_bound, side), Call(find)),
         grad=NO_GRADIENT,
-        doc=f"Of each value, the first place in its row of sorted_inputs whose element is {doc}.",
+        doc=f"The first index in each value's row of sorted_inputs whose element is {doc}.",
     )
 
 
@@ -272,7 +264,7 @@ def searchsorted(
     out_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where `values` would be put into rows that are sorted, before ("left") or after equals.
+    """The indices of `values` in sorted rows, before ("left") or after equal elements.
 
     sorted_sequence: (..., n); values: (..., m) of the same first sizes. ValueError for another
     side.
@@ -281,6 +273,6 @@ def searchsorted(
         raise ValueError(f"side must be either 'right' or 'left', but it is {side!r}")
     rows = convert_to_tensor(sorted_sequence)
     wanted = convert_to_tensor(values, rows.dtype.base_dtype)
-    flat = [reshape(each, [-1, shape(each)[-1]]) for each in (rows, wanted)]
-    made = _BOUNDS[side](*flat, out_type=as_dtype(out_type), name=name)
-    return reshape(made, shape(wanted))
+    matrices = [reshape(tensor, [-1, shape(tensor)[-1]]) for tensor in (rows, wanted)]
+    bounds = _BOUNDS[side](*matrices, out_type=as_dtype(out_type), name=name)
+    return reshape(bounds, shape(wanted))

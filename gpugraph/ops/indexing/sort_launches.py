@@ -1,4 +1,4 @@
-"""Launches of sort_and_select.cu: the first elements of each row in order, and where they were.
+"""Launches of sort_and_select.cu: the first elements of each row in order, and their indices.
 
 Short rows are sorted whole, in shared memory. Of many long rows a few elements are selected, a
 block for each row. Else all elements are sorted (radix_sort.cu), then, stably, by their rows.
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
 
 _MANY = 16
-"""Rows from which a block for each is enough of them."""
+"""The least number of rows at which one block a row keeps a GPU busy."""
 _SELECTED = 1024
 _BLOCK = (512, 1, 1)
 
@@ -32,7 +32,7 @@ def _key_type(dtype: DType) -> DType:
 
 
 def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
-    """What says how elements become keys: macros."""
+    """The macros that make keys of elements."""
     base = dtype.base_dtype
     bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
     return {
@@ -46,7 +46,7 @@ def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int
     }
 
 
-def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
+def _options(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
     room = max(32, 1 << (capacity - 1).bit_length())
     return {
         "defines": {**order_defines(dtype, descending), "CAPACITY": room},
@@ -55,21 +55,22 @@ def _how(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
 
 
 def _threads(size: int) -> tuple[int, int, int]:
-    """A block that sorts so many."""
+    """A block that sorts `size` elements."""
     return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
 
 
 def element_order(
     x: Arg, count: int, dtype: DType, descending: bool = False
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Launches that sort all elements, equal ones as they come, and their keys and numbers then."""
+    """Launches that sort all elements stably, and the sorted keys and numbers."""
     if count >= 1 << 31:
         raise NotImplementedError(f"{count} elements are more than 31 bits count")
     keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
-    given, how = (x, keys, numbers, count), _how(dtype, descending, FEW)
+    arguments, options = (x, keys, numbers, count), _options(dtype, descending, FEW)
     if count <= FEW:
-        return [Launch("gg_sort_keys", (1, 1, 1), _threads(count), given, **how)], keys, numbers
-    start = Launch("gg_element_keys", grid_of(count), (THREADS, 1, 1), given, **how)
+        launch = Launch("gg_sort_keys", (1, 1, 1), _threads(count), arguments, **options)
+        return [launch], keys, numbers
+    start = Launch("gg_element_keys", grid_of(count), (THREADS, 1, 1), arguments, **options)
     passes, keys, numbers = radix_passes(count, 8 * dtype.size, keys, numbers)
     return [start, *passes], keys, numbers
 
@@ -84,11 +85,11 @@ def first_in_order(
 def nth_in_order(
     x: Arg, out: Arg, rows: int, size: int, n: int, dtype: DType, descending: bool
 ) -> list[Launch]:
-    """Of each row the element that has n others before it."""
+    """The element at index `n` of each row in order."""
     if size > FEW and rows >= _MANY:
-        how = _how(dtype, descending, 32)
+        options = _options(dtype, descending, 32)
         arguments = (x, out, rows, size, n)
-        return [Launch("gg_nth", (min(rows, 1 << 16), 1, 1), _BLOCK, arguments, **how)]
+        return [Launch("gg_nth", (min(rows, 1 << 16), 1, 1), _BLOCK, arguments, **options)]
     return _in_order((x, out, out), (rows, size, n, 1), dtype, descending)
 
 
@@ -98,11 +99,11 @@ def _in_order(
     rows, size, first, count = sizes
     blocks = min(rows, 1 << 16), 1, 1
     if size <= FEW:
-        how = _how(dtype, descending, size)
-        return [Launch("gg_sort_rows", blocks, _threads(size), (*arrays, *sizes), **how)]
+        options = _options(dtype, descending, size)
+        return [Launch("gg_sort_rows", blocks, _threads(size), (*arrays, *sizes), **options)]
     if rows >= _MANY and count <= _SELECTED and first == 0:
-        how = _how(dtype, descending, count)
-        return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **how)]
+        options = _options(dtype, descending, count)
+        return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **options)]
     return _all_in_order(arrays, sizes, dtype, descending)
 
 
@@ -113,13 +114,13 @@ def _all_in_order(
     total = rows * size
     x, out, places = arrays
     launches, _, numbers = element_order(x, total, dtype, descending)
-    how = _how(dtype, descending, FEW)
+    options = _options(dtype, descending, FEW)
     block = (THREADS, 1, 1)
     if rows > 1:
-        named = Scratch("rows", total, dtypes.uint32)
-        arguments = (numbers, named, total, size)
-        launches.append(Launch("gg_row_numbers", grid_of(total), block, arguments, **how))
-        passes, _, numbers = radix_passes(total, (rows - 1).bit_length(), named, numbers)
+        row_numbers = Scratch("rows", total, dtypes.uint32)
+        arguments = (numbers, row_numbers, total, size)
+        launches.append(Launch("gg_row_numbers", grid_of(total), block, arguments, **options))
+        passes, _, numbers = radix_passes(total, (rows - 1).bit_length(), row_numbers, numbers)
         launches += passes
-    taken = (x, numbers, out, places, rows, size, first, count)
-    return [*launches, Launch("gg_take", grid_of(rows * count), block, taken, **how)]
+    last = (x, numbers, out, places, rows, size, first, count)
+    return [*launches, Launch("gg_take", grid_of(rows * count), block, last, **options)]

@@ -21,7 +21,7 @@ from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, int_argument, op_scope, shape_of
-from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.framework.shape_functions import UNKNOWN, from_value, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
@@ -57,14 +57,8 @@ def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
     if length is None:
         return [_checked_partial(context.value_as_shape(2), rank)]
     starts = [None] * rank if begin is None else list(ints(begin))
-    return [
-        TensorShape.of(
-            tuple(
-                _slice_length(axis, *entry)
-                for axis, entry in enumerate(zip(sizes, starts, ints(length), strict=True))
-            )
-        )
-    ]
+    entries = enumerate(zip(sizes, starts, ints(length), strict=True))
+    return [TensorShape.of(tuple(_slice_length(axis, *entry) for axis, entry in entries))]
 
 
 def _checked_partial(shape: TensorShape, rank: int) -> TensorShape:
@@ -76,16 +70,16 @@ def _slice_length(axis: int, size: int | None, start: int | None, length: int) -
         raise ValueError(f"Dimension {axis}: begin {start} and size {length} can't be negative")
     if size is None or start is None:
         return None if length == -1 else length
-    taken = size - start if length == -1 else length
-    if taken < 0 or start + taken > size:
+    count = size - start if length == -1 else length
+    if count < 0 or start + count > size:
         raise ValueError(
             f"Expected size[{axis}] in [0, {max(size - start, 0)}], but got {length} from {start} "
             f"on in a dimension of size {size}"
         )
-    return taken
+    return count
 
 
-def _sliced(signature: Signature, source: Any, out: Any) -> Pairs:
+def _slice_views(signature: Signature, source: Any, out: Any) -> Pairs:
     index = tuple(
         _slice_type(start, start + length)
         for start, length in zip(ints(signature.value(1)), out.shape, strict=True)
@@ -112,7 +106,7 @@ _slice = op(
     attrs={"T": ALL, "Index": INDEX},
     infer=_infer_slice,
     host=[1, 2],
-    **copying(_sliced),
+    **copying(_slice_views),
     grad=_slice_back,
     doc="`size` elements from `begin` on along each dimension; -1: all that are left.",
 )
@@ -131,8 +125,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
     """The values of begin, end and strides, None for those that aren't known."""
-    found = [context.value(index) for index in range(first, first + 3)]
-    return [None if value is None else ints(value) for value in found]
+    values = [context.value(index) for index in range(first, first + 3)]
+    return [None if value is None else ints(value) for value in values]
 
 
 def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
@@ -149,11 +143,11 @@ def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _index(signature: Signature, sizes: Sequence[int], first: int) -> tuple[Any, ...]:
-    begin, end, strides = (ints(signature.value(at)) for at in range(first, first + 3))
+    begin, end, strides = (ints(signature.value(index)) for index in range(first, first + 3))
     return numpy_index(signature.attrs, sizes, begin, end, strides)
 
 
-def _sliced_by_strides(signature: Signature, source: Any, out: Any) -> Pairs:
+def _strided_views(signature: Signature, source: Any, out: Any) -> Pairs:
     return [(source[_index(signature, source.shape, 1)], out)]
 
 
@@ -178,14 +172,10 @@ _strided_slice = op(
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
     infer=_infer_strided_slice,
     host=[1, 2, 3],
-    **copying(_sliced_by_strides),
+    **copying(_strided_views),
     grad=_strided_slice_back,
-    doc="input[begin:end:strides], with the masks of `ops.strides`.",
+    doc="input[begin:end:strides], with the masks of `slice_spec`.",
 )
-
-
-def _infer_strided_slice_grad(context: InferContext) -> Sequence[TensorShape]:
-    return [context.value_as_shape(0)]
 
 
 def _among_zeros(signature: Signature, dy: Any, out: Any) -> Pairs:
@@ -198,7 +188,7 @@ op(
     inputs="shape: Index, begin: Index, end: Index, strides: Index, dy: T",
     outputs="output: T",
     attrs={"T": ALL, "Index": INDEX, **_MASK_ATTRS},
-    infer=_infer_strided_slice_grad,
+    infer=from_value(0),
     host=[0, 1, 2, 3],
     **copying(_among_zeros),
     grad=lambda op, dz: [
@@ -222,18 +212,16 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """input_[begin:end:strides], each an int vector; what the masks' bits mean: `ops.strides`.
+    """input_[begin:end:strides], each an int vector; for the masks' bits see `slice_spec`.
 
-    ValueError for a stride of 0, a second ellipsis, too many entries, an element that isn't
-    there. `var` is there for the signature's sake.
+    ValueError for a stride of 0, a second ellipsis, too many entries, an element outside. `var`
+    has no effect.
     """
     del var
-    if strides is None:
-        strides = (
-            raw_ops.OnesLike(convert_to_tensor(begin))
-            if isinstance(begin, Tensor)
-            else (np.ones_like(np.asarray(begin, np.int32)))
-        )
+    if strides is None and isinstance(begin, Tensor):
+        strides = raw_ops.OnesLike(begin)
+    elif strides is None:
+        strides = np.ones_like(np.asarray(begin, np.int32))
     return _strided_slice(
         input_,
         int_argument(begin),
@@ -261,6 +249,7 @@ class _Entries:
         self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, entry: Any) -> None:
+        """Appends one entry: a slice, `...`, None or an index."""
         if isinstance(entry, _slice_type):
             self._append(
                 self._open(entry.start, "begin_mask"),
@@ -294,7 +283,7 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """An int, or an int scalar tensor; TypeError for what can't be an index."""
+    """An int, or an int scalar tensor; TypeError for values that are no index."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
         return convert_to_tensor(value)

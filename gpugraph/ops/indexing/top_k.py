@@ -40,7 +40,7 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
 
 
 _LONG = 512
-"""Columns from which looking for a few of the largest is faster than sorting all (8,000: 20x)."""
+"""The least size at which a search for a few of the largest is faster than a sort (8,000: 20x)."""
 
 
 def _first_of_largest(row: Any, k: int) -> Any:
@@ -48,8 +48,8 @@ def _first_of_largest(row: Any, k: int) -> Any:
     least = np.partition(row, row.size - k)[-k:].min()
     if least != least:  # NaN counts as the largest, which comparisons do not know
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
-    more = np.flatnonzero(row > least)
-    chosen = np.concatenate([more, np.flatnonzero(row == least)[: k - more.size]])
+    larger = np.flatnonzero(row > least)
+    chosen = np.concatenate([larger, np.flatnonzero(row == least)[: k - larger.size]])
     if chosen.size < k:  # NaN among them
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     chosen.sort()
@@ -111,7 +111,7 @@ _top_k = op(
     cpu=Call(make=_bind_top_k),
     gpu=Source("sort_and_select.cu", _launch_top_k, Call(make=_bind_top_k)),
     grad=_top_k_back,
-    doc="The k largest elements of each row, the largest first, and where they are.",
+    doc="The k largest elements of each row, the largest first, and their indices.",
 )
 
 
@@ -141,8 +141,8 @@ def _bind_in_top_k(
 
     def run() -> None:
         valid = (targets >= 0) & (targets < classes)
-        mine = predictions[rows, np.where(valid, targets, 0)] if classes else np.zeros(len(rows))
-        above = np.count_nonzero(predictions > mine[:, None], axis=1)
+        scores = predictions[rows, np.where(valid, targets, 0)] if classes else np.zeros(len(rows))
+        above = np.count_nonzero(predictions > scores[:, None], axis=1)
         finite = np.isfinite(predictions).all(axis=1)
         out[...] = valid & (above < k) & finite
 

@@ -1,4 +1,4 @@
-"""Vectors as sets: what is only in one of two, and how often each element occurs."""
+"""Vectors as sets: the elements that are only in one of two, and how often each occurs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _bind_difference(context: KernelContext, x: Any, y: Any) -> Callable[[], Any
     index_type = context.output_types[1].as_numpy_dtype
 
     def run() -> list[Any]:
-        kept = np.flatnonzero(~np.isin(x, y))
-        return [x[kept], kept.astype(index_type)]
+        indices = np.flatnonzero(~np.isin(x, y))
+        return [x[indices], indices.astype(index_type)]
 
     return run
 
@@ -43,7 +43,7 @@ _difference = op(
     cpu=Call(make=_bind_difference, dynamic=True),
     gpu=Call(make=_bind_difference, dynamic=True),
     grad=NO_GRADIENT,
-    doc="The elements of x, in order, that are not in y, and where they are in x.",
+    doc="The elements of x, in order, that are not in y, and their indices in x.",
 )
 
 
@@ -80,7 +80,7 @@ _counts = op(
     cpu=Call(make=_bind_counts, dynamic=True),
     gpu=unique_elements(Call(make=_bind_counts, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="The different elements of a vector, where each x is in them, and how often each occurs.",
+    doc="The different elements of a vector, the index of each x, and how often each occurs.",
 )
 
 

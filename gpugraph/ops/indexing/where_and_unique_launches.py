@@ -1,5 +1,5 @@
-"""Launches of where_nonzero.cu and unique.cu: elements that are chosen, in order, of which only the
-kernels know how many there are."""
+"""Launches of where_nonzero.cu and unique.cu: chosen elements, in order, whose number is known only
+after a first kernel."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ _TOTAL = Scratch(SIZES, 1, dtypes.int64)
 Shapes = list[tuple[int, ...]]
 
 
-def _counted(
-    function: str, arguments: Arguments, count: int, how: Mapping[str, Any], name: str = "starts"
+def _count_launches(
+    function: str,
+    arguments: Arguments,
+    count: int,
+    options: Mapping[str, Any],
+    name: str = "starts",
 ) -> tuple[list[Launch], Scratch]:
-    """Launches that count what is chosen among `count` elements, and where that of each tile
-    begins then."""
+    """Launches that count the chosen ones of `count` elements, and the offset of each tile's."""
     tiles = ceil(count / _TILE)
     starts = Scratch(name, tiles, dtypes.int64)
     return [
-        Launch(function, (tiles, 1, 1), _BLOCK, (*arguments, starts, count), **how),
-        Launch("gg_tile_starts", (1, 1, 1), (1024, 1, 1), (starts, _TOTAL, tiles), **how),
+        _by_tile(function, (*arguments, starts, count), count, options),
+        Launch("gg_tile_starts", (1, 1, 1), (1024, 1, 1), (starts, _TOTAL, tiles), **options),
     ], starts
 
 
-def _each(function: str, arguments: Arguments, count: int, how: Mapping[str, Any]) -> Launch:
+def _by_tile(function: str, arguments: Arguments, count: int, options: Mapping[str, Any]) -> Launch:
     """A launch over the tiles of `count` elements."""
-    return Launch(function, (ceil(count / _TILE), 1, 1), _BLOCK, arguments, **how)
+    return Launch(function, (ceil(count / _TILE), 1, 1), _BLOCK, arguments, **options)
 
 
 # -- where
 
 
-def _how_where(dtype: DType) -> dict[str, Any]:
+def _where_options(dtype: DType) -> dict[str, Any]:
     base = dtype.base_dtype
     parts = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
     return {
@@ -57,7 +60,8 @@ def _count_where(signature: Signature) -> list[Launch]:
     count = prod(sizes)
     if not count:
         return []
-    return _counted("gg_where_counts", (Arg(0),), count, _how_where(signature.input_types[0]))[0]
+    options = _where_options(signature.input_types[0])
+    return _count_launches("gg_where_counts", (Arg(0),), count, options)[0]
 
 
 def _shape_where(signature: Signature, numbers: Sequence[int]) -> Shapes:
@@ -68,15 +72,15 @@ def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     sizes = signature.input_shapes[0]
     if not sum(numbers) or not sizes:
         return []
-    how, count = _how_where(signature.input_types[0]), prod(sizes)
+    options, count = _where_options(signature.input_types[0]), prod(sizes)
     starts = Scratch("starts", ceil(count / _TILE), dtypes.int64)
     padded = [*sizes, *(1,) * (8 - len(sizes))]
     arguments: Arguments = (Arg(0), starts, Arg(1), count, len(sizes), *padded)
-    return [_each("gg_where", arguments, count, how)]
+    return [_by_tile("gg_where", arguments, count, options)]
 
 
 def where_nonzero_elements(host: Call) -> Sized:
-    """The coordinates of elements that are not zero."""
+    """The kernel of the coordinates of elements that are not zero."""
     types = (*REAL, *COMPLEX, dtypes.bool)
     return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
 
@@ -89,22 +93,22 @@ def _count_unique(signature: Signature) -> list[Launch]:
     if not count:
         return []
     launches, keys, order = element_order(Arg(0), count, signature.input_types[0])
-    how, (run, first, begins) = _how_unique(signature), _runs(count)
-    heads, starts = _counted("gg_head_counts", (keys,), count, how)
+    options, (run, first, begins) = _unique_options(signature), _runs(count)
+    heads, starts = _count_launches("gg_head_counts", (keys,), count, options)
     runs = (keys, order, starts, run, first, begins, count)
-    launches += [*heads, _each("gg_unique_runs", runs, count, how)]
-    firsts, _ = _counted("gg_first_counts", (run, first), count, how, "firsts")
+    launches += [*heads, _by_tile("gg_unique_runs", runs, count, options)]
+    firsts, _ = _count_launches("gg_first_counts", (run, first), count, options, "firsts")
     return [*launches, *firsts]
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """Of each element its run; of each run its first element and where it begins when sorted."""
+    """The run of each element; the first element of each run, and its start when sorted."""
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
     return run, first, begins
 
 
-def _how_unique(signature: Signature) -> dict[str, Any]:
+def _unique_options(signature: Signature) -> dict[str, Any]:
     dtype = signature.input_types[0]
     index = signature.output_types[1]
     defines = {**order_defines(dtype), "INDEX": f"int{8 * index.size}_t"}
@@ -112,32 +116,32 @@ def _how_unique(signature: Signature) -> dict[str, Any]:
 
 
 def _shapes_unique(signature: Signature, numbers: Sequence[int]) -> Shapes:
-    found = (sum(numbers),)
-    return [found, signature.input_shapes[0], found][: len(signature.output_types)]
+    runs = (sum(numbers),)
+    return [runs, signature.input_shapes[0], runs][: len(signature.output_types)]
 
 
 def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     (count,) = signature.input_shapes[0]
     if not count:
         return []
-    (total,), how = numbers, _how_unique(signature)
+    (total,), options = numbers, _unique_options(signature)
     run, first, begins = _runs(count)
     ranks = Scratch("ranks", total, dtypes.int32)
     starts = Scratch("firsts", ceil(count / _TILE), dtypes.int64)
     ranked = (Arg(0), run, first, starts, ranks, Arg(1), count)
     index = (run, ranks, Arg(2), count)
     launches = [
-        _each("gg_unique_ranks", ranked, count, how),
-        Launch("gg_unique_index", grid_of(count), _BLOCK, index, **how),
+        _by_tile("gg_unique_ranks", ranked, count, options),
+        Launch("gg_unique_index", grid_of(count), _BLOCK, index, **options),
     ]
     if len(signature.output_types) > 2:
         sizes = (begins, ranks, Arg(3), count, total)
-        launches.append(Launch("gg_unique_sizes", grid_of(total), _BLOCK, sizes, **how))
+        launches.append(Launch("gg_unique_sizes", grid_of(total), _BLOCK, sizes, **options))
     return launches
 
 
 def unique_elements(host: Call) -> Sized:
-    """The different elements in order of appearance, and, for a third output, how
-    often each comes."""
+    """The kernel of the different elements in order of appearance, and, for a third output, of how
+    often each occurs."""
     types = (*REAL, dtypes.bool)
     return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

@@ -28,7 +28,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 
-def _parsed(equation: str, count: int) -> tuple[list[str], str]:
+def _parse(equation: str, count: int) -> tuple[list[str], str]:
     """The labels of each input, and those of the output."""
     text = equation.replace(" ", "")
     match = _EQUATION.match(text)
@@ -104,9 +104,9 @@ class _Operand:
 
 def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
     """The product of two, summed over the labels that are not among `wanted`."""
-    mine, theirs = set(left.labels), set(right.labels)
-    left = left.summed("".join(x for x in left.labels if x not in theirs | wanted))
-    right = right.summed("".join(x for x in right.labels if x not in mine | wanted))
+    left_labels, right_labels = set(left.labels), set(right.labels)
+    left = left.summed("".join(x for x in left.labels if x not in right_labels | wanted))
+    right = right.summed("".join(x for x in right.labels if x not in left_labels | wanted))
     shared = [x for x in left.labels if x in right.labels]
     batch = "".join(x for x in shared if x in wanted)
     inner = "".join(x for x in shared if x not in wanted)
@@ -131,13 +131,13 @@ def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: 
 
 
 def _as_matrices(left: _Operand, right: _Operand, groups: tuple[str, str, str, str]) -> _Operand:
-    """The product of batches of matrices, several axes being made one."""
+    """The product of batches of matrices, for which several axes are merged into one."""
     batch, rows, inner, columns = groups
     batches = left.sizes(batch)
     row_sizes, column_sizes = left.sizes(rows), right.sizes(columns)
-    a = _reshaped(left.tensor, [*batches, _total(row_sizes), _total(left.sizes(inner))])
-    b = _reshaped(right.tensor, [*batches, _total(right.sizes(inner)), _total(column_sizes)])
-    product = _reshaped(matmul(a, b), [*batches, *row_sizes, *column_sizes])
+    a = _reshape(left.tensor, [*batches, _total(row_sizes), _total(left.sizes(inner))])
+    b = _reshape(right.tensor, [*batches, _total(right.sizes(inner)), _total(column_sizes)])
+    product = _reshape(matmul(a, b), [*batches, *row_sizes, *column_sizes])
     return _Operand(product, batch + rows + columns)
 
 
@@ -148,7 +148,7 @@ def _total(sizes: Sequence[Any]) -> Any:
     return total
 
 
-def _reshaped(tensor: Any, sizes: list[Any]) -> Any:
+def _reshape(tensor: Any, sizes: list[Any]) -> Any:
     if any(isinstance(size, Tensor) for size in sizes):
         return raw_ops.Reshape(tensor, raw_ops.Pack(sizes))
     return raw_ops.Reshape(tensor, np.array(sizes, np.int32))
@@ -164,7 +164,7 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
     """
     with op_scope(name, "einsum", *inputs):
-        labels, output = _parsed(equation, len(inputs))
+        labels, output = _parse(equation, len(inputs))
         operands = [
             _operand(convert_to_tensor(tensor, name="input"), names)
             for tensor, names in zip(inputs, labels)

@@ -19,7 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.arrays.reshape_and_transpose import broadcast_to, invert_permutation
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
@@ -30,6 +30,7 @@ from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_set_diag
 from gpugraph.ops.linalg.solve_and_cholesky import (
     LAPACK_TYPES,
     adjoint_of,
+    lapack_op,
     matrix_triangular_solve,
     refusing,
     square,
@@ -94,17 +95,16 @@ def _unit_lower(both: Any, diagonal: Any) -> Any:
     return raw_ops.MatrixSetDiag(triangle(both, True), raw_ops.OnesLike(diagonal))
 
 
-_lu = op(
+_lu = lapack_op(
     "Lu",
-    inputs="input: T",
     outputs="lu: T, p: output_idx_type",
-    attrs={"T": LAPACK_TYPES, "output_idx_type": dtypes.int32},
     infer=_infer_lu,
-    cpu=Call(make=_bind_lu),
-    gpu=Call(make=_bind_lu),
+    kernel=Call(make=_bind_lu),
     grad=_lu_back,
     doc="The triangles of each square matrix whose rows are in the order p: lower (ones on its "
     "diagonal left out) and upper in one. InvalidArgumentError for singular matrices.",
+    T=LAPACK_TYPES,
+    output_idx_type=dtypes.int32,
 )
 
 

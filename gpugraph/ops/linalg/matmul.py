@@ -1,4 +1,4 @@
-"""Matrix products, batches of them, and contractions made of them."""
+"""Matrix products, batches of them, and tensordot by them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ matmul_op = op(
     gpu=Call(make=bind_matmul),
     native=MatrixProducts(matrices_of),
     grad=_matmul_back,
-    doc="The product of two matrices, each transposed first if its attr says so.",
+    doc="The product of two matrices, each transposed first if its attr is true.",
 )
 
 
@@ -147,17 +147,16 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
         return raw_ops.BatchMatMulV2(left, right, adj_x=adjoint_left, adj_y=adjoint_right)
 
     x, y = op.inputs
-    gradients = _factor_gradients(product, x, y, dy, op.get_attr("adj_x"), op.get_attr("adj_y"))
-    return _unbroadcast_batches(*gradients, x, y)
+    adjoints = op.get_attr("adj_x"), op.get_attr("adj_y")
+    x_gradient, y_gradient = _factor_gradients(product, x, y, dy, *adjoints)
+    return _unbroadcast_batches(x_gradient, y_gradient, x, y)
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
     """Gradients summed over the batch dimensions along which an operand was repeated."""
-    here, there = x.shape.sizes, y.shape.sizes
-    if here is not None and there is not None:
-        mine, theirs = here[:-2], there[:-2]
-        if mine == theirs and None not in mine:
-            return [dx, dy]
+    x_batch, y_batch = x.shape[:-2], y.shape[:-2]
+    if x_batch.is_fully_defined() and y_batch.is_fully_defined() and x_batch == y_batch:
+        return [dx, dy]
     x_shape, y_shape = raw_ops.Shape(x), raw_ops.Shape(y)
     x_axes, y_axes = raw_ops.BroadcastGradientArgs(_batches(x_shape), _batches(y_shape))
     return [
@@ -237,7 +236,7 @@ def _product(
 # -- tensordot
 
 
-def _contracted(axes: Any, a_rank: int, b_rank: int) -> tuple[list[int], list[int]]:
+def _contracted_axes(axes: Any, a_rank: int, b_rank: int) -> tuple[list[int], list[int]]:
     """The axes of each tensor to sum over, none negative."""
     if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= min(a_rank, b_rank):
@@ -288,7 +287,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         right = convert_to_tensor(b, left.dtype.base_dtype, name="b")
         if left.shape.sizes is None or right.shape.sizes is None:
             raise ValueError("tensordot needs tensors of known rank")
-        left_axes, right_axes = _contracted(axes, len(left.shape.sizes), len(right.shape.sizes))
+        left_axes, right_axes = _contracted_axes(
+            axes, len(left.shape.sizes), len(right.shape.sizes)
+        )
         x, x_shape, x_known = _as_matrix(left, left_axes, True)
         y, y_shape, y_known = _as_matrix(right, right_axes, False)
         if isinstance(x_shape, np.ndarray) and isinstance(y_shape, np.ndarray):

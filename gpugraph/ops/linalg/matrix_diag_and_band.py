@@ -1,4 +1,4 @@
-"""Diagonals and bands: matrices made of diagonals, their diagonals, and what is near them.
+"""Diagonals and bands: matrices of diagonals, the diagonals of matrices, and bands around them.
 
 The elements of a diagonal lie at equal distances in memory, so that MatrixDiag and its like are
 view copies: a diagonal is a view of the flat matrix with a step of one row and one column.

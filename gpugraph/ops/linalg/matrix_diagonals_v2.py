@@ -1,4 +1,4 @@
-"""Any diagonals of matrices, several at once: made into matrices, taken out, and put in."""
+"""Any diagonals of matrices, several at once: as matrices, read from them, and replaced."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _parts_shape(sizes: Sizes, low: int, high: int) -> TensorShape:
     return TensorShape.of((*sizes[:-2], *count, longest))
 
 
-def _numbered(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
+def _diagonal_views(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
     """Each diagonal's number, and its view (batch, longest) in the array of diagonals."""
     if low == high:
         return [(low, as_rows(array))]
@@ -67,7 +67,7 @@ def _numbered(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
 def _copies(matrices: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
     """Views of each of the `diagonals`, and of where it lies in the matrices."""
     pairs = []
-    for number, values in _numbered(diagonals, low, high):
+    for number, values in _diagonal_views(diagonals, low, high):
         view = diagonal_of(matrices, number)
         pairs.append((values[:, : view.shape[1]], view))
     return pairs

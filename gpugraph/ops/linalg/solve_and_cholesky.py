@@ -14,10 +14,11 @@ from gpugraph.base.dtypes import COMPLEX, float32, float64
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
@@ -38,6 +39,30 @@ def square(shape: TensorShape) -> tuple[TensorShape, int | None]:
     if rows is not None and columns is not None and rows != columns:
         raise ValueError(f"Dimensions must be equal, but are {rows} and {columns}")
     return TensorShape.of(sizes[:-2]), columns if rows is None else rows
+
+
+def lapack_op(
+    op_type: str,
+    infer: InferFunction,
+    kernel: Call,
+    grad: Any,
+    doc: str,
+    inputs: str = "input: T",
+    outputs: str = "output: T",
+    **attrs: Any,
+) -> OpFunction:
+    """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs."""
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs=outputs,
+        attrs={**attrs, "T": LAPACK_TYPES},
+        infer=infer,
+        cpu=kernel,
+        gpu=kernel,
+        grad=grad,
+        doc=doc,
+    )
 
 
 def adjoint_of(matrices: Any) -> Any:
@@ -97,17 +122,14 @@ def _inverse_back(op: Any, dy: Any) -> Any:
     return raw_ops.Neg(product)
 
 
-_matrix_inverse = op(
+_matrix_inverse = lapack_op(
     "MatrixInverse",
-    inputs="input: T",
-    outputs="output: T",
-    attrs={"adjoint": Attr("bool", False), "T": LAPACK_TYPES},
     infer=infer_square,
-    cpu=Call(make=_bind_inverse),
-    gpu=Call(make=_bind_inverse),
+    kernel=Call(make=_bind_inverse),
     grad=_inverse_back,
     doc="The inverse of each square matrix, [..., n, n], or with `adjoint` of its adjoint. "
     "InvalidArgumentError where there is none.",
+    adjoint=Attr("bool", False),
 )
 
 
@@ -143,14 +165,10 @@ def _determinant_back(op: Any, dy: Any) -> Any:
 
 
 matrix_determinant: InputFunction = public_function(
-    op(
+    lapack_op(
         "MatrixDeterminant",
-        inputs="input: T",
-        outputs="output: T",
-        attrs={"T": LAPACK_TYPES},
         infer=_infer_determinant,
-        cpu=Call(_determinant),
-        gpu=Call(_determinant),
+        kernel=Call(_determinant),
         grad=_determinant_back,
         doc="The determinants, shape [...], of square matrices, shape [..., n, n]. ValueError for "
         "matrices that are not square.",
@@ -171,14 +189,11 @@ def _log_determinant_back(op: Any, dsign: Any, dlog: Any) -> Any:
 
 
 slogdet: Callable[..., Any] = public_function(
-    op(
+    lapack_op(
         "LogMatrixDeterminant",
-        inputs="input: T",
         outputs="sign: T, log_abs_determinant: T",
-        attrs={"T": LAPACK_TYPES},
         infer=_infer_determinant,
-        cpu=Call(_log_determinant),
-        gpu=Call(_log_determinant),
+        kernel=Call(_log_determinant),
         grad=_log_determinant_back,
         doc="The determinants of square matrices, [..., n, n], as (sign, log_abs_determinant), "
         "each [...]. The determinant is sign * exp(log_abs_determinant). ValueError for matrices "
@@ -209,14 +224,10 @@ def _cholesky_back(op: Any, dy: Any) -> Any:
 
 
 cholesky: InputFunction = public_function(
-    op(
+    lapack_op(
         "Cholesky",
-        inputs="input: T",
-        outputs="output: T",
-        attrs={"T": LAPACK_TYPES},
         infer=infer_square,
-        cpu=Call(make=_bind_cholesky),
-        gpu=Call(make=_bind_cholesky),
+        kernel=Call(make=_bind_cholesky),
         grad=_cholesky_back,
         doc="The lower triangular factors L of positive definite matrices, [..., n, n], which are "
         "L L^H. Only the lower triangles are read. ValueError for matrices that are not square, "
@@ -258,21 +269,16 @@ def _from_right(dright: Any, solved: Any, turned: bool) -> Any:
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
 
-_SOLVER: dict[str, Any] = {
-    "inputs": "matrix: T, rhs: T",
-    "outputs": "output: T",
-    "infer": _infer_solved,
-}
+_SOLVER: dict[str, Any] = {"inputs": "matrix: T, rhs: T", "infer": _infer_solved}
 
-_matrix_solve = op(
+_matrix_solve = lapack_op(
     "MatrixSolve",
     **_SOLVER,
-    attrs={"adjoint": Attr("bool", False), "T": LAPACK_TYPES},
-    cpu=Call(make=_bind_solve),
-    gpu=Call(make=_bind_solve),
+    kernel=Call(make=_bind_solve),
     grad=_solve_back,
     doc="The solution of matrix @ output = rhs, or with `adjoint` of matrix^H @ output = rhs. "
     "InvalidArgumentError for singular matrices.",
+    adjoint=Attr("bool", False),
 )
 
 
@@ -304,15 +310,15 @@ def _triangular_back(op: Any, dy: Any) -> list[Any]:
     return [triangle(whole, lower), dright]
 
 
-_matrix_triangular_solve = op(
+_matrix_triangular_solve = lapack_op(
     "MatrixTriangularSolve",
     **_SOLVER,
-    attrs={"lower": Attr("bool", True), "adjoint": Attr("bool", False), "T": LAPACK_TYPES},
-    cpu=Call(make=_bind_triangular),
-    gpu=Call(make=_bind_triangular),
+    kernel=Call(make=_bind_triangular),
     grad=_triangular_back,
     doc="The solution of matrix @ output = rhs, of whose matrix only the lower (or upper) triangle "
     "is read, or with `adjoint` of its adjoint. InvalidArgumentError for singular matrices.",
+    lower=Attr("bool", True),
+    adjoint=Attr("bool", False),
 )
 
 

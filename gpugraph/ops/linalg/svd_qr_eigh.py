@@ -15,14 +15,14 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 from gpugraph.ops.linalg.solve_and_cholesky import (
-    LAPACK_TYPES,
     adjoint_of,
     adjoint_view,
+    lapack_op,
     refusing,
     square,
     triangle,
@@ -111,8 +111,8 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
         right, dv = _thin(right, dv, values)
     pairs = _differences(raw_ops.Square(values))
     inverse = _reciprocals(values)
-    turned_left = _turned(left, du, pairs)
-    turned_right = _turned(right, dv, pairs)
+    turned_left = _rotation(left, du, pairs)
+    turned_right = _rotation(right, dv, pairs)
     scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), turned_right)
     inner = raw_ops.AddV2(_columns(turned_left, values), scaled)
     inner = raw_ops.AddV2(inner, raw_ops.MatrixDiag(ds))
@@ -123,14 +123,14 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
     return raw_ops.AddV2(whole, matmul(left, beside_right, transpose_b=True))
 
 
-def _turned(vectors: Any, dvectors: Any, pairs: Any) -> Any:
-    """What of a gradient turns the vectors within the space that they span."""
+def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
+    """The part of a gradient that rotates the vectors within the space that they span."""
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
 
 
 def _beside(vectors: Any, dvectors: Any) -> Any:
-    """What of a gradient is at right angles to the space that the vectors span."""
+    """The part of a gradient that is orthogonal to the space that the vectors span."""
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
 
@@ -155,21 +155,16 @@ def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
     return first, raw_ops.Sub(dfirst, product)
 
 
-_svd = op(
+_svd = lapack_op(
     "Svd",
-    inputs="input: T",
     outputs="s: T, u: T, v: T",
-    attrs={
-        "compute_uv": Attr("bool", True),
-        "full_matrices": Attr("bool", False),
-        "T": LAPACK_TYPES,
-    },
     infer=_infer_svd,
-    cpu=Call(make=_bind_svd),
-    gpu=Call(make=_bind_svd),
+    kernel=Call(make=_bind_svd),
     grad=_svd_back,
     doc="Each matrix [..., m, n] as u @ diag(s) @ v^H, the largest of s first: min(m, n) columns "
     "of u and v, or with full_matrices m and n; u and v are empty without compute_uv.",
+    compute_uv=Attr("bool", True),
+    full_matrices=Attr("bool", False),
 )
 
 
@@ -243,17 +238,15 @@ def _over(matrices: Any, r: Any) -> Any:
     return matrix_transpose(raw_ops.MatrixTriangularSolve(r, turned, lower=False))
 
 
-_qr = op(
+_qr = lapack_op(
     "Qr",
-    inputs="input: T",
     outputs="q: T, r: T",
-    attrs={"full_matrices": Attr("bool", False), "T": LAPACK_TYPES},
     infer=_infer_qr,
-    cpu=Call(make=_bind_qr),
-    gpu=Call(make=_bind_qr),
+    kernel=Call(make=_bind_qr),
     grad=_qr_back,
     doc="Each matrix [..., m, n] as q @ r, q with orthonormal columns and r upper triangular; "
     "min(m, n) columns of q and rows of r, or with full_matrices m.",
+    full_matrices=Attr("bool", False),
 )
 
 
@@ -305,17 +298,15 @@ def _eig_back(op: Any, de: Any, dv: Any) -> Any:
     return raw_ops.MatrixSetDiag(both, 0.5 * raw_ops.MatrixDiagPart(both))
 
 
-_self_adjoint_eig = op(
+_self_adjoint_eig = lapack_op(
     "SelfAdjointEigV2",
-    inputs="input: T",
     outputs="e: T, v: T",
-    attrs={"compute_v": Attr("bool", True), "T": LAPACK_TYPES},
     infer=_infer_eig,
-    cpu=Call(make=_bind_eig),
-    gpu=Call(make=_bind_eig),
+    kernel=Call(make=_bind_eig),
     grad=_eig_back,
     doc="The eigenvalues, the lowest first, and the eigenvectors (columns of v) of each "
     "self-adjoint matrix, of which only the lower triangle is read; v is empty without compute_v.",
+    compute_v=Attr("bool", True),
 )
 
 

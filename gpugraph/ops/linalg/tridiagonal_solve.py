@@ -111,10 +111,10 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
     return [rows.merge_with(right[:-1]) + right[-1:]]
 
 
-def _eliminated(diagonals: Any, x: Any, pivoting: bool) -> Any:
-    """What is above the diagonal when nothing is below it; `x` becomes the right side of that.
+def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
+    """Elimination: the diagonals of the upper triangle; `x` becomes its right side.
 
-    With `pivoting` the larger of two rows goes first, so that a second diagonal above comes up.
+    With `pivoting` the larger of two rows comes first, which fills a second diagonal above.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
@@ -143,7 +143,7 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
     def run() -> None:
         np.copyto(out, right)
         with np.errstate(all="ignore"):
-            main, above, second = _eliminated(diagonals, out, pivoting)
+            main, above, second = _eliminate(diagonals, out, pivoting)
             for row in range(size - 1, -1, -1):
                 if row + 1 < size:
                     out[..., row, :] -= above[..., row, None] * out[..., row + 1, :]

@@ -1,4 +1,4 @@
-"""Discrete cosine transforms, by Fourier transforms of twice the length; what is made of them.
+"""Discrete cosine transforms, by Fourier transforms of twice the length; mel spectra; shifts.
 
 N. Ahmed, T. Natarajan, K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine
 transform in one and two dimensions", 1980.
@@ -43,7 +43,7 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """The last axis cut or filled with zeros to `n`, and its size."""
+    """The source with its last axis cut or filled with zeros to `n`, and the axis' size."""
     size = size_at(source, -1)
     if n is None:
         return source, size
@@ -58,7 +58,7 @@ def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
     return source[..., :n], np.array(n, np.int32)
 
 
-def _turn(size: Any, element: Any, sign: float) -> Any:
+def _rotations(size: Any, element: Any, sign: float) -> Any:
     """2 exp(i sign pi k / (2 n)), k = 0, 1, ... n - 1."""
     angles = sign * cast(count_up(size), element) * math.pi * 0.5 / cast(size, element)
     return 2.0 * exp(complex_of(raw_ops.ZerosLike(angles), angles))
@@ -66,9 +66,9 @@ def _turn(size: Any, element: Any, sign: float) -> Any:
 
 def _weights(size: Any, element: Any, first: float, others: float) -> Any:
     """`first`, and `others` after it."""
-    here = raw_ops.Equal(count_up(size), np.array(0, np.int32))
-    pair = (element.as_numpy_dtype(each) for each in (first, others))
-    return raw_ops.SelectV2(here, *pair)
+    is_first = raw_ops.Equal(count_up(size), np.array(0, np.int32))
+    number = element.as_numpy_dtype
+    return raw_ops.SelectV2(is_first, number(first), number(others))
 
 
 def dct(
@@ -81,8 +81,8 @@ def dct(
 ) -> Tensor:
     """The discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy has it.
 
-    Type 2: 2 sum x_i cos(pi k (2 i + 1) / (2 n)). n: what the axis is cut or filled with zeros to.
-    norm "ortho": scaled so that type 3 undoes type 2. ValueError for others of all these,
+    Type 2: 2 sum x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or filled
+    with zeros. norm "ortho": scaled so that type 3 undoes type 2. ValueError for other arguments,
     NotImplementedError for another axis than the last.
     """
     _check(type, n, axis, norm)
@@ -106,10 +106,10 @@ def dct(
 def _second(source: Tensor, size: Any, root: Any) -> Any:
     element = source.dtype.base_dtype
     whole = rfft(source, raw_ops.Pack([2 * size]))[..., :size]
-    found = real(whole * _turn(size, element, -1.0))
+    cosines = real(whole * _rotations(size, element, -1.0))
     if root is None:
-        return found
-    return found * _weights(size, element, 0.5, math.sqrt(0.5)) / root
+        return cosines
+    return cosines * _weights(size, element, 0.5, math.sqrt(0.5)) / root
 
 
 def _third(source: Tensor, size: Any, root: Any) -> Any:
@@ -118,7 +118,7 @@ def _third(source: Tensor, size: Any, root: Any) -> Any:
         scaled = source * cast(size, element)
     else:
         scaled = source * _weights(size, element, 1.0, math.sqrt(0.5)) * root
-    spectrum = _turn(size, element, 1.0) * complex_of(scaled, raw_ops.ZerosLike(scaled))
+    spectrum = _rotations(size, element, 1.0) * complex_of(scaled, raw_ops.ZerosLike(scaled))
     return irfft(spectrum, raw_ops.Pack([2 * size]))[..., :size]
 
 
@@ -133,7 +133,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """What undoes `dct` of this type, without norm but for a factor: 2 n, of type 1 2 (n - 1)."""
+    """The inverse of `dct` of this type, without norm up to a factor: 2 n, of type 1 2 (n - 1)."""
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)
 
@@ -141,30 +141,30 @@ def idct(
 # -- the middle of spectra
 
 
-def _shifted(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Tensor:
+def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Tensor:
     with op_scope(name, default, x) as scope:
         source = convert_to_tensor(x)
         if axes is None:
             rank = source.shape.rank
             if rank is None:
-                raise ValueError("The rank of what is shifted along all axes must be known")
+                raise ValueError("A tensor that is shifted along all axes must be of known rank")
             axes = np.arange(rank, dtype=np.int32)
-        places = np.asarray(axes, np.int32)
-        halves = raw_ops.FloorDiv(raw_ops.GatherV2(raw_ops.Shape(source), places, 0), 2)
-        return roll(source, raw_ops.Neg(halves) if back else halves, places, name=scope)
+        axes = np.asarray(axes, np.int32)
+        halves = raw_ops.FloorDiv(raw_ops.GatherV2(raw_ops.Shape(source), axes, 0), 2)
+        return roll(source, raw_ops.Neg(halves) if back else halves, axes, name=scope)
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """`x` with what belongs to frequency 0 moved to the middle of `axes`, by default of all."""
-    return _shifted(x, axes, name, "fftshift", False)
+    """`x` with frequency 0 moved to the middle of `axes`, by default of all axes."""
+    return _shift(x, axes, name, "fftshift", False)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """What undoes `fftshift`."""
-    return _shifted(x, axes, name, "ifftshift", True)
+    """The inverse of `fftshift`."""
+    return _shift(x, axes, name, "ifftshift", True)
 
 
-# -- as we hear
+# -- mel spectra
 
 
 def _mel(hertz: Any) -> Any:
@@ -199,7 +199,7 @@ def linear_to_mel_weight_matrix(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """[num_spectrogram_bins, num_mel_bins]: what spectra are multiplied with for mel spectra.
+    """The matrix [num_spectrogram_bins, num_mel_bins] that turns spectra into mel spectra.
 
     Columns are triangles whose corners are equally far apart in mels, from `lower_edge_hertz` to
     `upper_edge_hertz`. ValueError for edges out of order or beyond half the `sample_rate`, and
@@ -216,8 +216,8 @@ def linear_to_mel_weight_matrix(
         hertz = np.linspace(0.0, sample_rate / 2.0, num_spectrogram_bins)[1:]
         corners = np.linspace(_mel(lower_edge_hertz), _mel(upper_edge_hertz), num_mel_bins + 2)
         low, middle, high = corners[:-2], corners[1:-1], corners[2:]
-        at = _mel(hertz)[:, None]
-        sides = np.minimum((at - low) / (middle - low), (high - at) / (high - middle))
+        mel = _mel(hertz)[:, None]
+        sides = np.minimum((mel - low) / (middle - low), (high - mel) / (high - middle))
         weights = np.pad(np.maximum(0.0, sides), [(1, 0), (0, 0)])
         return constant(weights.astype(element.as_numpy_dtype))
 

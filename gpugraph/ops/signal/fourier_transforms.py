@@ -1,8 +1,8 @@
 """Discrete Fourier transforms along the last one, two or three axes, by NumPy's.
 
-`FFT` and its like are computed in double precision and rounded. The gradient of a linear function
-is its adjoint: of a transform the inverse one, times or divided by the number of elements; that of
-real numbers leaves out the half of the spectrum that follows from the other.
+Complex transforms are computed in double precision and rounded. The gradient of a linear function
+is its adjoint: of a transform the inverse one, times or divided by the number of elements; those of
+real numbers leave out the half of the spectrum that follows from the other.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of
+from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
@@ -39,8 +40,8 @@ def _check_rank(shape: TensorShape, axes: int) -> tuple[int | None, ...] | None:
 
 def _last(vector: Any, count: int) -> Any:
     """The last `count` elements of a vector."""
-    begin, end, one = (np.array([each], np.int32) for each in (-count, 0, 1))
-    return raw_ops.StridedSlice(vector, begin, end, one, end_mask=1)
+    begin, end, stride = (np.array([bound], np.int32) for bound in (-count, 0, 1))
+    return raw_ops.StridedSlice(vector, begin, end, stride, end_mask=1)
 
 
 def _name(kind: str, axes: int) -> str:
@@ -70,41 +71,63 @@ def _infer_same(axes: int) -> Any:
 
 def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
     """How many elements a transform is over, as a number of `dtype`."""
+    sizes = _last_sizes(tensor, axes)
+    if isinstance(sizes, np.ndarray):
+        return np.array(prod(sizes.tolist()), dtype.as_numpy_dtype)
+    return _convert(raw_ops.Prod(sizes, np.array(0, np.int32)), dtype)
+
+
+def _last_sizes(tensor: Tensor, axes: int) -> Any:
+    """The sizes of the last axes: an array where they are known, else a tensor."""
     sizes = tensor.shape.sizes
     last = None if sizes is None else sizes[len(sizes) - axes :]
     if last is not None and None not in last:
-        return np.array(prod(last), dtype.as_numpy_dtype)  # type: ignore[arg-type]
-    shape = raw_ops.Shape(tensor)
-    tail = _last(shape, axes)
-    return _converted(raw_ops.Prod(tail, np.array(0, np.int32)), dtype)
+        return np.array(last, np.int32)
+    return _last(raw_ops.Shape(tensor), axes)
 
 
-def _converted(tensor: Any, dtype: Any) -> Any:
+def _convert(tensor: Any, dtype: Any) -> Any:
     """A cast; a tensor that has the dtype stays as it is."""
     return tensor if tensor.dtype.base_dtype is dtype else raw_ops.Cast(tensor, DstT=dtype)
 
 
-def _declare_complex(kind: str, axes: int, function: str, doc: str) -> OpFunction:
-    inverse = kind.startswith("I")
-    other = _name(kind[1:] if inverse else f"I{kind}", axes)
+_AXES = {1: "axis", 2: "two axes", 3: "three axes"}
+
+
+def _declare_complex(kind: str, axes: int) -> Any:
+    inverse = kind == "IFFT"
+    other = _name("FFT" if inverse else "IFFT", axes)
 
     def gradient(op: Any, dy: Any) -> Any:
         count = _elements(dy, axes, dy.dtype.base_dtype)
-        scaled = raw_ops.RealDiv if inverse else raw_ops.Mul
-        return scaled(getattr(raw_ops, other)(dy), count)
+        scale = raw_ops.RealDiv if inverse else raw_ops.Mul
+        return scale(getattr(raw_ops, other)(dy), count)
 
-    kernel = _transform(function, axes)
-    return op(
-        _name(kind, axes),
-        inputs="input: Tcomplex",
-        outputs="output: Tcomplex",
-        attrs={"Tcomplex": COMPLEX},
-        infer=_infer_same(axes),
-        cpu=kernel,
-        gpu=kernel,
-        grad=gradient,
-        doc=f"{doc} over the last {axes} axes.",
+    kernel = _transform("ifftn" if inverse else "fftn", axes)
+    scaled = ", divided by the number of elements" if inverse else ""
+    what = "inverse Fourier transform" if inverse else "Fourier transform"
+    return public_function(
+        op(
+            _name(kind, axes),
+            inputs="input: Tcomplex",
+            outputs="output: Tcomplex",
+            attrs={"Tcomplex": COMPLEX},
+            infer=_infer_same(axes),
+            cpu=kernel,
+            gpu=kernel,
+            grad=gradient,
+            doc=f"The {what} of complex numbers along the last {_AXES[axes]}{scaled}.",
+        ),
+        _name(kind, axes).lower(),
     )
+
+
+fft: InputFunction = _declare_complex("FFT", 1)
+fft2d: InputFunction = _declare_complex("FFT", 2)
+fft3d: InputFunction = _declare_complex("FFT", 3)
+ifft: InputFunction = _declare_complex("IFFT", 1)
+ifft2d: InputFunction = _declare_complex("IFFT", 2)
+ifft3d: InputFunction = _declare_complex("IFFT", 3)
 
 
 # -- of real numbers, and back
@@ -146,8 +169,8 @@ def _infer_real(kind: str, axes: int) -> Any:
     return infer
 
 
-def _fitted(tensor: Any, like: Tensor, axes: int) -> Any:
-    """Zeros appended along the last axes, or what is too much cut off, to the shape of `like`."""
+def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
+    """The tensor padded with zeros at the end of the last axes, or cut, to the shape of `like`."""
     wanted = shape_of(like)
     if tensor.shape.is_fully_defined() and tensor.shape == like.shape:
         return tensor
@@ -158,7 +181,7 @@ def _fitted(tensor: Any, like: Tensor, axes: int) -> Any:
 
 
 def _rfft_gradient(axes: int) -> Any:
-    """The real part of the unscaled inverse of dy with zeros for what the op leaves out."""
+    """The real part of the unscaled inverse of dy, zeros appended for the half that is left out."""
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
@@ -171,7 +194,7 @@ def _rfft_gradient(axes: int) -> Any:
         full = raw_ops.Pad(dy, raw_ops.Pack([raw_ops.ZerosLike(after), after], axis=1))
         inverse = getattr(raw_ops, _name("IFFT", axes))(full)
         scaled = raw_ops.Mul(inverse, _elements(full, axes, whole))
-        return [_fitted(raw_ops.Real(scaled, Tout=_PART[whole]), x, axes), None]
+        return [_fit(raw_ops.Real(scaled, Tout=_PART[whole]), x, axes), None]
 
     return gradient
 
@@ -198,13 +221,18 @@ def _irfft_gradient(axes: int) -> Any:
         once = raw_ops.Cast(edge, DstT=part)
         weights = raw_ops.RealDiv(raw_ops.Sub(2, once), _elements(dy, axes, part))
         weights = raw_ops.Complex(weights, raw_ops.ZerosLike(weights), Tout=_WHOLE[part])
-        return [_fitted(raw_ops.Mul(spectrum, weights), x, axes), None]
+        return [_fit(raw_ops.Mul(spectrum, weights), x, axes), None]
 
     return gradient
 
 
-def _declare_real(kind: str, axes: int, doc: str) -> OpFunction:
+def _declare_real(kind: str, axes: int) -> OpFunction:
     forth = kind == "RFFT"
+    what = (
+        "Fourier transform of real numbers, its first half,"
+        if forth
+        else "real numbers of whose transform the input is the first half,"
+    )
     kernel = _real_transform(kind, axes)
     types = {"Treal": (dtypes.float32, dtypes.float64), "Tcomplex": COMPLEX}
     default = "Tcomplex" if forth else "Treal"
@@ -218,73 +246,27 @@ def _declare_real(kind: str, axes: int, doc: str) -> OpFunction:
         cpu=kernel,
         gpu=kernel,
         grad=(_rfft_gradient if forth else _irfft_gradient)(axes),
-        doc=f"{doc} over the last {axes} axes, of `fft_length` elements.",
+        doc=f"The {what} over the last {_AXES[axes]}, of `fft_length` elements.",
     )
 
 
-_FORTH = [
-    _declare_complex("FFT", axes, "fftn", "The discrete Fourier transform") for axes in (1, 2, 3)
-]
-_BACK = [
-    _declare_complex("IFFT", axes, "ifftn", "The inverse Fourier transform") for axes in (1, 2, 3)
-]
-_REAL_FORTH = [
-    _declare_real("RFFT", axes, "The Fourier transform of real numbers, its first half,")
-    for axes in (1, 2, 3)
-]
-_REAL_BACK = [
-    _declare_real("IRFFT", axes, "The real numbers of which the first half of the transform is,")
-    for axes in (1, 2, 3)
-]
+_REAL_FORTH = [_declare_real("RFFT", axes) for axes in _AXES]
+_REAL_BACK = [_declare_real("IRFFT", axes) for axes in _AXES]
 
 
-# -- in Python
-
-
-def fft(input: Any, name: str | None = None) -> Tensor:
-    """The Fourier transform of complex numbers along the last axis, in the input's shape."""
-    return _FORTH[0](input, name=name)
-
-
-def fft2d(input: Any, name: str | None = None) -> Tensor:
-    """The Fourier transform of complex numbers along the last two axes."""
-    return _FORTH[1](input, name=name)
-
-
-def fft3d(input: Any, name: str | None = None) -> Tensor:
-    """The Fourier transform of complex numbers along the last three axes."""
-    return _FORTH[2](input, name=name)
-
-
-def ifft(input: Any, name: str | None = None) -> Tensor:
-    """The inverse Fourier transform along the last axis, divided by its size."""
-    return _BACK[0](input, name=name)
-
-
-def ifft2d(input: Any, name: str | None = None) -> Tensor:
-    """The inverse Fourier transform along the last two axes, divided by their size."""
-    return _BACK[1](input, name=name)
-
-
-def ifft3d(input: Any, name: str | None = None) -> Tensor:
-    """The inverse Fourier transform along the last three axes, divided by their size."""
-    return _BACK[2](input, name=name)
+# -- public functions of real transforms
 
 
 def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
-    """The lengths of a transform over all that is there."""
-    sizes = tensor.shape.sizes
-    last = None if sizes is None else sizes[len(sizes) - axes :]
-    if last is not None and None not in last:
-        known = np.array(last, np.int32)
-        known[-1] = max(0, 2 * (known[-1] - 1)) if back else known[-1]
-        return known
-    shape = raw_ops.Shape(tensor)
-    tail = _last(shape, axes)
+    """The lengths of a transform over all elements of the last axes."""
+    sizes = _last_sizes(tensor, axes)
     if not back:
-        return tail
+        return sizes
+    if isinstance(sizes, np.ndarray):
+        sizes[-1] = max(0, 2 * (sizes[-1] - 1))
+        return sizes
     scale = np.array([1] * (axes - 1) + [2], np.int32)
-    return raw_ops.Maximum(0, raw_ops.Mul(raw_ops.Sub(tail, scale - 1), scale))
+    return raw_ops.Maximum(0, raw_ops.Mul(raw_ops.Sub(sizes, scale - 1), scale))
 
 
 def _real(axes: int, back: bool, input: Any, fft_length: Any, name: str | None) -> Tensor:
@@ -295,17 +277,17 @@ def _real(axes: int, back: bool, input: Any, fft_length: Any, name: str | None) 
         if fft_length is None:
             fft_length = _lengths(tensor, axes, back)
         lengths = convert_to_tensor(fft_length, dtypes.int32, name="fft_length")
-        given = tensor.dtype.base_dtype
+        dtype = tensor.dtype.base_dtype
         if back:
-            return _REAL_BACK[axes - 1](tensor, lengths, Treal=_other(_PART, given), name=scope)
-        return _REAL_FORTH[axes - 1](tensor, lengths, Tcomplex=_other(_WHOLE, given), name=scope)
+            return _REAL_BACK[axes - 1](tensor, lengths, Treal=_other(_PART, dtype), name=scope)
+        return _REAL_FORTH[axes - 1](tensor, lengths, Tcomplex=_other(_WHOLE, dtype), name=scope)
 
 
-def _other(types: Any, given: Any) -> Any:
-    if given not in types:
-        allowed = " or ".join(as_dtype(each).name for each in types)
-        raise TypeError(f"The input must be of {allowed}, but is of {given.name}")
-    return types[given]
+def _other(types: Any, dtype: Any) -> Any:
+    if dtype not in types:
+        allowed = " or ".join(as_dtype(key).name for key in types)
+        raise TypeError(f"The input must be of {allowed}, but is of {dtype.name}")
+    return types[dtype]
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:

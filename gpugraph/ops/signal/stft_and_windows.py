@@ -1,8 +1,8 @@
-"""Signals in frames: cut into them, put together of them, windows, short-time Fourier transforms.
+"""Signals in frames: cutting, overlapping and adding, windows, short-time Fourier transforms.
 
 J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier
 transform", 1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier
-transform", 1984. Lengths are numbers, or scalar tensors whose values come in a run.
+transform", 1984. Lengths are numbers, or scalar tensors whose values are known in a run only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 
 
 def _length(value: Any, name: str) -> Any:
-    """An int, or a scalar tensor where it is known in a run only. ValueError for what has axes."""
+    """An int, or a scalar tensor where it is known in a run only. ValueError for another rank."""
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
     known = constant_value(tensor)
@@ -39,14 +39,14 @@ def _length(value: Any, name: str) -> Any:
 
 
 def _size(tensor: Tensor, axis: int) -> Any:
-    found = size_at(tensor, axis)
-    return found if isinstance(found, Tensor) else int(found)
+    size = size_at(tensor, axis)
+    return size if isinstance(size, Tensor) else int(size)
 
 
 def _vector(*sizes: Any) -> Any:
     """Sizes as an op's argument."""
-    if any(isinstance(each, Tensor) for each in sizes):
-        return raw_ops.Pack([convert_to_tensor(each, dtypes.int32) for each in sizes])
+    if any(isinstance(size, Tensor) for size in sizes):
+        return raw_ops.Pack([convert_to_tensor(size, dtypes.int32) for size in sizes])
     return np.array(sizes, np.int32)
 
 
@@ -56,10 +56,10 @@ def _larger(one: Any, other: Any) -> Any:
     return max(one, other)
 
 
-def _padded(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
-    """More of `value` after the elements of the last axes."""
+def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
+    """The tensor with `value` appended along the last axes, `after` times for each."""
     rank = tensor.shape.rank or 0
-    rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, each) for each in after]
+    rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, count) for count in after]
     filler = tensor.dtype.as_numpy_dtype(value)
     return raw_ops.PadV2(tensor, raw_ops.Pack(rows), filler)
 
@@ -85,8 +85,8 @@ def frame(
 ) -> Tensor:
     """`signal` cut along `axis` into frames that begin `frame_step` after each other.
 
-    Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. What is not
-    enough for a whole frame is left out, or with `pad_end` filled up with `pad_value`. ValueError
+    Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
+    last frame is left out, or with `pad_end` filled up with `pad_value`. ValueError
     for a signal of unknown rank, and where lengths are no scalars; in a run InvalidArgumentError
     for a `frame_step` of 0.
     """
@@ -101,25 +101,25 @@ def frame(
         if pad_end:
             count = -(-size // step)
             missing = _larger(0, length + step * (count - 1) - size)
-            source = _filled(source, missing, pad_value, place)
+            source = _pad_axis(source, missing, pad_value, place)
         else:
             count = _larger(0, 1 + (size - length) // step)
-        # what is gathered from gets a gradient of rows, and a signal should get a tensor
+        # the gradient of gather's input is rows, and that of a signal should be a tensor
         source = raw_ops.Reshape(source, shape_of(source))
         starts = raw_ops.ExpandDims(count_up(count) * step, np.array(1, np.int32))
         return gather(source, starts + count_up(length), axis=place)
 
 
-def _filled(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
+def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
     rank = source.shape.rank or 0
-    return _padded(source, [missing, *[0] * (rank - axis - 1)], constant_number(value))
+    return _pad(source, [missing, *[0] * (rank - axis - 1)], constant_number(value))
 
 
 def constant_number(value: Any) -> Any:
     """A scalar as a number. ValueError for a tensor whose value isn't known."""
     known = constant_value(convert_to_tensor(value))
     if known is None or known.ndim:
-        raise ValueError("A number that is known is needed")
+        raise ValueError("The number must be known before a run")
     return known[()]
 
 
@@ -140,7 +140,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         parts = -(-length // step)
         rows = count + parts
         outer = [_size(source, axis) for axis in range(rank - 2)]
-        source = _padded(source, [parts, parts * step - length])
+        source = _pad(source, [parts, parts * step - length])
         source = raw_ops.Reshape(source, _vector(*outer, rows, parts, step))
         order = [*range(rank - 2), rank - 1, rank - 2, rank]
         source = raw_ops.Transpose(source, np.array(order, np.int32))
@@ -174,9 +174,9 @@ def _raised_cosine(
         size.shape.assert_has_rank(0)
         if constant_value(size) == 1:
             return ones([1], element)
-        turned = cast(convert_to_tensor(periodic, dtypes.bool, name="periodic"), dtypes.int32)
+        is_periodic = cast(convert_to_tensor(periodic, dtypes.bool, name="periodic"), dtypes.int32)
         even = 1 - raw_ops.FloorMod(size, np.array(2, np.int32), name="mod")
-        last = cast(size + turned * even - 1, element)
+        last = cast(size + is_periodic * even - 1, element)
         angles = 2 * math.pi * cast(count_up(size), element) / last
         return a - b * cos(angles)
 
@@ -225,8 +225,7 @@ def stft(
     """The spectra of frames of `signals` [..., samples], complex.
 
     Shape: [..., frames, fft_length // 2 + 1]. fft_length: by default the least power of 2 not
-    below `frame_length`. window_fn(frame_length, dtype=...): what frames (see `frame`) are
-    multiplied with.
+    below `frame_length`. window_fn(frame_length, dtype=...): the weights of frames (see `frame`).
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")
@@ -257,11 +256,11 @@ def inverse_stft(
         length = _length(frame_length, "frame_length")
         whole = _whole_power(length) if fft_length is None else _length(fft_length, "fft_length")
         frames = irfft(source, _vector(whole))
-        if any(isinstance(each, Tensor) for each in (length, whole)):
+        if isinstance(length, Tensor) or isinstance(whole, Tensor):
             missing = _larger(0, length - _size(frames, rank - 1))
-            frames = _padded(frames, [missing])[..., :length]
+            frames = _pad(frames, [missing])[..., :length]
         elif length > whole:
-            frames = _padded(frames, [length - whole])
+            frames = _pad(frames, [length - whole])
         elif length < whole:
             frames = frames[..., :length]
         if window_fn is not None:
@@ -280,7 +279,7 @@ def inverse_stft_window_fn(
             step = _length(frame_step, "frame_step")
             forward = forward_window_fn(length, dtype=dtype)
             overlaps = -(-length // step)
-            weights = _padded(raw_ops.Square(forward), [overlaps * step - length])
+            weights = _pad(raw_ops.Square(forward), [overlaps * step - length])
             weights = raw_ops.Reshape(weights, _vector(overlaps, step))
             weights = raw_ops.Tile(reduce_sum(weights, 0, True), _vector(overlaps, 1))
             weights = raw_ops.Reshape(weights, _vector(overlaps * step))

@@ -1,4 +1,4 @@
-"""EditDistance: how many insertions, deletions and replacements make one sequence of another."""
+"""EditDistance: how many insertions, deletions and replacements turn a sequence into another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -20,8 +20,8 @@ from gpugraph.ops.sparse.sparse_tensor import expect_sparse
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    for at, rank in enumerate((2, 1, 1, 2, 1, 1)):
-        of_rank(context.shapes[at], rank, "A part of a sparse tensor")
+    for shape, rank in zip(context.shapes, (2, 1, 1, 2, 1, 1), strict=True):
+        of_rank(shape, rank, "A part of a sparse tensor")
     one, other = context.value(2), context.value(5)
     if one is not None and other is not None and len(one) == len(other):
         sizes = np.maximum(one, other)[:-1]
@@ -34,10 +34,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
     """The values by all of their indices but the last, in order."""
-    found: dict[tuple[int, ...], list[Any]] = {}
+    sequences: dict[tuple[int, ...], list[Any]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(index[:-1]), []).append(value)
-    return found
+        sequences.setdefault(tuple(index[:-1]), []).append(value)
+    return sequences
 
 
 def _distance(one: Sequence[Any], other: Sequence[Any]) -> int:
@@ -45,10 +45,10 @@ def _distance(one: Sequence[Any], other: Sequence[Any]) -> int:
     row = list(range(len(other) + 1))
     for count, element in enumerate(one, 1):
         last, row[0] = row[0], count
-        for at, wanted in enumerate(other, 1):
+        for column, wanted in enumerate(other, 1):
             replaced = last + (element != wanted)
-            last = row[at]
-            row[at] = min(replaced, row[at] + 1, row[at - 1] + 1)
+            last = row[column]
+            row[column] = min(replaced, row[column] + 1, row[column - 1] + 1)
     return row[-1]
 
 
@@ -60,18 +60,14 @@ def _check(indices: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any]) 
         )
     if len(sizes[0]) < 2:
         raise _refusal(f"Input Sparse Tensors must have rank at least 2, but have {len(sizes[0])}")
-    for rows, each, shape in zip(indices, values, sizes, strict=True):
-        if len(rows) != len(each) or rows.shape[1] != len(shape):
+    for rows, elements, shape in zip(indices, values, sizes, strict=True):
+        if len(rows) != len(elements) or rows.shape[1] != len(shape):
             raise _refusal(
-                f"{len(each)} values in shape {shape.tolist()} don't go with indices of shape "
+                f"{len(elements)} values in shape {shape.tolist()} don't go with indices of shape "
                 f"{list(rows.shape)}"
             )
         if rows.size and ((rows < 0) | (rows >= shape)).any():
             raise _refusal(f"Some of the indices are outside of the shape {shape.tolist()}")
-
-
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
 
 
 def _bind(context: KernelContext, *parts: Any) -> Callable[[], Any]:
@@ -81,12 +77,12 @@ def _bind(context: KernelContext, *parts: Any) -> Callable[[], Any]:
     def run() -> list[Any]:
         _check(indices, values, sizes)
         out = np.zeros(np.maximum(*sizes)[:-1], np.float32)
-        found, truth = (_sequences(*each) for each in zip(indices, values, strict=True))
-        for place in found.keys() | truth.keys():
-            one, other = found.get(place, []), truth.get(place, [])
-            distance: float = _distance(one, other)
+        hypotheses, truths = map(_sequences, indices, values)
+        for place in hypotheses.keys() | truths.keys():
+            hypothesis, truth = hypotheses.get(place, []), truths.get(place, [])
+            distance: float = _distance(hypothesis, truth)
             if normalizes:
-                distance = distance / len(other) if other else np.inf
+                distance = distance / len(truth) if truth else np.inf
             out[place] = distance
         return [out]
 
@@ -111,12 +107,12 @@ _edit_distance = op(
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """How many insertions, deletions and replacements make each hypothesis the truth, float32.
+    """How many insertions, deletions and replacements turn each hypothesis into the truth, float32.
 
     hypothesis, truth: SparseTensors of one rank and dtype, in row-major order, whose last dimension
     is the sequences; the result has the others. normalize: divided by the length of the truth,
-    where that is 0 infinite. TypeError for what is not sparse, InvalidArgumentError in a run for
-    ranks that differ and for indices outside.
+    infinite where that is 0. TypeError for dense inputs, InvalidArgumentError in a run for ranks
+    that differ and for indices outside.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

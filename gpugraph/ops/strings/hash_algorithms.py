@@ -1,7 +1,7 @@
 """Hashes of bytes, in 64 bits: MurmurHash64A, FarmHash's fingerprint, and SipHash-2-4.
 
-They are what TensorFlow puts strings in buckets by. The fingerprint never changes; a trained
-embedding depends on it.
+TensorFlow puts strings in buckets by these. The fingerprint never changes; trained embeddings
+depend on it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ _ALL = (1 << 64) - 1
 _KEYS = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 
 
-def _word(data: bytes, at: int) -> int:
-    return struct.unpack_from("<Q", data, at)[0]
+def _word(data: bytes, offset: int) -> int:
+    return struct.unpack_from("<Q", data, offset)[0]
 
 
-def _half_word(data: bytes, at: int) -> int:
-    return struct.unpack_from("<I", data, at)[0]
+def _half_word(data: bytes, offset: int) -> int:
+    return struct.unpack_from("<I", data, offset)[0]
 
 
 def _right(value: int, by: int) -> int:
-    """Turned by some bits to the right, in 64 bits."""
+    """Rotated by some bits to the right, in 64 bits."""
     value &= _ALL
     return (value >> by | value << (64 - by)) & _ALL
 
 
-def _mixed(value: int) -> int:
+def _mix(value: int) -> int:
     value &= _ALL
     return value ^ value >> 47
 
@@ -39,13 +39,13 @@ def murmur(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
     """MurmurHash64A of the bytes."""
     factor = 0xC6A4A7935BD1E995
     whole = len(data) // 8 * 8
-    found = seed ^ len(data) * factor & _ALL
-    for at in range(0, whole, 8):
-        block = _mixed(_word(data, at) * factor) * factor
-        found = (found ^ block & _ALL) * factor & _ALL
+    state = seed ^ len(data) * factor & _ALL
+    for offset in range(0, whole, 8):
+        block = _mix(_word(data, offset) * factor) * factor
+        state = (state ^ block & _ALL) * factor & _ALL
     if whole < len(data):
-        found = (found ^ int.from_bytes(data[whole:], "little")) * factor & _ALL
-    return _mixed(_mixed(found) * factor)
+        state = (state ^ int.from_bytes(data[whole:], "little")) * factor & _ALL
+    return _mix(_mix(state) * factor)
 
 
 # -- FarmHash's Fingerprint64
@@ -53,8 +53,8 @@ def murmur(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
 
 def _pair(one: int, other: int, factor: int) -> int:
     """Two words as one."""
-    first = _mixed((one ^ other) * factor)
-    second = _mixed((other & _ALL ^ first) * factor)
+    first = _mix((one ^ other) * factor)
+    second = _mix((other & _ALL ^ first) * factor)
     return second * factor & _ALL
 
 
@@ -70,12 +70,12 @@ def _up_to_16(data: bytes) -> int:
         return _pair(size + (_half_word(data, 0) << 3), _half_word(data, size - 4), factor)
     if size:
         low, high = data[0] + (data[size >> 1] << 8), size + (data[-1] << 2)
-        return _mixed(low * k2 ^ high * k0) * k2 & _ALL
+        return _mix(low * k2 ^ high * k0) * k2 & _ALL
     return k2
 
 
 def _ends(data: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """What strings of 17 to 64 bytes begin with: two sums, and words of the first half."""
+    """The common part of strings of 17 to 64 bytes: two sums, a word, the factor, the size."""
     _, _, k2 = _KEYS
     size, factor = len(data), k2 + len(data) * 2
     a, b = _word(data, 0) * first, _word(data, 8)
@@ -99,7 +99,7 @@ def _up_to_64(data: bytes) -> int:
 
 
 class _State(NamedTuple):
-    """What goes from one block of 64 bytes to the next."""
+    """The state between two blocks of 64 bytes."""
 
     x: int
     y: int
@@ -108,25 +108,25 @@ class _State(NamedTuple):
     w: tuple[int, int]
 
 
-def _weak(data: bytes, at: int, a: int, b: int) -> tuple[int, int]:
+def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
     """Two words of four words of the data and two others."""
-    w, x, y, z = struct.unpack_from("<4Q", data, at)
+    w, x, y, z = struct.unpack_from("<4Q", data, offset)
     a += w
     b = _right(b + a + z, 21)
     last = a + x + y
     return last + z & _ALL, b + _right(last, 44) + a & _ALL
 
 
-def _block(state: _State, data: bytes, at: int, factor: int, times: int) -> _State:
-    """The state after the block at `at`; `times` is 9 for the last one, which may overlap."""
+def _block(state: _State, data: bytes, offset: int, factor: int, times: int) -> _State:
+    """The state after the block at `offset`; `times` is 9 for the last one, which may overlap."""
     x, y, z, v, w = state
-    x = _right(x + y + v[0] + _word(data, at + 8), 37) * factor
-    y = _right(y + v[1] + _word(data, at + 48), 42) * factor
+    x = _right(x + y + v[0] + _word(data, offset + 8), 37) * factor
+    y = _right(y + v[1] + _word(data, offset + 48), 42) * factor
     x ^= w[1] * times
-    y += v[0] * times + _word(data, at + 40)
+    y += v[0] * times + _word(data, offset + 40)
     z = _right(z + w[0], 33) * factor
-    v = _weak(data, at, v[1] * factor, x + w[0])
-    w = _weak(data, at + 32, z + w[1], y + _word(data, at + 16))
+    v = _weak(data, offset, v[1] * factor, x + w[0])
+    w = _weak(data, offset + 32, z + w[1], y + _word(data, offset + 16))
     return _State(z & _ALL, y & _ALL, x & _ALL, v, w)
 
 
@@ -134,16 +134,16 @@ def _longer(data: bytes) -> int:
     k0, k1, k2 = _KEYS
     size, seed = len(data), 81
     y = seed * k1 + 113 & _ALL
-    z = _mixed(y * k2 + 113) * k2 & _ALL
+    z = _mix(y * k2 + 113) * k2 & _ALL
     state = _State(seed * k2 + _word(data, 0) & _ALL, y, z, (0, 0), (0, 0))
-    for at in range(0, (size - 1) // 64 * 64, 64):
-        state = _block(state, data, at, k1, 1)
+    for offset in range(0, (size - 1) // 64 * 64, 64):
+        state = _block(state, data, offset, k1, 1)
     factor = k1 + ((state.z & 0xFF) << 1)
     w0 = state.w[0] + ((size - 1) & 63)
     v0 = state.v[0] + w0
     state = state._replace(v=(v0, state.v[1]), w=(w0 + v0, state.w[1]))
     x, y, z, v, w = _block(state, data, size - 64, factor, 9)
-    one = _pair(v[0], w[0], factor) + _mixed(y) * k0 + z
+    one = _pair(v[0], w[0], factor) + _mix(y) * k0 + z
     return _pair(one & _ALL, _pair(v[1], w[1], factor) + x & _ALL, factor)
 
 
@@ -174,16 +174,16 @@ def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 def sip_hash(data: bytes, key: tuple[int, int]) -> int:
     """SipHash-2-4 of the bytes under a key of two words."""
-    one, two = (each & _ALL for each in key)
+    k0, k1 = (word & _ALL for word in key)
     state = (
-        one ^ 0x736F6D6570736575,
-        two ^ 0x646F72616E646F6D,
-        one ^ 0x6C7967656E657261,
-        two ^ 0x7465646279746573,
+        k0 ^ 0x736F6D6570736575,
+        k1 ^ 0x646F72616E646F6D,
+        k0 ^ 0x6C7967656E657261,
+        k1 ^ 0x7465646279746573,
     )
     whole = len(data) // 8 * 8
     last = int.from_bytes(data[whole:], "little") | (len(data) & 0xFF) << 56
-    for word in [*(_word(data, at) for at in range(0, whole, 8)), last]:
+    for word in [*(_word(data, offset) for offset in range(0, whole, 8)), last]:
         a, b, c, d = _round(*_round(*state[:3], state[3] ^ word))
         state = (a ^ word, b, c, d)
     a, b, c, d = state

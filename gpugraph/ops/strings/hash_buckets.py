@@ -16,7 +16,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
-from gpugraph.ops.strings.string_ops import HOST, each_string
+from gpugraph.ops.strings.string_ops import string_op
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -41,37 +41,23 @@ def _by_key(context: KernelContext) -> Callable[[bytes], int]:
     return lambda text: sip_hash(text, (key[0], key[1])) % count
 
 
-_BUCKETS = Attr("int", required=True)
-_COMMON: dict[str, Any] = {
-    "outputs": "output: int64",
-    "infer": _infer,
-    "gpu": HOST,
-    "grad": NO_GRADIENT,
-}
-op(
-    "StringToHashBucket",
-    inputs="string_tensor: string",
-    attrs={"num_buckets": _BUCKETS},
-    cpu=each_string(_by(murmur)),
-    **_COMMON,
-    doc="The hash of each string (MurmurHash64A) modulo `num_buckets`.",
+_KEY = {"key": Attr("list(int)", required=True)}
+_BUCKETS: tuple[tuple[str, str, Any, dict[str, Any], str], ...] = (
+    ("", "string_tensor", _by(murmur), {}, "hash of each string (MurmurHash64A)"),
+    ("Fast", "input", _by(farm_fingerprint), {}, "fingerprint of each string (FarmHash's)"),
+    ("Strong", "input", _by_key, _KEY, "hash of each string under a key of two ints (SipHash-2-4)"),
 )
-op(
-    "StringToHashBucketFast",
-    inputs="input: string",
-    attrs={"num_buckets": _BUCKETS},
-    cpu=each_string(_by(farm_fingerprint)),
-    **_COMMON,
-    doc="The fingerprint of each string (FarmHash's) modulo `num_buckets`.",
-)
-op(
-    "StringToHashBucketStrong",
-    inputs="input: string",
-    attrs={"num_buckets": _BUCKETS, "key": Attr("list(int)", required=True)},
-    cpu=each_string(_by_key),
-    **_COMMON,
-    doc="The hash of each string under a key of two ints (SipHash-2-4) modulo `num_buckets`.",
-)
+for _suffix, _input, _function, _attrs, _what in _BUCKETS:
+    string_op(
+        f"StringToHashBucket{_suffix}",
+        _function,
+        f"The {_what} modulo `num_buckets`.",
+        inputs=f"{_input}: string",
+        output="int64",
+        infer=_infer,
+        num_buckets=Attr("int", required=True),
+        **_attrs,
+    )
 
 
 def string_to_hash_bucket(
@@ -81,8 +67,8 @@ def string_to_hash_bucket(
 
     `input` is another name of `string_tensor`. ValueError for less than one bucket.
     """
-    given = string_tensor if input is None else input
-    return raw_ops.StringToHashBucket(given, num_buckets=num_buckets, name=name)
+    strings = string_tensor if input is None else input
+    return raw_ops.StringToHashBucket(strings, num_buckets=num_buckets, name=name)
 
 
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
@@ -98,7 +84,7 @@ def string_to_hash_bucket_strong(
 ) -> Tensor:
     """A bucket in [0, num_buckets) for each string, int64, by a hash under `key`, two ints.
 
-    Without the key nobody can choose strings of one bucket. ValueError for less than one bucket;
+    Strings of one bucket cannot be found without the key. ValueError for less than one bucket;
     InvalidArgumentError, in a run, for another number of ints.
     """
     return raw_ops.StringToHashBucketStrong(

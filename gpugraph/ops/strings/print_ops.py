@@ -16,15 +16,13 @@ from typing import Any
 from gpugraph.base.dtypes import ALL, string as string_type
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.nest import flatten, is_nested, pack_sequence_as
-from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.debugging.assert_kernel import summarize as summary
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import no_outputs
+from gpugraph.ops.framework.shape_functions import no_outputs, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.strings.string_format import string_format
 from gpugraph.platform import logging
@@ -33,10 +31,6 @@ _FILE = "file://"
 
 
 # -- Print
-
-
-def _infer_print(context: InferContext) -> Sequence[TensorShape]:
-    return [context.shapes[0]]
 
 
 def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[], Any]:
@@ -52,9 +46,8 @@ def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[
             if count[0] >= first:
                 return
             count[0] += 1
-        shown = "".join(summary(each, most) for each in data)
-        sys.stderr.write(f"{message}{shown}\n")
-        sys.stderr.flush()
+        text = "".join(summary(array, most) for array in data)
+        _write(sys.stderr, f"{message}{text}\n")
 
     return show
 
@@ -70,7 +63,7 @@ _print_op = op(
         "first_n": Attr("int", -1),
         "summarize": Attr("int", 3),
     },
-    infer=_infer_print,
+    infer=same_shape(0),
     view={0: 0},
     host=(1,),
     cpu=Call(make=_bind_print, late=True),
@@ -184,13 +177,13 @@ def print(
     if isinstance(first, Tensor) and first.dtype is string_type and first.shape.sizes == ():
         text = first
     else:
-        text = _formatted(inputs, sep, summarize, f"{name}_format" if name else None)
+        text = _format_inputs(inputs, sep, summarize, f"{name}_format" if name else None)
     return _print_v2(text, output_stream=stream, end=end, name=name)
 
 
-def _stream_name(given: Any) -> str:
-    if isinstance(given, str) and given.startswith(_FILE):
-        return given
+def _stream_name(output_stream: Any) -> str:
+    if isinstance(output_stream, str) and output_stream.startswith(_FILE):
+        return output_stream
     known = [
         (sys.stdout, "stdout"),
         (sys.stderr, "stderr"),
@@ -200,16 +193,17 @@ def _stream_name(given: Any) -> str:
         (logging.error, "log(error)"),
     ]
     for stream, name in known:
-        if given is stream:
+        if output_stream is stream:
             return name
     raise ValueError(
-        f"Unsupported output stream, logging level, or file: {given!r}. There are sys.stdout, "
-        "sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error, and 'file://<path>'."
+        f"Unsupported output stream, logging level, or file: {output_stream!r}. There are "
+        "sys.stdout, sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error, and "
+        "'file://<path>'."
     )
 
 
-class _Shown:
-    """What stands for a leaf of a structure while that is written."""
+class _Literal:
+    """A leaf of a structure that is written as this text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -218,18 +212,18 @@ class _Shown:
         return self.text
 
 
-def _formatted(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
-    """One StringFormat of all inputs: tensors in places of a template, the rest written in it."""
-    leaves = [leaf for each in inputs for leaf in flatten(each)]
+def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
+    """One StringFormat of all inputs: tensors at its placeholders, the rest in its template."""
+    leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _is_tensor(leaf)), sep])
     tensors = [convert_to_tensor(leaf) for leaf in leaves if _is_tensor(leaf)]
     parts = []
-    for given in inputs:
-        if is_nested(given):
-            shown = [_Shown(place) if _is_tensor(each) else each for each in flatten(given)]
-            parts.append(pprint.pformat(pack_sequence_as(given, shown)))
+    for value in inputs:
+        if is_nested(value):
+            literals = [_Literal(place) if _is_tensor(leaf) else leaf for leaf in flatten(value)]
+            parts.append(pprint.pformat(pack_sequence_as(value, literals)))
         else:
-            parts.append(place if _is_tensor(given) else str(given))
+            parts.append(place if _is_tensor(value) else str(value))
     return string_format(sep.join(parts), tensors, place, summarize, name)
 
 

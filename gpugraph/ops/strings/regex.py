@@ -1,8 +1,8 @@
 """Regular expressions over strings: RegexReplace and RegexFullMatch, and their static forms.
 
-TensorFlow's are RE2's; these are run by Python's `re`, which knows nearly all of that syntax. What
-is written otherwise is rewritten ([[:alpha:]], \\z, \\pL...), what RE2 refuses (groups that look
-around, references back) is refused.
+TensorFlow's are RE2's; Python's `re` runs these, which knows nearly all of that syntax. Syntax that
+differs is translated ([[:alpha:]], \\z, \\pL...); what RE2 refuses (lookaround, backreferences) is
+refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, each_string
+from gpugraph.ops.strings.string_ops import HOST, string_op
 
 _CLASSES = {
     "alnum": "0-9A-Za-z",
@@ -49,7 +49,7 @@ def _refusal(pattern: str, why: str) -> InvalidArgumentError:
     return invalid_argument(f"Invalid pattern: {pattern}, error: {why}")
 
 
-def _translated(pattern: str) -> str:
+def _translate(pattern: str) -> str:
     """The pattern in Python's syntax."""
 
     def named(match: re.Match[str]) -> str:
@@ -58,35 +58,35 @@ def _translated(pattern: str) -> str:
         return _CLASSES[match[1]]
 
     def part(match: re.Match[str]) -> str:
-        found = match[0]
-        if found.startswith("\\p"):
+        text = match[0]
+        if text.startswith("\\p"):
             return _LETTER
-        if found == "\\z":
+        if text == "\\z":
             return "\\Z"
-        if found == "$":
+        if text == "$":
             return "$" if multiline else "\\Z"  # not before a newline at the end
-        if found.startswith("(?"):
-            raise _refusal(pattern, f"invalid perl operator: {found}")
-        if found[1:] in "Z123456789":
-            raise _refusal(pattern, f"invalid escape sequence: {found}")
-        return found
+        if text.startswith("(?"):
+            raise _refusal(pattern, f"invalid perl operator: {text}")
+        if text[1:] in "Z123456789":
+            raise _refusal(pattern, f"invalid escape sequence: {text}")
+        return text
 
     multiline = re.match(r"\(\?\w*m", pattern) is not None
     text = _QUOTED.sub(lambda match: re.escape(match[1]), pattern)
     text = _NEGATED.sub(lambda match: f"[^{named(match)}]", text)
     pieces = _SET.split(_NAMED.sub(named, text))
     return "".join(
-        re.sub(r"(?<!^)(?<!\\)\[", r"\\[", piece) if at % 2 else _PARTS.sub(part, piece)
-        for at, piece in enumerate(pieces)
+        re.sub(r"(?<!^)(?<!\\)\[", r"\\[", piece) if index % 2 else _PARTS.sub(part, piece)
+        for index, piece in enumerate(pieces)
     )
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: bytes) -> re.Pattern[str]:
+def _compile(pattern: bytes) -> re.Pattern[str]:
     text = _text(pattern)
     try:
         flags = 0 if "\\p" in text else re.ASCII
-        return re.compile(_translated(text), flags)
+        return re.compile(_translate(text), flags)
     except re.error as error:
         raise _refusal(text, str(error)) from error
 
@@ -107,31 +107,31 @@ _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
 def _rewriter(
     compiled: re.Pattern[str], rewrite: str, everywhere: bool
 ) -> Callable[[re.Match[str]], str] | None:
-    """What makes the new text of a match; None where none is replaced.
+    """The function that gives the new text of a match; None where none is replaced.
 
-    As RE2 has it: a group that is not there replaces nothing, and what follows a backslash that
-    means nothing is left out, or replaces nothing where only the first match is to go.
+    As in RE2, with a group that does not exist nothing is replaced. From a backslash on that means
+    nothing, the rewrite is left out; where only the first match is replaced, nothing is.
     """
     for match in _REFERENCE.finditer(rewrite):
-        found = match[1]
-        if found.isdecimal():
-            if int(found) > compiled.groups:
+        name = match[1]
+        if name.isdecimal():
+            if int(name) > compiled.groups:
                 return None
-        elif found != "\\":
+        elif name != "\\":
             if not everywhere:
                 return None
             rewrite = rewrite[: match.start()]
             break
 
     def group(match: re.Match[str], reference: re.Match[str]) -> str:
-        found = reference[1]
-        return "\\" if found == "\\" else match[int(found)] or ""
+        name = reference[1]
+        return "\\" if name == "\\" else match[int(name)] or ""
 
     return lambda match: _REFERENCE.sub(lambda reference: group(match, reference), rewrite)
 
 
-def _replacing(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
-    compiled = _compiled(pattern)
+def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
+    compiled = _compile(pattern)
     rewritten = _rewriter(compiled, _text(rewrite), everywhere)
     if rewritten is None:
         return lambda text: text
@@ -144,8 +144,7 @@ def _replacing(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[by
 
 def _scalar(array: Any, what: str) -> bytes:
     if array.ndim:
-        message = f"{what} must be scalar, but received {list(array.shape)}"
-        raise invalid_argument(message)
+        raise invalid_argument(f"{what} must be scalar, but received {list(array.shape)}")
     return array[()]
 
 
@@ -155,8 +154,8 @@ def _bind_replace(
     everywhere = context.attrs["replace_global"]
 
     def run() -> None:
-        given = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
-        out[...] = np.frompyfunc(_replacing(*given, everywhere), 1, 1)(source)
+        scalars = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
+        out[...] = np.frompyfunc(_replacer(*scalars, everywhere), 1, 1)(source)
 
     return run
 
@@ -182,20 +181,17 @@ def _attr_bytes(value: Any) -> bytes:
 def _static_replace(context: KernelContext) -> Callable[[bytes], bytes]:
     attrs = context.attrs
     pattern, rewrite = _attr_bytes(attrs["pattern"]), _attr_bytes(attrs["rewrite"])
-    return _replacing(pattern, rewrite, attrs["replace_global"])
+    return _replacer(pattern, rewrite, attrs["replace_global"])
 
 
 _NEEDED = Attr("string", required=True)
-op(
+string_op(
     "StaticRegexReplace",
-    inputs="input: string",
-    outputs="output: string",
-    attrs={"pattern": _NEEDED, "rewrite": _NEEDED, "replace_global": _GLOBAL},
-    infer=same_shape(0),
-    cpu=each_string(_static_replace),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="RegexReplace, of which pattern and rewrite are attrs.",
+    _static_replace,
+    "RegexReplace with pattern and rewrite as attrs.",
+    pattern=_NEEDED,
+    rewrite=_NEEDED,
+    replace_global=_GLOBAL,
 )
 
 
@@ -206,32 +202,29 @@ def regex_replace(
     `replace_global`.
 
     pattern: a regular expression, text or a scalar string tensor.
-    rewrite: what comes instead; in it \1 is the text of the first group, \0 the whole match.
+    rewrite: the replacement, in which \1 is the text of the first group, \0 the whole match.
 
-    InvalidArgumentError, in a run, for a pattern that is none.
+    InvalidArgumentError, in a run, for a pattern that is not valid.
     """
-    made: Tensor
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
-        made = raw_ops.StaticRegexReplace(
+        return raw_ops.StaticRegexReplace(
             input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name
         )
-    else:
-        made = _regex_replace(input, pattern, rewrite, replace_global=replace_global, name=name)
-    return made
+    return _regex_replace(input, pattern, rewrite, replace_global=replace_global, name=name)
 
 
 # -- matching
 
 
-def _matching(pattern: bytes) -> Callable[[bytes], bool]:
-    compiled = _compiled(pattern)
+def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
+    compiled = _compile(pattern)
     return lambda text: compiled.fullmatch(_text(text)) is not None
 
 
 def _bind_match(_: KernelContext, source: Any, pattern: Any, out: Any) -> Callable[[], Any]:
     def run() -> None:
-        match = _matching(_scalar(pattern, "Pattern"))
-        out[...] = np.frompyfunc(match, 1, 1)(source)
+        matches = _matcher(_scalar(pattern, "Pattern"))
+        out[...] = np.frompyfunc(matches, 1, 1)(source)
 
     return run
 
@@ -246,27 +239,20 @@ op(
     grad=NO_GRADIENT,
     doc="Whether each string is, from its start to its end, a match of `pattern`.",
 )
-op(
+string_op(
     "StaticRegexFullMatch",
-    inputs="input: string",
-    outputs="output: bool",
-    attrs={"pattern": _NEEDED},
-    infer=same_shape(0),
-    cpu=each_string(lambda context: _matching(_attr_bytes(context.attrs["pattern"]))),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="RegexFullMatch, of which the pattern is an attr.",
+    lambda context: _matcher(_attr_bytes(context.attrs["pattern"])),
+    "RegexFullMatch with the pattern as an attr.",
+    output="bool",
+    pattern=_NEEDED,
 )
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether each string is, from its start to its end, a match of `pattern`: a bool tensor.
 
-    InvalidArgumentError, in a run, for a pattern that is none.
+    InvalidArgumentError, in a run, for a pattern that is not valid.
     """
-    made: Tensor
     if isinstance(pattern, (str, bytes)):
-        made = raw_ops.StaticRegexFullMatch(input, pattern=pattern, name=name)
-    else:
-        made = raw_ops.RegexFullMatch(input, pattern, name=name)
-    return made
+        return raw_ops.StaticRegexFullMatch(input, pattern=pattern, name=name)
+    return raw_ops.RegexFullMatch(input, pattern, name=name)

@@ -1,4 +1,4 @@
-"""StringFormat: tensors written into the places of a template."""
+"""StringFormat: tensors written at the placeholders of a template."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor
+from gpugraph.ops.strings.string_ops import HOST
 from gpugraph.ops.strings.tensor_formatting import formatted
 
 
@@ -20,7 +20,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     places = context.attrs["template"].count(context.attrs["placeholder"])
     if places != len(context.shapes):
         raise ValueError(
-            f"The template has {places} places for tensors, but {len(context.shapes)} are given"
+            f"The template has {places} placeholders, but there are {len(context.shapes)} tensors"
         )
     return [SCALAR]
 
@@ -51,7 +51,7 @@ op(
     },
     infer=_infer,
     cpu=Call(make=_bind),
-    gpu=HostOnly("strings live on the host"),
+    gpu=HOST,
     grad=NO_GRADIENT,
     doc="The template, a scalar string, with each placeholder in it replaced by an input's text.",
 )

@@ -1,4 +1,4 @@
-"""Strings joined: those at the same place of several tensors, along axes, or by segments."""
+"""Strings joined: those of several tensors at one index, along axes, or by segments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -24,10 +24,6 @@ from gpugraph.ops.strings.string_ops import HOST
 _SEPARATOR = Attr("string", "")
 
 
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
-
-
 # -- of several tensors
 
 
@@ -35,11 +31,11 @@ def _infer_join(context: InferContext) -> Sequence[TensorShape]:
     """Scalars go with any shape; all others have the same one."""
     if any(shape.sizes is None for shape in context.shapes):
         return [UNKNOWN]
-    found = SCALAR
+    result = SCALAR
     for shape in context.shapes:
         if shape.sizes:
-            found = found.merge_with(shape) if found.sizes else shape
-    return [found]
+            result = result.merge_with(shape) if result.sizes else shape
+    return [result]
 
 
 def _bind_join(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -63,12 +59,12 @@ _string_join = op(
     cpu=Call(make=_bind_join),
     gpu=HOST,
     grad=NO_GRADIENT,
-    doc="The strings at each place of all inputs, joined; scalars are joined at every place.",
+    doc="The strings at each index of all inputs, joined; scalars are joined at every index.",
 )
 
 
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings at each place of the tensors `inputs`, joined with `separator` between them.
+    """The strings at each index of the tensors `inputs`, joined with `separator` between them.
 
     The tensors have one shape, or are scalars. ValueError for shapes that differ.
     """
@@ -79,7 +75,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
 
 def _axes(value: Any, rank: int) -> list[int]:
-    """The axes in the order in which they are joined; ValueError for one that is not there."""
+    """The axes in the order in which they are joined; ValueError for one outside the rank."""
     for axis in ints(value):
         if not -rank <= axis < rank:
             raise ValueError(
@@ -98,11 +94,10 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
     if value is None:
         keeps = context.attrs["keep_dims"]
         return [TensorShape.of((None,) * len(source.sizes)) if keeps else UNKNOWN]
-    gone = _axes(value, len(source.sizes))
-    sizes = source.sizes
+    joined, sizes = _axes(value, len(source.sizes)), enumerate(source.sizes)
     if context.attrs["keep_dims"]:
-        return [TensorShape.of(tuple(1 if at in gone else n for at, n in enumerate(sizes)))]
-    return [TensorShape.of(tuple(n for at, n in enumerate(sizes) if at not in gone))]
+        return [TensorShape.of(tuple(1 if axis in joined else size for axis, size in sizes))]
+    return [TensorShape.of(tuple(size for axis, size in sizes if axis not in joined))]
 
 
 def _bind_reduce(context: KernelContext, source: Any, axes: Any) -> Callable[[], Any]:
@@ -110,18 +105,18 @@ def _bind_reduce(context: KernelContext, source: Any, axes: Any) -> Callable[[],
     keeps = context.attrs["keep_dims"]
 
     def run() -> list[Any]:
-        gone = _axes(axes, source.ndim)
-        for at, axis in enumerate(gone):
-            if axis in gone[:at]:
-                raise _refusal(f"Duplicate reduction dimension {ints(axes)[at]}")
-        kept = [axis for axis in range(source.ndim) if axis not in gone]
-        turned = source.transpose([*kept, *reversed(gone)])
-        shape = tuple(source.shape[axis] for axis in kept)
+        joined = _axes(axes, source.ndim)
+        for index, axis in enumerate(joined):
+            if axis in joined[:index]:
+                raise _refusal(f"Duplicate reduction dimension {ints(axes)[index]}")
+        others = [axis for axis in range(source.ndim) if axis not in joined]
+        rows = source.transpose([*others, *reversed(joined)])
+        shape = tuple(source.shape[axis] for axis in others)
         out = np.empty(shape, object)
-        for index in np.ndindex(shape):
-            out[index] = separator.join(np.asarray(turned[index], object).reshape(-1).tolist())
+        for place in np.ndindex(shape):
+            out[place] = separator.join(np.asarray(rows[place], object).reshape(-1).tolist())
         if keeps:
-            sizes = [1 if axis in gone else size for axis, size in enumerate(source.shape)]
+            sizes = [1 if axis in joined else size for axis, size in enumerate(source.shape)]
             return [out.reshape(sizes)]
         return [out]
 
@@ -153,10 +148,10 @@ def reduce_join(
     """The strings along `axis`, one or several (all by default), joined with `separator`.
 
     Strings are joined along the first of the axes, the results along the next, and so on; by
-    default from the last axis to the first, which is row by row. The axes go, or stay with size 1
-    if `keepdims`. ValueError for an axis that is not there; InvalidArgumentError where that is
-    seen only in a run, and for an axis that is named twice. `reduction_indices` and `keep_dims`
-    are older names of `axis` and `keepdims`.
+    default from the last axis to the first, which is row by row. The axes are dropped, or stay
+    with size 1 if `keepdims`. ValueError for an axis outside the rank; InvalidArgumentError where
+    that is known only in a run, and for an axis that is named twice. `reduction_indices` and
+    `keep_dims` are older names of `axis` and `keepdims`.
     """
     if axis is not None and reduction_indices is not None:
         raise ValueError("Cannot specify both 'axis' and 'reduction_indices'")
@@ -170,8 +165,7 @@ def reduce_join(
             axes = _all_axes(source)
         elif isinstance(axes, (list, tuple)) and not axes:
             axes = np.zeros(0, np.int32)
-        made: Tensor = _reduce_join(source, axes, keep_dims=keeps, separator=separator)
-    return made
+        return _reduce_join(source, axes, keep_dims=keeps, separator=separator)
 
 
 def _all_axes(source: Tensor) -> Tensor:
@@ -229,7 +223,7 @@ def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> A
     rest = source.shape[segments.ndim :]
     width = int(np.prod(rest, dtype=np.int64))
     rows = source.reshape(segments.size, width)
-    found = np.full((number, width), b"", object)
+    texts = np.full((number, width), b"", object)
     for segment, row in zip(segments.reshape(-1).tolist(), rows):
         if not 0 <= segment < number:
             raise _refusal(
@@ -237,9 +231,9 @@ def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> A
                 f"there is {segment}, and num_segments is {number}"
             )
         for column, text in enumerate(row):
-            before = found[segment, column]
-            found[segment, column] = before + separator + text if before else text
-    return found.reshape((number, *rest))
+            before = texts[segment, column]
+            texts[segment, column] = before + separator + text if before else text
+    return texts.reshape((number, *rest))
 
 
 _INDEX = (dtypes.int32, dtypes.int64)

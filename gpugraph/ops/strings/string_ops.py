@@ -1,6 +1,6 @@
 """Ops on each string of a tensor: lengths, parts, case, base64.
 
-A string is bytes. Where a unit or an encoding says UTF-8, bytes that aren't any count as one
+A string is bytes. Where a unit or an encoding is UTF-8, bytes that are not valid UTF-8 count as one
 character each, or are replaced.
 """
 
@@ -18,28 +18,49 @@ from gpugraph.base import dtypes
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
 
 HOST = HostOnly("strings live on the host")
+_SAME_SHAPE = same_shape(0)
 _UNITS = ("BYTE", "UTF8_CHAR")
 
 
-def each_string(of: Callable[[KernelContext], Callable[[bytes], Any]]) -> Call:
-    """The kernel that gives of each string what the function that `of` makes of it gives."""
+def string_op(
+    op_type: str,
+    function_of: Callable[[KernelContext], Callable[[bytes], Any]],
+    doc: str,
+    inputs: str = "input: string",
+    output: str = "string",
+    infer: InferFunction = _SAME_SHAPE,
+    **attrs: Any,
+) -> OpFunction:
+    """Declares an op on each string of a tensor; `function_of` gives the function of one string."""
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-        function = of(context)
+        function = function_of(context)
 
         def run() -> None:
             out[...] = np.frompyfunc(function, 1, 1)(source)
 
         return run
 
-    return Call(make=bind)
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs=f"output: {output}",
+        attrs=attrs,
+        infer=infer,
+        cpu=Call(make=bind),
+        gpu=HOST,
+        grad=NO_GRADIENT,
+        doc=doc,
+    )
 
 
 def _unit(attrs: Any) -> str:
@@ -51,7 +72,7 @@ def _unit(attrs: Any) -> str:
 
 def _starts(text: bytes) -> list[int]:
     """Where each UTF-8 character starts: every byte that continues none."""
-    return [at for at, byte in enumerate(text) if byte & 0xC0 != 0x80]
+    return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
 # -- lengths
@@ -61,16 +82,12 @@ def _length(context: KernelContext) -> Callable[[bytes], Any]:
     return len if _unit(context.attrs) == "BYTE" else lambda text: len(_starts(text))
 
 
-_string_length = op(
+_string_length = string_op(
     "StringLength",
-    inputs="input: string",
-    outputs="output: int32",
-    attrs={"unit": Attr("string", "BYTE")},
-    infer=same_shape(0),
-    cpu=each_string(_length),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="How many bytes, or UTF-8 characters by `unit`, each string has.",
+    _length,
+    "How many bytes, or UTF-8 characters by `unit`, each string has.",
+    output="int32",
+    unit=Attr("string", "BYTE"),
 )
 
 
@@ -81,24 +98,16 @@ def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Te
 
 # -- ends and case
 
-_string_strip = op(
-    "StringStrip",
-    inputs="input: string",
-    outputs="output: string",
-    infer=same_shape(0),
-    cpu=each_string(lambda _: bytes.strip),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each string without the ASCII white space at its ends.",
+string_strip: InputFunction = public_function(
+    string_op(
+        "StringStrip",
+        lambda _: bytes.strip,
+        "Each string without the ASCII white space at its ends.",
+    )
 )
 
 
-def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Each string without the white space at its ends."""
-    return _string_strip(input, name=name)
-
-
-def _cased(
+def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
     """Of ASCII letters only, or of all with the encoding "utf-8"."""
@@ -106,8 +115,9 @@ def _cased(
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
         encoding = context.attrs["encoding"]
         if encoding not in ("", "utf-8"):
-            message = f"only utf-8 or '' (no encoding) is supported, received {encoding}"
-            raise invalid_argument(message)
+            raise invalid_argument(
+                f"only utf-8 or '' (no encoding) is supported, received {encoding}"
+            )
         if not encoding:
             return ascii_only
         return lambda text: whole(text.decode("utf-8", "replace")).encode("utf-8")
@@ -119,16 +129,11 @@ for _type, _ascii, _whole, _what in (
     ("StringLower", bytes.lower, str.lower, "lower"),
     ("StringUpper", bytes.upper, str.upper, "upper"),
 ):
-    op(
+    string_op(
         _type,
-        inputs="input: string",
-        outputs="output: string",
-        attrs={"encoding": Attr("string", "")},
-        infer=same_shape(0),
-        cpu=each_string(_cased(_ascii, _whole)),
-        gpu=HOST,
-        grad=NO_GRADIENT,
-        doc=f"Each string in {_what} case: its ASCII letters, or all with the encoding 'utf-8'.",
+        _case_converter(_ascii, _whole),
+        f"Each string in {_what} case: its ASCII letters, or all with the encoding 'utf-8'.",
+        encoding=Attr("string", ""),
     )
 
 
@@ -172,8 +177,7 @@ def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool
     """Where a part starts, of `most` bytes or characters; InvalidArgumentError outside."""
     if not (-most if may_be_negative else 0) <= start <= most:
         where = index[0] if len(index) == 1 else index or 0
-        message = f"pos {start} out of range for string {text!r} at index {where}"
-        raise invalid_argument(message)
+        raise invalid_argument(f"pos {start} out of range for string {text!r} at index {where}")
     return start if start >= 0 else most + start
 
 
@@ -213,7 +217,7 @@ def _encode(context: KernelContext) -> Callable[[bytes], bytes]:
 _FORM = re.compile(rb"[A-Za-z0-9_-]*={0,2}")
 
 
-def _decoded(text: bytes) -> bytes:
+def _decode(text: bytes) -> bytes:
     bare = text.rstrip(b"=")
     padding = -len(bare) % 4
     if not _FORM.fullmatch(text) or len(text) - len(bare) not in (0, padding):
@@ -226,37 +230,22 @@ def _decoded(text: bytes) -> bytes:
         raise invalid_argument(f"Not in base64: {error}") from error
 
 
-_encode_base64 = op(
+_encode_base64 = string_op(
     "EncodeBase64",
-    inputs="input: string",
-    outputs="output: string",
-    attrs={"pad": Attr("bool", False)},
-    infer=same_shape(0),
-    cpu=each_string(_encode),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each string in the base64 of web addresses (- and _), with = at the end if `pad`.",
+    _encode,
+    "Each string in the base64 of web addresses (- and _), with = at the end if `pad`.",
+    pad=Attr("bool", False),
 )
-_decode_base64 = op(
-    "DecodeBase64",
-    inputs="input: string",
-    outputs="output: string",
-    infer=same_shape(0),
-    cpu=each_string(lambda _: _decoded),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="What each string, in the base64 of web addresses, stands for. InvalidArgumentError else.",
+decode_base64: InputFunction = public_function(
+    string_op(
+        "DecodeBase64",
+        lambda _: _decode,
+        "The bytes that each string, in the base64 of web addresses, padded or not, encodes. "
+        "InvalidArgumentError, in a run, for other strings.",
+    )
 )
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Each string in the base64 of web addresses (- and _), with = at its end if `pad`."""
     return _encode_base64(input, pad=pad, name=name)
-
-
-def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """What each string stands for in the base64 of web addresses, padded or not.
-
-    InvalidArgumentError, in a run, for what is no such base64.
-    """
-    return _decode_base64(input, name=name)

@@ -1,4 +1,4 @@
-"""StringSplit and StringSplitV2: strings cut up, as the indices, values and shape of a sparse one.
+"""StringSplit and StringSplitV2: the parts of strings, as the parts of a SparseTensor.
 
 Row i holds the parts of string i.
 """
@@ -51,7 +51,7 @@ def _refusal(what: str, array: Any) -> InvalidArgumentError:
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
-    indices = [(at, column) for at, row in enumerate(rows) for column in range(len(row))]
+    indices = [(index, column) for index, row in enumerate(rows) for column in range(len(row))]
     values = np.empty(len(indices), object)
     values[:] = [part for row in rows for part in row]
     widest = max((len(row) for row in rows), default=0)
@@ -70,7 +70,7 @@ def _at_any(attrs: Any, delimiters: bytes) -> Cut:
         if not text:
             return []
         if not delimiters:
-            return [text[at : at + 1] for at in range(len(text))]
+            return [text[offset : offset + 1] for offset in range(len(text))]
         first = delimiters[:1]
         parts = text.translate(bytes.maketrans(delimiters, first * len(delimiters))).split(first)
         return [part for part in parts if part] if skips else parts
@@ -139,11 +139,11 @@ def string_split(
     empty string has no part. ValueError for another rank; NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
-    chosen = delimiter if sep is None else sep
+    separator = delimiter if sep is None else sep
+    separator = " " if separator is None else separator
     with op_scope(name, "StringSplit", source):
         text = convert_to_tensor(source, dtypes.string)
-        found = raw_ops.StringSplit(text, " " if chosen is None else chosen, skip_empty=skip_empty)
-        return SparseTensor(*found)
+        return SparseTensor(*raw_ops.StringSplit(text, separator, skip_empty=skip_empty))
 
 
 def split(
@@ -158,13 +158,13 @@ def split(
     SparseTensor (n, most parts).
 
     input (older: source): a vector. sep: a string, by default (and where it is empty) any white
-    space. maxsplit: how many cuts at most, from the left. ValueError for another rank, and where
-    input and source are both given or neither; NotImplementedError for ragged results.
+    space. maxsplit: how many cuts at most, from the left. ValueError for another rank, and without
+    input and source; NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     if (input is None) == (source is None):
         raise ValueError("split needs either 'input' or 'source'")
     with op_scope(name, "StringSplit", input, source):
         text = convert_to_tensor(source if input is None else input, dtypes.string)
-        at = "" if sep is None else sep
-        return SparseTensor(*raw_ops.StringSplitV2(text, at, maxsplit=maxsplit))
+        separator = "" if sep is None else sep
+        return SparseTensor(*raw_ops.StringSplitV2(text, separator, maxsplit=maxsplit))

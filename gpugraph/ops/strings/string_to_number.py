@@ -11,17 +11,12 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, each_string
-
-
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
-
+from gpugraph.ops.strings.string_ops import HOST, string_op
 
 # -- numbers as text
 
@@ -29,8 +24,7 @@ _FILLS = ("", "+", "-", "0", " ", "#")
 
 
 def _bind_as_string(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    dtype = context.input_types[0]
-    write = _writer(dtype, context.attrs)
+    write = _writer(context.input_types[0], context.attrs)
 
     def run() -> None:
         for index in np.ndindex(out.shape):
@@ -40,7 +34,7 @@ def _bind_as_string(context: KernelContext, source: Any, out: Any) -> Callable[[
 
 
 def _writer(dtype: DType, attrs: Any) -> Callable[[Any], bytes]:
-    """What writes one element as C's printf would with the format that the attrs describe."""
+    """The function that writes one element as C's printf does, by the format in the attrs."""
     fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
     _check_format(dtype, attrs)
     if dtype.is_bool:
@@ -49,7 +43,7 @@ def _writer(dtype: DType, attrs: Any) -> Callable[[Any], bytes]:
         fill = ""  # unsigned numbers have no sign to show
     form = "%" + fill + (str(width) if width > -1 else "")
     if dtype is dtypes.string:
-        return lambda value: _padded(value, fill, width)
+        return lambda value: _pad(value, fill, width)
     if dtype.is_integer:
         return lambda value: (f"{form}d" % int(value)).encode()
     if precision > -1:
@@ -68,7 +62,7 @@ def _float(form: str, plain: str, value: Any) -> str:
     return (form if math.isfinite(number) else plain) % number
 
 
-def _padded(text: bytes, fill: str, width: int) -> bytes:
+def _pad(text: bytes, fill: str, width: int) -> bytes:
     return text.ljust(width) if fill == "-" else text.rjust(width)
 
 
@@ -121,7 +115,7 @@ def as_string(
 
     precision: digits after the point, of floats and complex numbers; 6 by default.
     scientific, shortest: in the form 1.5e+00, or in the shorter of both.
-    width: the least length; `fill` says how it is reached: "" or " " by spaces before, "-" by
+    width: the least length; `fill` decides how it is reached: "" or " " by spaces before, "-" by
       spaces after, "0" by zeros; "+" and " " put a sign before positive numbers.
 
     InvalidArgumentError, in a run, for forms that contradict each other or don't fit the dtype.
@@ -152,17 +146,17 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
     wanted = as_dtype(context.attrs["out_type"])
 
     def convert(text: bytes) -> Any:
-        found = read_number(text, wanted)
-        if found is None:
-            shown = text.decode("utf-8", "backslashreplace")
-            raise _refusal(f"StringToNumberOp could not correctly convert string: {shown}")
-        return found
+        number = read_number(text, wanted)
+        if number is None:
+            escaped = text.decode("utf-8", "backslashreplace")
+            raise _refusal(f"StringToNumberOp could not correctly convert string: {escaped}")
+        return number
 
     return convert
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """The number that is written, with spaces around it or not; None where it is none."""
+    """The number that the text is, with spaces around it or not; None where it is not one."""
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)
 
@@ -182,16 +176,13 @@ def _number(text: str, wanted: DType) -> Any:
     return wanted.as_numpy_dtype(float(text.partition("(")[0]))
 
 
-_string_to_number = op(
+_string_to_number = string_op(
     "StringToNumber",
+    _reader,
+    "Each string read as a number of `out_type`. InvalidArgumentError for other strings.",
     inputs="string_tensor: string",
-    outputs="output: out_type",
-    attrs={"out_type": Attr("type", dtypes.float32)},
-    infer=same_shape(0),
-    cpu=each_string(_reader),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each string read as a number of `out_type`. InvalidArgumentError for what is none.",
+    output="out_type",
+    out_type=Attr("type", dtypes.float32),
 )
 
 _OUT_TYPES = (
@@ -212,8 +203,8 @@ def string_to_number(
 ) -> Tensor:
     """Each string as a number of `out_type`: float32, float64, int32 or int64 (uint32, uint64).
 
-    White space at both ends is passed over. InvalidArgumentError, in a run, for a string that is
-    no number, or no integer of the type's range; floats beyond it become infinite. TypeError for
+    White space at both ends is ignored. InvalidArgumentError, in a run, for a string that is not a
+    number, or not an integer in the type's range; floats beyond it become infinite. TypeError for
     another `out_type`. `input` is another name of `string_tensor`.
     """
     if input is not None:
@@ -221,7 +212,7 @@ def string_to_number(
             raise ValueError("Cannot specify both 'string_tensor' and 'input'")
         string_tensor = input
     if as_dtype(out_type) not in _OUT_TYPES:
-        names = ", ".join(each.name for each in _OUT_TYPES)
+        names = ", ".join(dtype.name for dtype in _OUT_TYPES)
         raise TypeError(
             f"Value passed to parameter 'out_type' has DataType {as_dtype(out_type).name} not in "
             f"list of allowed values: {names}"

@@ -1,4 +1,4 @@
-"""Tensors as StringFormat writes them: rows in brackets, and of a long axis its two ends."""
+"""Tensors as text, as StringFormat writes them: rows in brackets, both ends of long axes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 def formatted(array: Any, summarize: int) -> str:
     """All of `array`, or the first and last `summarize` elements of each axis (below 0: all).
 
-    An axis is written in brackets, its elements apart by spaces, rows by as many new lines as
-    there are axes within, less one. Strings are quoted; bools are 0 and 1. Bytes that are no UTF-8
-    are lone surrogates, as "surrogateescape" makes them.
+    An axis is written in brackets, its elements separated by spaces, rows by as many new lines as
+    there are axes within, less one. Strings are quoted; bools are 0 and 1. Bytes that are not valid
+    UTF-8 become lone surrogates, as with "surrogateescape".
     """
     values = np.asarray(array)
     size = int(values.size)
     most = size if summarize < 0 else min(summarize, size)
     if values.dtype.kind == "b" and not most:
-        return ""  # of bools TensorFlow shows not even the brackets
+        return ""  # TensorFlow writes no brackets around bools either
     if values.ndim == 0:
         return _one(values[()]) if most else "..."
     return _axis(values, most, 1, values.ndim)
@@ -30,10 +30,10 @@ def formatted(array: Any, summarize: int) -> str:
 def _axis(values: Any, most: int, depth: int, rank: int) -> str:
     gap = " " if depth == rank else "\n" * (rank - depth) + " " * depth
     count = len(values)
-    parts = [_part(values[at], most, depth, rank) for at in range(min(most, count))]
+    parts = [_part(value, most, depth, rank) for value in values[:most]]
     if count > 2 * most:
         parts.append("...")
-    parts += [_part(values[at], most, depth, rank) for at in range(max(most, count - most), count)]
+    parts += [_part(value, most, depth, rank) for value in values[max(most, count - most) :]]
     inner = gap.join(parts) if most or not parts else gap + "..."
     return f"[{inner}]"
 

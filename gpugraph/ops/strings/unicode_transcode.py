@@ -7,12 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, each_string
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.string_ops import string_op
 
 _ERRORS = ("strict", "replace", "ignore")
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
@@ -22,24 +21,19 @@ _UNKNOWN = "\ufffd"
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which no encoding has
 
 
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
-
-
 def _replacement(attrs: Any) -> str:
-    """What stands for what is no text."""
+    """The text in place of bytes that are not valid."""
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 
 
 def _decoding(attrs: Any) -> Callable[[bytes], str]:
-    """Reads bytes as text; what is no text becomes `replacement_char`, or nothing, or an error."""
+    """Reads bytes as text; invalid ones become `replacement_char`, or nothing, or an error."""
     encoding, errors = attrs["input_encoding"], attrs["errors"]
     try:
         codecs.lookup(encoding)
         b"a".decode(encoding, "ignore")  # not all codecs are of texts
     except (LookupError, UnicodeError):
-        message = f"Could not create converter for input encoding: {encoding}"
-        raise _refusal(message) from None
+        raise _refusal(f"Could not create converter for input encoding: {encoding}") from None
     if errors not in _ERRORS:
         raise _refusal(f"errors must be one of {_ERRORS}, not '{errors}'")
     replacement = attrs["replacement_char"]
@@ -72,30 +66,23 @@ def _transcode(context: KernelContext) -> Callable[[bytes], bytes]:
     controls = dict.fromkeys(range(ord(_LAST_CONTROL) + 1), insert)
 
     def transcode(text: bytes) -> bytes:
-        found = decode(text)
+        decoded = decode(text)
         if attrs["replace_control_characters"]:
-            found = found.translate(controls)
-        return _SURROGATES.sub(_UNKNOWN, found).encode(to)
+            decoded = decoded.translate(controls)
+        return _SURROGATES.sub(_UNKNOWN, decoded).encode(to)
 
     return transcode
 
 
-_unicode_transcode = op(
+_unicode_transcode = string_op(
     "UnicodeTranscode",
-    inputs="input: string",
-    outputs="output: string",
-    attrs={
-        "input_encoding": Attr("string", required=True),
-        "output_encoding": Attr("string", required=True),
-        "errors": Attr("string", "replace"),
-        "replacement_char": Attr("int", 0xFFFD),
-        "replace_control_characters": Attr("bool", False),
-    },
-    infer=same_shape(0),
-    cpu=each_string(_transcode),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each string, read as input_encoding, in output_encoding.",
+    _transcode,
+    "Each string, read as input_encoding, in output_encoding.",
+    input_encoding=Attr("string", required=True),
+    output_encoding=Attr("string", required=True),
+    errors=Attr("string", "replace"),
+    replacement_char=Attr("int", 0xFFFD),
+    replace_control_characters=Attr("bool", False),
 )
 
 
@@ -111,10 +98,10 @@ def unicode_transcode(
     """Each string, read as `input_encoding` (any that Python knows), in `output_encoding`: "UTF-8",
     "UTF-16-BE" or "UTF-32-BE".
 
-    errors: what is no text is "replace"d by `replacement_char` (by U+FFFD where that is half a
-    character), "ignore"d, or refused ("strict").
+    errors: bytes that are not valid are "replace"d by `replacement_char` (by U+FFFD where that is
+    half a character), "ignore"d, or refused ("strict").
     replace_control_characters: the characters 0 to 31 too. InvalidArgumentError, in a run, for
-    encodings that are not known and for what is refused.
+    unknown encodings and refused strings.
     """
     return _unicode_transcode(
         input,

@@ -27,8 +27,8 @@ def run(fetch, feeds=None):
 
 def windows(image, size):
     """[rows, columns, size * size] of [h, w]: what a window sees at each place."""
-    found = np.lib.stride_tricks.sliding_window_view(image.astype(float), (size, size))
-    return found.reshape(*found.shape[:2], -1)
+    views = np.lib.stride_tricks.sliding_window_view(image.astype(float), (size, size))
+    return views.reshape(*views.shape[:2], -1)
 
 
 def similarity(one, other, most, size=11, sigma=1.5, k1=0.01, k2=0.03):
@@ -51,20 +51,20 @@ def of_channels(one, other, *args, **kwargs):
 
 
 def test_ssim_is_what_windows_have_in_common():
-    found = run(tf.image.ssim(IMAGES, OTHERS, 1.0))
-    wanted = [of_channels(*each, 1.0)[:, 0].mean() for each in zip(IMAGES, OTHERS)]
-    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    result = run(tf.image.ssim(IMAGES, OTHERS, 1.0))
+    wanted = [of_channels(*pair, 1.0)[:, 0].mean() for pair in zip(IMAGES, OTHERS)]
+    np.testing.assert_allclose(result, wanted, atol=1e-5)
     np.testing.assert_allclose(run(tf.image.ssim(IMAGES, IMAGES, 1.0)), [1, 1], atol=1e-6)
 
 
 def test_ssim_of_bytes_and_of_open_shapes():
-    whole = [np.uint8(255 * each) for each in (IMAGES, OTHERS)]
+    whole = [np.uint8(255 * array) for array in (IMAGES, OTHERS)]
     fed = [tf.placeholder(tf.uint8) for _ in range(2)]
     how = {"filter_size": 5, "filter_sigma": 1.0, "k1": 0.02, "k2": 0.05}
-    found = run(tf.image.ssim(*fed, 255, **how), dict(zip(fed, whole)))
+    result = run(tf.image.ssim(*fed, 255, **how), dict(zip(fed, whole)))
     args = {"size": 5, "sigma": 1.0, "k1": 0.02, "k2": 0.05}
-    wanted = [of_channels(*each, 255.0, **args)[:, 0].mean() for each in zip(*whole)]
-    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    wanted = [of_channels(*pair, 255.0, **args)[:, 0].mean() for pair in zip(*whole)]
+    np.testing.assert_allclose(result, wanted, atol=1e-4)
     with pytest.raises(ValueError, match="3 dimensions"):
         tf.image.ssim(IMAGES[0, 0], IMAGES[0, 0], 1)
     with pytest.raises(ValueError):
@@ -89,20 +89,22 @@ def test_ssim_of_several_sizes_multiplies_powers(shape):
         column = 0 if turn == 2 else 1
         wanted *= of_channels(*small, 1.0, size=3)[:, column] ** power
     fed = [tf.placeholder(tf.float32, shape) for _ in range(2)]
-    found = tf.image.ssim_multiscale(*fed, 1.0, powers, filter_size=3)
-    assert run(found, dict(zip(fed, (one[None], other[None])))) == pytest.approx(
+    result = tf.image.ssim_multiscale(*fed, 1.0, powers, filter_size=3)
+    assert run(result, dict(zip(fed, (one[None], other[None])))) == pytest.approx(
         wanted.mean(), 1e-4
     )
 
 
 def test_ssim_has_gradients():
-    given = tf.constant(IMAGES[:1, :5, :6])
+    images = tf.constant(IMAGES[:1, :5, :6])
     for measure in (tf.image.ssim, tf.image.ssim_multiscale):
-        more = {} if measure is tf.image.ssim else {"power_factors": (0.5, 0.5)}
+        options = {} if measure is tf.image.ssim else {"power_factors": (0.5, 0.5)}
         with tf.Session():
-            value = measure(given, OTHERS[:1, :5, :6] * 0.1 + given, 1.0, filter_size=2, **more)
+            value = measure(
+                images, OTHERS[:1, :5, :6] * 0.1 + images, 1.0, filter_size=2, **options
+            )
             error = tf.test.compute_gradient_error(
-                given, [1, 5, 6, 3], value, [1], IMAGES[:1, :5, :6]
+                images, [1, 5, 6, 3], value, [1], IMAGES[:1, :5, :6]
             )
         assert error < 5e-3
 
@@ -112,9 +114,9 @@ def test_sobel_edges_are_those_of_mirrored_images():
     rows = image[:, :, :-2] + 2 * image[:, :, 1:-1] + image[:, :, 2:]
     columns = image[:, :-2] + 2 * image[:, 1:-1] + image[:, 2:]
     wanted = rows[:, 2:] - rows[:, :-2], columns[:, :, 2:] - columns[:, :, :-2]
-    found = tf.image.sobel_edges(IMAGES)
-    np.testing.assert_allclose(run(found), np.stack(wanted, -1), atol=1e-5)
-    assert found.shape.as_list() == [2, 14, 15, 3, 2]
+    result = tf.image.sobel_edges(IMAGES)
+    np.testing.assert_allclose(run(result), np.stack(wanted, -1), atol=1e-5)
+    assert result.shape.as_list() == [2, 14, 15, 3, 2]
     with pytest.raises(ValueError, match="b, h, w, c"):
         tf.image.sobel_edges(IMAGES[0])
 
@@ -136,14 +138,14 @@ def test_television_colours_go_there_and_back(there, back, luma):
 
 
 def test_chosen_boxes_come_with_scores_or_padded():
-    found, count = tf.image.non_max_suppression_padded(
+    values, count = tf.image.non_max_suppression_padded(
         BOXES, SCORES, 3, pad_to_max_output_size=True
     )
-    assert [each.tolist() for each in run([found, count])] == [[3, 1, 2], 3]
-    assert found.shape.as_list() == [3]
-    assert found.op.name == "non_max_suppression_padded/NonMaxSuppressionV4"
+    assert [array.tolist() for array in run([values, count])] == [[3, 1, 2], 3]
+    assert values.shape.as_list() == [3]
+    assert values.op.name == "non_max_suppression_padded/NonMaxSuppressionV4"
     hard = tf.image.non_max_suppression_with_scores(BOXES, SCORES, 4, score_threshold=0.3)
-    assert [each.tolist() for each in run(hard)] == [[3, 1], [0.875, 0.75]]
+    assert [array.tolist() for array in run(hard)] == [[3, 1], [0.875, 0.75]]
     soft = tf.image.non_max_suppression_with_scores(BOXES, SCORES, 4, soft_nms_sigma=0.5)
     indices, scores = run(soft)
     assert indices.tolist() == [3, 1, 0, 2]
@@ -155,12 +157,12 @@ def test_chosen_boxes_come_with_scores_or_padded():
 
 
 def test_the_best_of_all_classes_are_padded_with_zeros():
-    found = tf.image.combined_non_max_suppression(
+    result = tf.image.combined_non_max_suppression(
         BOXES[None, :, None], np.stack([SCORES, SCORES[::-1]], -1)[None], 1, 3, clip_boxes=False
     )
-    boxes, scores, classes, count = run(list(found))
+    boxes, scores, classes, count = run(list(result))
     assert boxes.tolist() == [[BOXES[3].tolist(), BOXES[0].tolist(), [0] * 4]]
-    assert [each.tolist() for each in (scores, classes, count)] == [
+    assert [array.tolist() for array in (scores, classes, count)] == [
         [[0.875, 0.875, 0]],
         [[0, 1, 0]],
         [2],
@@ -200,8 +202,8 @@ def test_the_best_of_all_classes_are_padded_with_zeros():
 )
 def test_limits_that_make_no_sense_are_refused_in_a_run(make, says):
     with pytest.raises(tf.errors.InvalidArgumentError, match=says):
-        found = make()
-        run(list(found) if isinstance(found, tuple) else found)
+        result = make()
+        run(list(result) if isinstance(result, tuple) else result)
 
 
 @pytest.mark.parametrize(
@@ -228,15 +230,15 @@ def test_shapes_that_do_not_fit_are_refused(make):
 def test_parts_by_chance_are_tensorflows():
     """The numbers of TensorFlow's own op for these seeds."""
     boxes = np.float32([[[0.1, 0.2, 0.6, 0.9]]])
-    found = tf.image.sample_distorted_bounding_box(
+    result = tf.image.sample_distorted_bounding_box(
         [40, 60, 3], boxes, 3, 4, 0.5, [0.75, 1.33], [0.1, 0.9], 5, name="part"
     )
-    begin, size, box = run(list(found))
+    begin, size, box = run(list(result))
     assert (begin.tolist(), size.tolist()) == ([3, 7, 0], [36, 46, -1])
     np.testing.assert_allclose(box, [[[3 / 40, 7 / 60, 39 / 40, 53 / 60]]], atol=1e-6)
-    assert found[0].op.name == "part/part"
+    assert result[0].op.name == "part/part"
     one = tf.image.sample_distorted_bounding_box([40, 60, 3], boxes, seed=3)
-    assert [each.tolist() for each in run(list(one)[:2])] == [[0, 23, 0], [37, 30, -1]]
+    assert [array.tolist() for array in run(list(one)[:2])] == [[0, 23, 0], [37, 30, -1]]
 
 
 def test_glimpses_are_noise_outside_of_the_image():
@@ -257,5 +259,5 @@ def test_a_random_crop_is_part_of_the_image():
     assert tf.image.random_crop is tf.random_crop
     assert run(tf.image.random_crop(IMAGES, [1, 2, 3, 3], seed=1)).shape == (1, 2, 3, 3)
     how = [1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "SAME"
-    found = run([tf.image.extract_patches(IMAGES, *how), tf.extract_image_patches(IMAGES, *how)])
-    assert np.array_equal(*found)
+    result = run([tf.image.extract_patches(IMAGES, *how), tf.extract_image_patches(IMAGES, *how)])
+    assert np.array_equal(*result)

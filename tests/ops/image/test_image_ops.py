@@ -31,10 +31,10 @@ METHODS = ["bilinear", "nearest_neighbor", "bicubic", "area"]
 class TestResize:
     @pytest.mark.parametrize("method", METHODS)
     def test_names_shapes_and_flat_images(self, method):
-        made = getattr(tf.image, f"resize_{method}")(np.full((1, 3, 4, 2), 7.0), [5, 2])
-        assert made.shape.as_list() == [1, 5, 2, 2]
+        tensor = getattr(tf.image, f"resize_{method}")(np.full((1, 3, 4, 2), 7.0), [5, 2])
+        assert tensor.shape.as_list() == [1, 5, 2, 2]
         assert (
-            made.op.name
+            tensor.op.name
             == {
                 "bilinear": "ResizeBilinear",
                 "nearest_neighbor": "ResizeNearestNeighbor",
@@ -42,11 +42,11 @@ class TestResize:
                 "area": "ResizeArea",
             }[method]
         )
-        np.testing.assert_allclose(run(made), 7, rtol=1e-6)
+        np.testing.assert_allclose(run(tensor), 7, rtol=1e-6)
 
     def test_by_hand(self):
         row = np.arange(4, dtype=np.float32).reshape(1, 1, 4, 1)
-        found = run(
+        result = run(
             [
                 tf.image.resize_bilinear(row, [1, 8]),
                 tf.image.resize_bilinear(row, [1, 7], align_corners=True),
@@ -62,8 +62,8 @@ class TestResize:
             [0, 2],
             [0.5, 2.5],
         ]
-        for each, right in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(each.reshape(-1), right, atol=1e-6)
+        for image, right in zip(result, wanted, strict=True):
+            np.testing.assert_allclose(image.reshape(-1), right, atol=1e-6)
 
     @pytest.mark.parametrize("method", METHODS[:3])
     @pytest.mark.parametrize("mode", [{}, {"align_corners": True}, {"half_pixel_centers": True}])
@@ -87,10 +87,10 @@ class TestResize:
 
     @pytest.mark.parametrize("method", range(4))
     def test_resize_images(self, method):
-        made = tf.image.resize_images(IMAGE, [6, 3], method)
-        assert made.op.name == "resize/Squeeze"
+        tensor = tf.image.resize_images(IMAGE, [6, 3], method)
+        assert tensor.op.name == "resize/Squeeze"
         batch = tf.image.resize_images(IMAGE[None], [6, 3], method)
-        np.testing.assert_array_equal(*run([made, batch[0]]))
+        np.testing.assert_array_equal(*run([tensor, batch[0]]))
         kept = tf.image.resize_images(IMAGES, [8, 8], method, preserve_aspect_ratio=True)
         assert kept.shape.as_list() == [2, 6, 8, 3]
 
@@ -102,10 +102,10 @@ class TestResize:
 
     def test_sizes_that_are_fed(self):
         x, size = tf.placeholder(tf.float32, [None] * 4), tf.placeholder(tf.int32, [2])
-        made = tf.image.resize_images(x, size)
-        assert run(made, {x: IMAGES, size: [2, 9]}).shape == (2, 2, 9, 3)
+        tensor = tf.image.resize_images(x, size)
+        assert run(tensor, {x: IMAGES, size: [2, 9]}).shape == (2, 2, 9, 3)
         with pytest.raises(tf.errors.InvalidArgumentError, match="non-zero"):
-            run(made, {x: np.zeros((1, 0, 2, 1)), size: [2, 2]})
+            run(tensor, {x: np.zeros((1, 0, 2, 1)), size: [2, 2]})
 
     def test_refused(self):
         for size in ([4], [0, 2], [-1, 2]):
@@ -117,15 +117,15 @@ class TestResize:
             tf.image.resize_images(IMAGES, [2, 2], 9)
 
     def test_with_pad(self):
-        found = run(tf.image.resize_image_with_pad(np.ones((4, 8, 1), np.float32), 4, 4))
-        np.testing.assert_array_equal(found[:, 0, 0], [0, 1, 1, 0])
+        result = run(tf.image.resize_image_with_pad(np.ones((4, 8, 1), np.float32), 4, 4))
+        np.testing.assert_array_equal(result[:, 0, 0], [0, 1, 1, 0])
 
 
 class TestTurns:
     @pytest.mark.parametrize("x", [IMAGES, IMAGE], ids=["batch", "single"])
     def test_values(self, x):
         height, width = x.ndim - 3, x.ndim - 2
-        found = run(
+        result = run(
             [
                 tf.image.flip_left_right(x),
                 tf.image.flip_up_down(x),
@@ -135,16 +135,16 @@ class TestTurns:
         )
         wanted = [np.flip(x, width), np.flip(x, height), np.swapaxes(x, height, width)]
         wanted += [np.rot90(x, k, (height, width)) for k in range(5)]
-        for each, right in zip(found, wanted, strict=True):
-            np.testing.assert_array_equal(each, right)
+        for image, right in zip(result, wanted, strict=True):
+            np.testing.assert_array_equal(image, right)
 
     @pytest.mark.parametrize("flip", ["left_right", "up_down"])
     def test_by_chance(self, flip):
         axis = {"left_right": 2, "up_down": 1}[flip]
         many = np.broadcast_to(IMAGE, (200, *IMAGE.shape))
-        found = run(getattr(tf.image, f"random_flip_{flip}")(many, seed=1))
-        turned = (found == np.flip(many, axis)).all((1, 2, 3))
-        assert (turned | (found == many).all((1, 2, 3))).all()
+        result = run(getattr(tf.image, f"random_flip_{flip}")(many, seed=1))
+        turned = (result == np.flip(many, axis)).all((1, 2, 3))
+        assert (turned | (result == many).all((1, 2, 3))).all()
         assert 60 < turned.sum() < 140
         single = run(getattr(tf.image, f"random_flip_{flip}")(IMAGE, seed=1))
         assert any(np.array_equal(single, x) for x in (IMAGE, np.flip(IMAGE, axis - 1)))
@@ -159,9 +159,9 @@ class TestCuts:
     @pytest.mark.parametrize("size", [(6, 3), (3, 6), (4, 5), (9, 9), (1, 2)])
     def test_crop_or_pad(self, size, known):
         x = tf.placeholder(tf.float32, IMAGES.shape if known else [None] * 4)
-        made = tf.image.resize_image_with_crop_or_pad(x, *size)
-        found = run(made, {x: IMAGES})
-        assert found.shape == (2, *size, 3)
+        image = tf.image.resize_image_with_crop_or_pad(x, *size)
+        result = run(image, {x: IMAGES})
+        assert result.shape == (2, *size, 3)
         wanted = IMAGES
         for axis, target in enumerate(size, 1):
             extra = target - wanted.shape[axis]
@@ -172,20 +172,20 @@ class TestCuts:
                 pads = [(0, 0)] * 4
                 pads[axis] = (extra // 2, extra - extra // 2)
                 wanted = np.pad(wanted, pads)
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(result, wanted)
 
     def test_boxes(self):
-        made = tf.image.crop_to_bounding_box(IMAGE, 1, 2, 2, 3)
-        np.testing.assert_array_equal(run(made), IMAGE[1:3, 2:5])
-        back = run(tf.image.pad_to_bounding_box(made, 1, 2, 4, 5))
+        tensor = tf.image.crop_to_bounding_box(IMAGE, 1, 2, 2, 3)
+        np.testing.assert_array_equal(run(tensor), IMAGE[1:3, 2:5])
+        back = run(tf.image.pad_to_bounding_box(tensor, 1, 2, 4, 5))
         np.testing.assert_array_equal(back[1:3, 2:5], IMAGE[1:3, 2:5])
         assert back[0].sum() == 0
 
     @pytest.mark.parametrize("known", [True, False])
     def test_the_middle(self, known):
         x = tf.placeholder(tf.float32, IMAGES.shape if known else [None] * 4)
-        found = run(tf.image.central_crop(x, 0.5), {x: IMAGES})
-        np.testing.assert_array_equal(found, IMAGES[:, 1:3, 1:4])
+        result = run(tf.image.central_crop(x, 0.5), {x: IMAGES})
+        np.testing.assert_array_equal(result, IMAGES[:, 1:3, 1:4])
 
     def test_refused(self):
         for box in ((1, 3, 2, 3), (-1, 1, 2, 3), (0, 0, 0, 1)):
@@ -216,7 +216,7 @@ class TestColors:
 
     def test_changes(self):
         x = random(4, 5, 3, low=0.0)
-        made = [
+        images = [
             tf.image.adjust_brightness(x, 0.25),
             tf.image.adjust_contrast(x, 2.0),
             tf.image.adjust_gamma(x, 2.0, 0.5),
@@ -224,12 +224,12 @@ class TestColors:
             tf.image.adjust_hue(tf.image.adjust_hue(x, 0.3), -0.3),
             tf.image.hsv_to_rgb(tf.image.rgb_to_hsv(x)),
         ]
-        assert made[0].op.name == "adjust_brightness/Identity"
+        assert images[0].op.name == "adjust_brightness/Identity"
         mean = x.mean((0, 1))
         grey = np.broadcast_to(x.max(-1, keepdims=True), x.shape)
         wanted = [x + 0.25, (x - mean) * 2 + mean, x**2 / 2, grey, x, x]
-        for each, right in zip(run(made), wanted, strict=True):
-            np.testing.assert_allclose(each, right, atol=1e-5)
+        for image, right in zip(run(images), wanted, strict=True):
+            np.testing.assert_allclose(image, right, atol=1e-5)
         whole = np.full((1, 1, 3), 250, np.uint8)
         assert run(tf.image.adjust_brightness(whole, 0.5)).max() == 255
 
@@ -240,8 +240,8 @@ class TestColors:
 
     def test_by_chance(self):
         x = tf.fill([2, 2, 3], 0.5)
-        bright = run([tf.image.random_brightness(x, 0.25, seed=at) for at in range(20)])
-        shifts = np.array([each[0, 0, 0] - 0.5 for each in bright])
+        bright = run([tf.image.random_brightness(x, 0.25, seed=seed) for seed in range(20)])
+        shifts = np.array([image[0, 0, 0] - 0.5 for image in bright])
         assert np.abs(shifts).max() <= 0.25
         assert len(set(shifts.tolist())) > 10
         for function in (tf.image.random_contrast, tf.image.random_saturation):
@@ -266,10 +266,10 @@ class TestColors:
 class TestMeasures:
     @pytest.mark.parametrize("x", [IMAGES, IMAGE], ids=["batch", "single"])
     def test_standardization(self, x):
-        found = run(tf.image.per_image_standardization(x))
+        result = run(tf.image.per_image_standardization(x))
         axes = tuple(range(x.ndim - 3, x.ndim))
-        np.testing.assert_allclose(found.mean(axes), 0, atol=1e-6)
-        np.testing.assert_allclose(found.std(axes), 1, rtol=1e-5)
+        np.testing.assert_allclose(result.mean(axes), 0, atol=1e-6)
+        np.testing.assert_allclose(result.std(axes), 1, rtol=1e-5)
         flat = run(tf.image.per_image_standardization(np.ones((2, 2, 1), np.float32)))
         np.testing.assert_array_equal(flat, np.zeros((2, 2, 1)))
 
@@ -298,9 +298,9 @@ class TestBlocks:
         x = random(2, 4, 6, 3)
         np.testing.assert_array_equal(run(tf.depth_to_space(tf.space_to_depth(x, 2), 2)), x)
         edges = [[1, 1], [0, 2]]
-        made = tf.space_to_batch_nd(x, [3, 2], edges)
-        assert made.shape.as_list() == [12, 2, 4, 3]
-        np.testing.assert_array_equal(run(tf.batch_to_space_nd(made, [3, 2], edges)), x)
+        tensor = tf.space_to_batch_nd(x, [3, 2], edges)
+        assert tensor.shape.as_list() == [12, 2, 4, 3]
+        np.testing.assert_array_equal(run(tf.batch_to_space_nd(tensor, [3, 2], edges)), x)
         square = tf.space_to_batch(x, [[0, 0], [0, 0]], 2)
         np.testing.assert_array_equal(run(tf.batch_to_space(square, [[0, 0], [0, 0]], 2)), x)
 
@@ -326,15 +326,15 @@ class TestBoxes:
     BOXES = np.float32([[0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75], [-1, -1, 0, 0]])
 
     def test_crops(self):
-        made = tf.image.crop_and_resize(
+        tensor = tf.image.crop_and_resize(
             IMAGES, self.BOXES, [0, 1, 1], [4, 5], extrapolation_value=9.0
         )
-        assert made.op.name == "CropAndResize"
-        assert made.shape.as_list() == [3, 4, 5, 3]
-        found = run(made)
-        np.testing.assert_allclose(found[0], IMAGES[0], rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(found[2, -1, -1], IMAGES[1, 0, 0], rtol=1e-6)
-        assert (found[2, 0] == 9).all()
+        assert tensor.op.name == "CropAndResize"
+        assert tensor.shape.as_list() == [3, 4, 5, 3]
+        result = run(tensor)
+        np.testing.assert_allclose(result[0], IMAGES[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(result[2, -1, -1], IMAGES[1, 0, 0], rtol=1e-6)
+        assert (result[2, 0] == 9).all()
 
     def test_gradients(self):
         x, boxes = tf.constant(IMAGES), tf.placeholder(tf.float32, [2, 4])
@@ -346,19 +346,19 @@ class TestBoxes:
         value, dvalue, slopes = run([total, tf.reduce_sum(dx * x), dboxes], {boxes: start})
         assert value == pytest.approx(dvalue, rel=1e-4)  # it is linear in the images
         with tf.Session() as session:
-            for at in np.ndindex(2, 4):
+            for index in np.ndindex(2, 4):
                 sums = []
                 for step in (1e-3, -1e-3):
                     moved = start.copy()
-                    moved[at] += step
+                    moved[index] += step
                     sums.append(session.run(total, {boxes: moved}))
-                assert slopes[at] == pytest.approx((sums[0] - sums[1]) / 2e-3, abs=2e-2)
+                assert slopes[index] == pytest.approx((sums[0] - sums[1]) / 2e-3, abs=2e-2)
 
     def test_the_best_boxes(self):
         boxes = np.float32([[0, 0, 1, 1], [1, 1.1, 0, 0.1], [0, 2, 1, 3]])
-        made = tf.image.non_max_suppression(boxes, [0.5, 0.75, 0.25], 3)
-        assert made.op.name == "non_max_suppression/NonMaxSuppressionV3"
-        assert run(made).tolist() == [1, 2]
+        tensor = tf.image.non_max_suppression(boxes, [0.5, 0.75, 0.25], 3)
+        assert tensor.op.name == "non_max_suppression/NonMaxSuppressionV3"
+        assert run(tensor).tolist() == [1, 2]
         everything = tf.image.non_max_suppression(boxes, [0.5, 0.75, 0.25], 3, 0.9)
         assert run(everything).tolist() == [1, 0, 2]
         few = tf.image.non_max_suppression(boxes, [0.5, 0.75, 0.25], 3, score_threshold=0.6)
@@ -380,9 +380,9 @@ def test_patches_of_volumes_have_planes_rows_and_columns():
     patches = tf.extract_volume_patches(volume, [1, 2, 1, 2, 1], [1, 1, 2, 2, 1], "VALID")
     slope = tf.gradients(patches, volume)[0]
     with tf.Session() as session:
-        found, back = session.run([patches, slope])
-    assert found.shape == (1, 1, 2, 2, 4)
-    assert found[0, 0, 1, 1].tolist() == [10, 11, 22, 23]
+        result, back = session.run([patches, slope])
+    assert result.shape == (1, 1, 2, 2, 4)
+    assert result[0, 0, 1, 1].tolist() == [10, 11, 22, 23]
     assert back[0, :, :, 0, 0].tolist() == [[1, 0, 1], [1, 0, 1]]
     for sizes in ([1, 2, 2, 1], [2, 2, 2, 2, 1], [1, 0, 2, 2, 1]):
         with pytest.raises(ValueError, match=r"\[1, planes, rows, columns, 1\], positive"):

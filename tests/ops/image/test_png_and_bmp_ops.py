@@ -34,42 +34,42 @@ def pixels(channels, dtype=np.uint8, height=5, width=7):
 def test_what_is_encoded_is_decoded_again(channels, dtype):
     image = pixels(channels, dtype)
     file = tf.image.encode_png(image, compression=channels)
-    found = run(tf.image.decode_png(file, dtype=dtype))
-    assert found.dtype == dtype
-    assert np.array_equal(found, image)
+    result = run(tf.image.decode_png(file, dtype=dtype))
+    assert result.dtype == dtype
+    assert np.array_equal(result, image)
 
 
 def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def file_of(width, height, depth, color, rows, *more, interlaced=0):
+def file_of(width, height, depth, color, rows, *others, interlaced=0):
     head = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced)
-    chunks = [chunk(b"IHDR", head), *(chunk(*each) for each in more)]
+    chunks = [chunk(b"IHDR", head), *(chunk(*content) for content in others)]
     chunks += [chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-def told(row, above, kind, step):
+def filtered(row, above, kind, step):
     """A row as the standard's five filters tell it, number by number."""
-    found = []
-    for at, value in enumerate(row):
-        left = row[at - step] if at >= step else 0
-        corner = above[at - step] if at >= step else 0
-        up = above[at]
+    result = []
+    for offset, value in enumerate(row):
+        left = row[offset - step] if offset >= step else 0
+        corner = above[offset - step] if offset >= step else 0
+        up = above[offset]
         near = [left, up, corner]
-        paeth = min(near, key=lambda each: (abs(left + up - corner - each), near.index(each)))
+        paeth = min(near, key=lambda byte: (abs(left + up - corner - byte), near.index(byte)))
         guess = (0, left, up, (left + up) // 2, paeth)[kind]
-        found.append((value - guess) % 256)
-    return bytes([kind, *found])
+        result.append((value - guess) % 256)
+    return bytes([kind, *result])
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_rows_of_all_five_kinds_are_read(channels):
     image = pixels(channels, height=10)
     rows, above = b"", [0] * image[0].size
-    for at, row in enumerate(image.reshape(10, -1).tolist()):
-        rows += told(row, above, at % 5, channels)
+    for index, row in enumerate(image.reshape(10, -1).tolist()):
+        rows += filtered(row, above, index % 5, channels)
         above = row
     color = {1: 0, 3: 2, 4: 6}[channels]
     assert np.array_equal(run(tf.image.decode_png(file_of(7, 10, 8, color, rows))), image)
@@ -109,7 +109,7 @@ def test_channels_and_dtypes_are_converted_as_tensorflow_does():
     assert grey.tolist() == [[[60], [220]]]
     assert wide.tolist() == [[[15420], [56540]]]
     assert with_alpha[0, 0].tolist() == [32639, 8224, 7967, 65535]
-    assert [each.shape.as_list() for each in read] == [[None, None, n] for n in (1, 1, 4)]
+    assert [array.shape.as_list() for array in read] == [[None, None, n] for n in (1, 1, 4)]
     narrow = run(tf.image.decode_png(png_file(np.uint16([[[0x12FF]]]))))
     assert narrow.tolist() == [[[0x12]]]
 

@@ -33,8 +33,8 @@ def test_repeat_is_numpys() -> None:
 
 
 def test_gathers_cross_products_and_casts() -> None:
-    at = np.array([[0, 1], [1, 2], [3, 3]])
-    same(lambda: tf.batch_gather(X, at), np.take_along_axis(X, at, 1))
+    indices = np.array([[0, 1], [1, 2], [3, 3]])
+    same(lambda: tf.batch_gather(X, indices), np.take_along_axis(X, indices, 1))
     refuses(lambda: tf.batch_gather(X, 1), ValueError, "known rank")
     same(lambda: tf.cross(X[:, :3], X[:, 1:]), np.cross(X[:, :3], X[:, 1:]))
     refuses(lambda: tf.cross(X, X), ValueError, "of 3 elements")

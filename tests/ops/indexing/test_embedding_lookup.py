@@ -28,14 +28,14 @@ def value_of(tensor, feeds=None):
 def in_parts(parts, strategy):
     """The table in parts: by remainder, or in blocks."""
     if strategy == "mod":
-        return [TABLE[at::parts] for at in range(parts)]
+        return [TABLE[first::parts] for first in range(parts)]
     return np.array_split(TABLE, parts)
 
 
 @pytest.mark.parametrize("make", [tf.constant, tf.Variable, lambda table: [table]])
 def test_one_part(make):
-    found = value_of(tf.nn.embedding_lookup(make(TABLE), [[0, 3], [10, 0]]))
-    np.testing.assert_array_equal(found, TABLE[[[0, 3], [10, 0]]])
+    result = value_of(tf.nn.embedding_lookup(make(TABLE), [[0, 3], [10, 0]]))
+    np.testing.assert_array_equal(result, TABLE[[[0, 3], [10, 0]]])
 
 
 @given(
@@ -49,40 +49,40 @@ def test_any_number_of_parts(parts, strategy, ids, is_open):
         tables = [tf.constant(part) for part in in_parts(parts, strategy)]
         feeds = {}
         if is_open:
-            for at, part in enumerate(in_parts(parts, strategy)):
-                tables[at] = tf.placeholder(tf.float32, [None, None])
-                feeds[tables[at]] = part
+            for number, part in enumerate(in_parts(parts, strategy)):
+                tables[number] = tf.placeholder(tf.float32, [None, None])
+                feeds[tables[number]] = part
         where = tf.constant(np.array(ids, np.int64).reshape(-1, 1))
-        found = tf.nn.embedding_lookup(tables, where, partition_strategy=strategy)
+        result = tf.nn.embedding_lookup(tables, where, partition_strategy=strategy)
         expected = TABLE[np.array(ids, np.int64).reshape(-1, 1)]
-        assert found.shape.is_compatible_with(expected.shape)
-        np.testing.assert_array_equal(value_of(found, feeds), expected)
+        assert result.shape.is_compatible_with(expected.shape)
+        np.testing.assert_array_equal(value_of(result, feeds), expected)
 
 
 def test_a_partitioned_variable():
     partitioner = tf.fixed_size_partitioner(3)
     table = tf.get_variable("w", initializer=tf.constant(TABLE), partitioner=partitioner)
     ids = tf.placeholder(tf.int32, [None])
-    found = tf.nn.embedding_lookup(table, ids, partition_strategy="div")
-    assert found.op.name == "embedding_lookup/Reshape_1"
-    assert found.shape.as_list() == [None, 2]
-    loss = tf.reduce_sum(tf.square(found))
+    result = tf.nn.embedding_lookup(table, ids, partition_strategy="div")
+    assert result.op.name == "embedding_lookup/Reshape_1"
+    assert result.shape.as_list() == [None, 2]
+    loss = tf.reduce_sum(tf.square(result))
     gradients = tf.gradients(loss, tf.trainable_variables())
-    assert all(isinstance(each, tf.IndexedSlices) for each in gradients)
-    gradients = [tf.convert_to_tensor(each) for each in gradients]
-    at = [10, 1, 4, 1]
-    rows, by_part = value_of([found, gradients], {ids: at})
-    np.testing.assert_array_equal(rows, TABLE[at])
+    assert all(isinstance(gradient, tf.IndexedSlices) for gradient in gradients)
+    gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+    places = [10, 1, 4, 1]
+    rows, by_part = value_of([result, gradients], {ids: places})
+    np.testing.assert_array_equal(rows, TABLE[places])
     expected = np.zeros_like(TABLE)
-    np.add.at(expected, at, 2 * TABLE[at])
+    np.add.at(expected, places, 2 * TABLE[places])
     np.testing.assert_array_equal(np.concatenate(by_part), expected)
 
 
 def test_each_part_is_looked_up_where_it_is(graph):
     tables = []
-    for at, part in enumerate(in_parts(2, "mod")):
-        with tf.device(f"/cpu:{at}"):
-            tables.append(tf.Variable(part, name=f"part_{at}"))
+    for number, part in enumerate(in_parts(2, "mod")):
+        with tf.device(f"/cpu:{number}"):
+            tables.append(tf.Variable(part, name=f"part_{number}"))
     tf.nn.embedding_lookup(tables, [1, 2])
     gathers = [op for op in graph.get_operations() if op.type == "GatherV2"]
     assert [op.colocation_groups() for op in gathers] == [[b"loc:@part_0"], [b"loc:@part_1"]]
@@ -90,8 +90,8 @@ def test_each_part_is_looked_up_where_it_is(graph):
 
 @pytest.mark.parametrize("parts", [1, 2])
 def test_norms_are_limited(parts):
-    found = value_of(tf.nn.embedding_lookup(in_parts(parts, "mod"), [0, 10, 1], max_norm=2.0))
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 2, 2], rtol=1e-6)
+    result = value_of(tf.nn.embedding_lookup(in_parts(parts, "mod"), [0, 10, 1], max_norm=2.0))
+    np.testing.assert_allclose(np.linalg.norm(result, axis=1), [1, 2, 2], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_parts_are_put_together_again(numbers):
         parts = tf.dynamic_partition(data, np.array(numbers, np.int32), 4)
         places = tf.dynamic_partition(np.arange(len(numbers)), np.array(numbers, np.int32), 4)
         assert [part.shape.as_list() for part in parts] == [[None, 2]] * 4
-        whole = tf.dynamic_stitch([tf.to_int32(each) for each in places], parts)
-        found, again = value_of([parts, whole])
-    for number, part in enumerate(found):
+        whole = tf.dynamic_stitch([tf.to_int32(array) for array in places], parts)
+        result, again = value_of([parts, whole])
+    for number, part in enumerate(result):
         np.testing.assert_array_equal(part, data[np.array(numbers) == number].reshape(-1, 2))
     np.testing.assert_array_equal(again, data)
 

@@ -45,7 +45,7 @@ def test_what_sort_refuses() -> None:
 def test_roll_is_numpys(sizes: list[int], moves: list[tuple[int, int]]) -> None:
     x = np.arange(np.prod(sizes)).reshape(sizes)
     moves = [(by, axis) for by, axis in moves if -x.ndim <= axis < x.ndim]
-    by, axes = [np.array([move[at] for move in moves], np.int32) for at in (0, 1)]
+    by, axes = [np.array([move[index] for move in moves], np.int32) for index in (0, 1)]
     same(lambda: tf.roll(x, by, axes), np.roll(x, tuple(by.tolist()), tuple(axes.tolist())))
 
 

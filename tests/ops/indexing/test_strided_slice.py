@@ -60,13 +60,13 @@ class TestSlice:
 
     def test_unknown(self):
         x, value = unknown(X)
-        made = slicing.slice(x, [0, 1, 0], [2, 2, -1])
-        assert made.shape.as_list() == [2, 2, None]
-        same(made, X[:, 1:], {x: value})
-        begin, at = unknown(np.array([1, 0, 2], np.int32), [3])
-        made = slicing.slice(constant(X), begin, [1, 2, 2])
-        assert made.shape.as_list() == [1, 2, 2]
-        same(made, X[1:, :2, 2:], {begin: at})
+        tensor = slicing.slice(x, [0, 1, 0], [2, 2, -1])
+        assert tensor.shape.as_list() == [2, 2, None]
+        same(tensor, X[:, 1:], {x: value})
+        begin, feeds = unknown(np.array([1, 0, 2], np.int32), [3])
+        tensor = slicing.slice(constant(X), begin, [1, 2, 2])
+        assert tensor.shape.as_list() == [1, 2, 2]
+        same(tensor, X[1:, :2, 2:], {begin: feeds})
 
     @pytest.mark.parametrize(
         ("begin", "size"), [([0, 0, 0], [3, 1, 1]), ([0, 4, 0], [1, -1, 1]), ([0, 0], [1, 1])]
@@ -109,17 +109,17 @@ class TestGetItem:
         expected = array[index]
         with Graph().as_default():
             x = constant(array)
-            made = x[index]
-            assert made.shape.as_list() == list(expected.shape)
-            same(made, expected)
+            tensor = x[index]
+            assert tensor.shape.as_list() == list(expected.shape)
+            same(tensor, expected)
             open_shape = placeholder(dtypes.int64, TensorShape([None] * 3))[index]
             assert open_shape.shape.is_compatible_with(expected.shape)
             assert open_shape.shape.rank == expected.ndim
             weights = np.random.default_rng(0).integers(0, 9, expected.shape)
             scattered = np.zeros_like(array)
             scattered[index] = weights
-            inputs = made.op.inputs
-            masks = {key: made.op.get_attr(key) for key in slicing.MASKS}
+            inputs = tensor.op.inputs
+            masks = {key: tensor.op.get_attr(key) for key in slicing.MASKS}
             back = raw_ops.StridedSliceGrad([3, 3, 3], *inputs[1:], constant(weights), **masks)
             same(back, scattered)
 
@@ -134,14 +134,14 @@ class TestGetItem:
 
     def test_tensors_as_indices(self):
         x = constant(X)
-        index, at = unknown(np.int32(1), [])
-        made = x[:, index]
-        assert made.shape.as_list() == [2, 4]
-        same(made, X[:, 1], {index: at})
-        same(x[:, index:], X[:, 1:], {index: at})
-        same(x[0, index, ..., 1], X[0, 1, 1], {index: at})
-        wide, at = unknown(np.int64(1), [])
-        same(x[wide, index], X[1, 1], {index: 1, wide: at})
+        index, feeds = unknown(np.int32(1), [])
+        tensor = x[:, index]
+        assert tensor.shape.as_list() == [2, 4]
+        same(tensor, X[:, 1], {index: feeds})
+        same(x[:, index:], X[:, 1:], {index: feeds})
+        same(x[0, index, ..., 1], X[0, 1, 1], {index: feeds})
+        wide, feeds = unknown(np.int64(1), [])
+        same(x[wide, index], X[1, 1], {index: 1, wide: feeds})
 
     def test_unknown_sizes(self):
         x, value = unknown(X, [None, 3, None])
@@ -181,35 +181,38 @@ class TestGetItem:
 
 class TestGather:
     @pytest.mark.parametrize("axis", [0, 1, -1])
-    @pytest.mark.parametrize("at", [1, [1, 0, 1], [[0, 1], [1, 1]], np.zeros((0,), np.int64)])
-    def test_values(self, axis, at):
-        made = gathering.gather(X, at, axis=axis)
-        same(made, np.take(X, np.asarray(at, np.int64), axis))
-        assert made.op.name == "GatherV2"
+    @pytest.mark.parametrize("indices", [1, [1, 0, 1], [[0, 1], [1, 1]], np.zeros((0,), np.int64)])
+    def test_values(self, axis, indices):
+        tensor = gathering.gather(X, indices, axis=axis)
+        same(tensor, np.take(X, np.asarray(indices, np.int64), axis))
+        assert tensor.op.name == "GatherV2"
 
     def test_batch_dims(self):
-        at = np.array([[2, 0], [1, 1]])
-        same(gathering.gather(X, at, batch_dims=1), np.take_along_axis(X, at[:, :, None], 1))
+        indices = np.array([[2, 0], [1, 1]])
         same(
-            gathering.gather(X, at, axis=2, batch_dims=1),
-            np.stack([np.take(X[i], at[i], 1) for i in range(2)]),
+            gathering.gather(X, indices, batch_dims=1),
+            np.take_along_axis(X, indices[:, :, None], 1),
+        )
+        same(
+            gathering.gather(X, indices, axis=2, batch_dims=1),
+            np.stack([np.take(X[i], indices[i], 1) for i in range(2)]),
         )
 
     def test_unknown(self):
         x, value = unknown(X, [None, 3, 4])
-        at, where = unknown(np.array([1, 1]), [None])
-        made = gathering.gather(x, at)
-        assert made.shape.as_list() == [None, 3, 4]
-        same(made, X[[1, 1]], {x: value, at: where})
+        indices, where = unknown(np.array([1, 1]), [None])
+        tensor = gathering.gather(x, indices)
+        assert tensor.shape.as_list() == [None, 3, 4]
+        same(tensor, X[[1, 1]], {x: value, indices: where})
 
     def test_strings(self):
         words = constant(["a", "b"])
         same(gathering.gather(words, [1, 0]), np.array([b"b", b"a"], object))
 
-    @pytest.mark.parametrize("at", [[0, 2], [-1]])
-    def test_outside(self, at):
+    @pytest.mark.parametrize("indices", [[0, 2], [-1]])
+    def test_outside(self, indices):
         with pytest.raises(InvalidArgumentError, match=r"indices\[\d\] = .* is not in \[0, 2\)"):
-            evaluate(gathering.gather(X, at))
+            evaluate(gathering.gather(X, indices))
 
     def test_refused(self):
         for params, axis in ((1.0, 0), (X, 3)):
@@ -217,13 +220,13 @@ class TestGather:
                 gathering.gather(params, [0], axis=axis)
 
     @pytest.mark.parametrize(
-        ("at", "axis", "batch"),
+        ("indices", "axis", "batch"),
         [([1, 1, 0], 0, 0), ([[0, 2], [2, 1]], 1, 0), (1, 1, 0), ([[1, 1], [0, 2]], 1, 1),
          ([[1, 1], [0, 1]], 2, 1), ([0, 1, 1], -1, 0)],
     )  # fmt: skip
-    def test_gradient(self, at, axis, batch):
+    def test_gradient(self, indices, axis, batch):
         check_gradient(
-            lambda x: raw_ops.Square(gathering.gather(x, at, axis=axis, batch_dims=batch)),
+            lambda x: raw_ops.Square(gathering.gather(x, indices, axis=axis, batch_dims=batch)),
             random(2, 3, 2),
             order=2,
         )
@@ -231,14 +234,14 @@ class TestGather:
 
 class TestCoordinates:
     @pytest.mark.parametrize(
-        "at", [[[0], [1]], [[0, 1], [1, 2]], [[[0, 1, 2]]], np.zeros((2, 0), np.int32)]
+        "indices", [[[0], [1]], [[0, 1], [1, 2]], [[[0, 1, 2]]], np.zeros((2, 0), np.int32)]
     )
-    def test_gather_nd(self, at):
-        array = np.asarray(at)
+    def test_gather_nd(self, indices):
+        array = np.asarray(indices)
         expected = np.stack(
             [X[tuple(array[place].astype(int))] for place in np.ndindex(array.shape[:-1])]
         ).reshape(array.shape[:-1] + X.shape[array.shape[-1] :])
-        same(scattering.gather_nd(X, at), expected)
+        same(scattering.gather_nd(X, indices), expected)
 
     def test_outside(self):
         with pytest.raises(InvalidArgumentError, match=r"indices\[1\] = \[0, 3\]"):
@@ -250,34 +253,34 @@ class TestCoordinates:
     def test_scatter_nd(self, width):
         updates = random(4, width)
         expected = np.zeros((5, width))
-        for row, at in zip(updates, (4, 1, 4, 4), strict=True):
-            expected[at] += row
+        for row, row_index in zip(updates, (4, 1, 4, 4), strict=True):
+            expected[row_index] += row
         same(scattering.scatter_nd([[4], [1], [4], [4]], updates, [5, width]), expected)
 
     def test_scatter_refused(self):
-        for at, updates in (([[0]], [1.0, 2.0]), ([[0, 0]], [1.0])):
+        for indices, updates in (([[0]], [1.0, 2.0]), ([[0, 0]], [1.0])):
             with pytest.raises(ValueError):
-                scattering.scatter_nd(at, updates, [3])
+                scattering.scatter_nd(indices, updates, [3])
         with pytest.raises(InvalidArgumentError):
             evaluate(scattering.scatter_nd([[3]], [1.0], [3]))
 
     def test_gradients(self):
-        at = [[0, 1], [2, 0], [0, 1]]
-        check_gradient(lambda x: scattering.gather_nd(x, at), random(3, 2, 2), order=2)
-        check_gradient(lambda u: scattering.scatter_nd(at, u, [3, 2]), random(3), order=2)
+        indices = [[0, 1], [2, 0], [0, 1]]
+        check_gradient(lambda x: scattering.gather_nd(x, indices), random(3, 2, 2), order=2)
+        check_gradient(lambda u: scattering.scatter_nd(indices, u, [3, 2]), random(3), order=2)
 
 
 class TestSegmentSum:
     @pytest.mark.parametrize("ids", [[0, 2], [[1, 1, 0], [2, -1, 1]], 1])
     def test_values(self, ids):
-        made = segment_functions.unsorted_segment_sum(X, ids, 3)
+        tensor = segment_functions.unsorted_segment_sum(X, ids, 3)
         array = np.asarray(ids)
         rows = X.reshape((-1, *X.shape[array.ndim :]))
         expected = np.zeros((3, *X.shape[array.ndim :]), np.float32)
-        for row, at in zip(rows, array.reshape(-1), strict=True):
-            if at >= 0:
-                expected[at] += row
-        same(made, expected)
+        for row, segment in zip(rows, array.reshape(-1), strict=True):
+            if segment >= 0:
+                expected[segment] += row
+        same(tensor, expected)
 
     def test_many_rows(self):
         ids = np.random.default_rng(0).integers(0, 50, 5000)
@@ -333,10 +336,10 @@ class TestMask:
 class TestPositions:
     @pytest.mark.parametrize("axis", [None, 0, 1])
     def test_one_hot(self, axis):
-        at = np.array([[0, 2], [5, -1]])
-        hot = (at[..., None] == np.arange(3)).astype(np.float32)
+        indices = np.array([[0, 2], [5, -1]])
+        hot = (indices[..., None] == np.arange(3)).astype(np.float32)
         expected = hot if axis is None else np.moveaxis(hot, -1, axis)
-        same(selection.one_hot(at, 3, axis=axis), expected)
+        same(selection.one_hot(indices, 3, axis=axis), expected)
 
     def test_one_hot_values(self):
         same(selection.one_hot([1], 2, 5, -1, dtype=dtypes.int32), np.array([[-1, 5]], np.int32))
@@ -366,9 +369,9 @@ class TestPositions:
             selection.unique(X)
 
     def test_dynamic_stitch(self):
-        made = selection.dynamic_stitch([[0, 2], 1, [2]], [X[0, :2], X[0, 2], X[1, :1]])
-        same(made, np.stack([X[0, 0], X[0, 2], X[1, 0]]))
-        assert made.shape.as_list() == [3, 4]
+        tensor = selection.dynamic_stitch([[0, 2], 1, [2]], [X[0, :2], X[0, 2], X[1, :1]])
+        same(tensor, np.stack([X[0, 0], X[0, 2], X[1, 0]]))
+        assert tensor.shape.as_list() == [3, 4]
         with pytest.raises(ValueError):
             selection.dynamic_stitch([[0, 1]], [X[0]])
         check_gradient(
@@ -379,8 +382,8 @@ class TestPositions:
         )
 
     def test_lin_space(self):
-        made = selection.linspace(constant(1.0), 2.0, 5)
-        same(made, np.linspace(1, 2, 5, dtype=np.float32))
+        tensor = selection.linspace(constant(1.0), 2.0, 5)
+        same(tensor, np.linspace(1, 2, 5, dtype=np.float32))
         same(selection.lin_space(3.0, 9.0, 1), np.array([3], np.float32))
         with pytest.raises(ValueError):
             selection.linspace(1.0, 2.0, 0)
@@ -389,9 +392,9 @@ class TestPositions:
 class TestTopK:
     def test_values(self):
         x = np.array([[1, 3, 3, 2], [4, 0, 4, 4]], np.int32)
-        values, at = ranking.top_k(x, 3)
+        values, indices = ranking.top_k(x, 3)
         same(values, np.array([[3, 3, 2], [4, 4, 4]], np.int32))
-        same(at, np.array([[1, 2, 3], [0, 2, 3]], np.int32))
+        same(indices, np.array([[1, 2, 3], [0, 2, 3]], np.int32))
         same(ranking.top_k(x).indices, np.array([[1], [0]], np.int32))
         same(ranking.top_k(x, 0).values, np.zeros((2, 0), np.int32))
 

@@ -40,18 +40,18 @@ class TestMatMul:
     def test_values(self, turn_a, turn_b, dtype):
         a = np.arange(6).reshape(2, 3).astype(dtype)
         b = np.arange(12).reshape(3, 4).astype(dtype)
-        made = linalg.matmul(turned(a, turn_a), turned(b, turn_b), turn_a, turn_b)
-        value = evaluate(made)
+        tensor = linalg.matmul(turned(a, turn_a), turned(b, turn_b), turn_a, turn_b)
+        value = evaluate(tensor)
         np.testing.assert_array_equal(value, a @ b)
         assert value.dtype == dtype
-        assert made.shape.as_list() == [2, 4]
+        assert tensor.shape.as_list() == [2, 4]
 
     def test_names(self):
         x = constant(random(2, 2))
         assert [linalg.matmul(x, x).op.name, (x @ x).op.name] == ["MatMul", "matmul_1"]
-        made = linalg.matmul(x, np.eye(2), name="m")
-        assert made.op.name == "m"
-        assert made.op.inputs[1].op.name == "m/b"
+        tensor = linalg.matmul(x, np.eye(2), name="m")
+        assert tensor.op.name == "m"
+        assert tensor.op.inputs[1].op.name == "m/b"
 
     def test_operators(self):
         x = random(2, 3)
@@ -59,19 +59,19 @@ class TestMatMul:
         np.testing.assert_allclose(evaluate(x.T @ constant(x)), x.T @ x)
 
     def test_empty(self):
-        made = linalg.matmul(np.zeros((2, 0)), np.zeros((0, 3)))
-        np.testing.assert_array_equal(evaluate(made), np.zeros((2, 3)))
+        tensor = linalg.matmul(np.zeros((2, 0)), np.zeros((0, 3)))
+        np.testing.assert_array_equal(evaluate(tensor), np.zeros((2, 3)))
 
     def test_adjoint(self):
         a = random(2, 2) + 1j * random(2, 2)
-        made = linalg.matmul(a, a, adjoint_a=True, transpose_b=True)
-        np.testing.assert_allclose(evaluate(made), a.conj().T @ a.T)
+        tensor = linalg.matmul(a, a, adjoint_a=True, transpose_b=True)
+        np.testing.assert_allclose(evaluate(tensor), a.conj().T @ a.T)
 
     def test_unknown(self):
         x = placeholder(dtypes.float64, TensorShape([None, 3]))
-        made = linalg.matmul(x, random(3, 2))
-        assert made.op.type == "MatMul"
-        assert made.shape.as_list() == [None, 2]
+        tensor = linalg.matmul(x, random(3, 2))
+        assert tensor.op.type == "MatMul"
+        assert tensor.shape.as_list() == [None, 2]
 
     def test_refused(self):
         with pytest.raises(ValueError, match="Dimensions must be equal"):
@@ -106,16 +106,16 @@ class TestBatchMatMul:
     )
     def test_values(self, left, right, turn_a, turn_b):
         a, b = random(*left), random(*right)
-        made = linalg.matmul(turned(a, turn_a), turned(b, turn_b), turn_a, turn_b)
-        assert made.op.type == "BatchMatMulV2"
-        np.testing.assert_allclose(evaluate(made), a @ b)
-        assert made.shape.as_list() == list((a @ b).shape)
+        tensor = linalg.matmul(turned(a, turn_a), turned(b, turn_b), turn_a, turn_b)
+        assert tensor.op.type == "BatchMatMulV2"
+        np.testing.assert_allclose(evaluate(tensor), a @ b)
+        assert tensor.shape.as_list() == list((a @ b).shape)
 
     def test_complex(self):
         a = random(2, 2, 2) + 1j * random(2, 2, 2)
-        made = linalg.matmul(a, a, transpose_a=True, adjoint_b=True)
+        tensor = linalg.matmul(a, a, transpose_a=True, adjoint_b=True)
         np.testing.assert_allclose(
-            evaluate(made), a.swapaxes(1, 2) @ a.conj().swapaxes(1, 2), atol=1e-12
+            evaluate(tensor), a.swapaxes(1, 2) @ a.conj().swapaxes(1, 2), atol=1e-12
         )
 
     def test_refused(self):
@@ -138,15 +138,15 @@ class TestTensordot:
         a, b = random(2, 3, 2), random(2, 2, 3)
         if axes == 2:
             b = random(3, 2, 2)
-        made = linalg.tensordot(a, b, axes)
-        np.testing.assert_allclose(evaluate(made), np.tensordot(a, b, axes))
+        tensor = linalg.tensordot(a, b, axes)
+        np.testing.assert_allclose(evaluate(tensor), np.tensordot(a, b, axes))
 
     def test_unknown_sizes(self):
         value = random(2, 3)
         x = placeholder(dtypes.float64, TensorShape([None, 3]))
-        made = linalg.tensordot(x, value, [[1], [1]])
-        assert made.shape.as_list() == [None, 2]
-        np.testing.assert_allclose(evaluate(made, {x: value}), value @ value.T)
+        tensor = linalg.tensordot(x, value, [[1], [1]])
+        assert tensor.shape.as_list() == [None, 2]
+        np.testing.assert_allclose(evaluate(tensor, {x: value}), value @ value.T)
 
     def test_refused(self):
         for axes in (3, [[0], [0, 1]], [[0]], [[5], [0]]):

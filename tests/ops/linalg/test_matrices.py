@@ -31,7 +31,7 @@ def run(fetches, feeds=None):
 class TestNames:
     def test_single_ops_have_the_name_that_is_given(self):
         x = tf.constant(definite(2, 2))
-        made = [
+        tensors = [
             tf.matrix_inverse(x),
             tf.matrix_determinant(x),
             tf.cholesky(x),
@@ -44,7 +44,7 @@ class TestNames:
             tf.trace(x),
             tf.diag(x, name="own"),
         ]
-        names = [each.op.name for each in made]
+        names = [tensor.op.name for tensor in tensors]
         assert names[:7] == [
             "MatrixInverse",
             "MatrixDeterminant",
@@ -67,29 +67,29 @@ class TestNames:
 class TestEye:
     def test_values(self):
         np.testing.assert_array_equal(run(tf.eye(2, 3, dtype=tf.int32)), np.eye(2, 3, dtype=int))
-        made = tf.eye(2, batch_shape=[3, 1])
-        assert made.shape.as_list() == [3, 1, 2, 2]
-        np.testing.assert_array_equal(run(made), np.broadcast_to(np.eye(2), (3, 1, 2, 2)))
+        tensor = tf.eye(2, batch_shape=[3, 1])
+        assert tensor.shape.as_list() == [3, 1, 2, 2]
+        np.testing.assert_array_equal(run(tensor), np.broadcast_to(np.eye(2), (3, 1, 2, 2)))
 
     def test_of_a_size_that_is_fed(self):
         rows = tf.placeholder(tf.int32, [])
-        found = run([tf.eye(rows), tf.eye(rows, 2), tf.eye(2, batch_shape=[rows])], {rows: 3})
-        np.testing.assert_array_equal(found[0], np.eye(3))
-        np.testing.assert_array_equal(found[1], np.eye(3, 2))
-        assert found[2].shape == (3, 2, 2)
+        result = run([tf.eye(rows), tf.eye(rows, 2), tf.eye(2, batch_shape=[rows])], {rows: 3})
+        np.testing.assert_array_equal(result[0], np.eye(3))
+        np.testing.assert_array_equal(result[1], np.eye(3, 2))
+        assert result[2].shape == (3, 2, 2)
 
 
 class TestDiagonals:
     def test_several_diagonals_of_a_tridiagonal_matrix(self):
         diagonals = np.array([[1.0, 2, 0], [3, 4, 5], [6, 7, 0]])
-        made = tf.matrix_diag(diagonals, k=(-1, 1))
-        np.testing.assert_array_equal(run(made), [[3, 1, 0], [6, 4, 2], [0, 7, 5]])
-        back = tf.matrix_diag_part(made, k=(-1, 1))
+        tensor = tf.matrix_diag(diagonals, k=(-1, 1))
+        np.testing.assert_array_equal(run(tensor), [[3, 1, 0], [6, 4, 2], [0, 7, 5]])
+        back = tf.matrix_diag_part(tensor, k=(-1, 1))
         np.testing.assert_array_equal(run(back), diagonals)
 
     def test_padding(self):
-        made = tf.matrix_diag([1.0, 2.0], k=1, num_rows=2, padding_value=9.0)
-        np.testing.assert_array_equal(run(made), [[9, 1, 9], [9, 9, 2]])
+        tensor = tf.matrix_diag([1.0, 2.0], k=1, num_rows=2, padding_value=9.0)
+        np.testing.assert_array_equal(run(tensor), [[9, 1, 9], [9, 9, 2]])
 
     @pytest.mark.parametrize("k", [5, (1, 0), (-4, 0)])
     def test_outside(self, k):
@@ -113,7 +113,7 @@ class TestDiagonals:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("make", "said"),
+        ("make", "message"),
         [
             (lambda x: tf.matrix_inverse(x, name="it"), "Input is not invertible"),
             (lambda x: tf.matrix_solve(x, x, name="it"), "Input matrix is not invertible"),
@@ -124,8 +124,8 @@ class TestRefusals:
             (lambda x: tf.cholesky(x, name="it"), "Cholesky decomposition was not successful"),
         ],
     )
-    def test_singular_matrices_fail_the_run_by_name(self, make, said):
-        with pytest.raises(tf.errors.InvalidArgumentError, match=said) as failed:
+    def test_singular_matrices_fail_the_run_by_name(self, make, message):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message) as failed:
             run(make(tf.zeros([2, 2])))
         assert "it" in str(failed.value)
 
@@ -163,14 +163,14 @@ class TestSymmetricGradients:
         total = tf.reduce_sum(y * weights)
         grad = tf.gradients(total, free)[0]
         with tf.Session() as session:
-            found = session.run(grad, {free: start})
-            for at in np.ndindex(3, 3):
+            result = session.run(grad, {free: start})
+            for index in np.ndindex(3, 3):
                 sums = []
                 for step in (1e-6, -1e-6):
                     moved = start.copy()
-                    moved[at] += step
+                    moved[index] += step
                     sums.append(session.run(total, {free: moved}))
-                assert found[at] == pytest.approx((sums[0] - sums[1]) / 2e-6, abs=1e-6)
+                assert result[index] == pytest.approx((sums[0] - sums[1]) / 2e-6, abs=1e-6)
 
     def test_refused(self):
         x = tf.constant(random(2, 3))
@@ -189,8 +189,8 @@ class TestNorm:
     def test_of_vectors(self, order):
         x = random(2, 3, 4)
         numpy_order = 2 if order == "euclidean" else order
-        made = tf.norm(x, order, axis=1, keepdims=True)
-        np.testing.assert_allclose(run(made), np.linalg.norm(x, numpy_order, 1, True))
+        tensor = tf.norm(x, order, axis=1, keepdims=True)
+        np.testing.assert_allclose(run(tensor), np.linalg.norm(x, numpy_order, 1, True))
         whole = np.linalg.norm(x.reshape(-1), numpy_order)
         np.testing.assert_allclose(run(tf.norm(x, order)), whole)
 
@@ -200,8 +200,8 @@ class TestNorm:
         x = random(2, 3, 4)
         numpy_order = "fro" if order == "euclidean" else order
         for keep in (False, True):
-            found = run(tf.norm(x, order, axis=axis, keepdims=keep))
-            np.testing.assert_allclose(found, np.linalg.norm(x, numpy_order, axis, keep))
+            result = run(tf.norm(x, order, axis=axis, keepdims=keep))
+            np.testing.assert_allclose(result, np.linalg.norm(x, numpy_order, axis, keep))
 
     def test_refused(self):
         for order, axis in (("fro", None), (0, None), (3, (0, 1)), ("x", 0), (2, (1, 1))):
@@ -218,8 +218,8 @@ class TestLeastSquares:
         a, b = random(*shape), random(shape[0], 2, seed=4)
         x = tf.placeholder(tf.float64, shape if known else None)
         for fast in (True, False):
-            made = tf.matrix_solve_ls(x, b, fast=fast)
-            np.testing.assert_allclose(run(made, {x: a}), np.linalg.pinv(a) @ b, atol=1e-9)
+            tensor = tf.matrix_solve_ls(x, b, fast=fast)
+            np.testing.assert_allclose(run(tensor, {x: a}), np.linalg.pinv(a) @ b, atol=1e-9)
 
     def test_regularized(self):
         a, b = random(4, 2), random(4, 1)
@@ -230,8 +230,8 @@ class TestLeastSquares:
     def test_rank_deficient(self):
         with pytest.raises(tf.errors.InvalidArgumentError):
             run(tf.matrix_solve_ls(np.zeros((3, 2)), np.ones((3, 1))))
-        found = run(tf.matrix_solve_ls(np.zeros((3, 2)), np.ones((3, 1)), fast=False))
-        np.testing.assert_array_equal(found, np.zeros((2, 1)))
+        result = run(tf.matrix_solve_ls(np.zeros((3, 2)), np.ones((3, 1)), fast=False))
+        np.testing.assert_array_equal(result, np.zeros((2, 1)))
 
 
 EQUATIONS = [
@@ -257,13 +257,13 @@ class TestEinsum:
     @pytest.mark.parametrize("known", [True, False])
     def test_values(self, case, known):
         equation, *shapes = case
-        arrays = [random(*shape, seed=at) for at, shape in enumerate(shapes)]
+        arrays = [random(*shape, seed=index) for index, shape in enumerate(shapes)]
         inputs = [tf.placeholder(tf.float64, x.shape if known else [None] * x.ndim) for x in arrays]
-        made = tf.einsum(equation, *inputs)
+        tensor = tf.einsum(equation, *inputs)
         wanted = np.einsum(equation, *arrays)
-        assert made.shape.is_compatible_with(wanted.shape)
-        found = run(made, dict(zip(inputs, arrays, strict=True)))
-        np.testing.assert_allclose(found, wanted)
+        assert tensor.shape.is_compatible_with(wanted.shape)
+        result = run(tensor, dict(zip(inputs, arrays, strict=True)))
+        np.testing.assert_allclose(result, wanted)
 
     @pytest.mark.parametrize(
         ("equation", "shapes"),
@@ -288,9 +288,9 @@ class TestEinsum:
     def test_gradient(self):
         a, b = tf.constant(random(2, 3)), tf.constant(random(3, 4))
         da, db = tf.gradients(tf.einsum("ij,jk->k", a, b), [a, b])
-        found = run([da, db, a, b])
-        np.testing.assert_allclose(found[0], np.ones((2, 1)) * found[3].sum(1))
-        np.testing.assert_allclose(found[1], found[2].sum(0)[:, None] * np.ones((1, 4)))
+        result = run([da, db, a, b])
+        np.testing.assert_allclose(result[0], np.ones((2, 1)) * result[3].sum(1))
+        np.testing.assert_allclose(result[1], result[2].sum(0)[:, None] * np.ones((1, 4)))
 
 
 def test_small_functions():
@@ -313,8 +313,8 @@ def test_small_functions():
         np.linalg.solve(p, a),
         np.trace(a, axis1=1, axis2=2),
     ]
-    for found, right in zip(fetched, wanted):
-        np.testing.assert_allclose(found, right, atol=1e-9)
+    for result, right in zip(fetched, wanted):
+        np.testing.assert_allclose(result, right, atol=1e-9)
     np.testing.assert_allclose(fetched[5][0] * np.exp(fetched[5][1]), np.linalg.det(a))
 
 

@@ -76,10 +76,10 @@ def test_one_right_side_for_a_batch_of_triangles():
 def test_formats_of_three_diagonals():
     rows = np.random.default_rng(2).normal(size=(3, 4)) + [[0], [5], [0]]
     matrix, right = three_diagonals(*rows), np.random.default_rng(3).normal(size=(4, 2))
-    given = {"compact": rows, "sequence": list(rows), "matrix": matrix}
+    formats = {"compact": rows, "sequence": list(rows), "matrix": matrix}
     solved = np.linalg.solve(matrix, right)
     solve, product = tf.linalg.tridiagonal_solve, tf.linalg.tridiagonal_matmul
-    for name, diagonals in given.items():
+    for name, diagonals in formats.items():
         same(lambda d=diagonals, n=name: solve(d, right, n), solved, 1e-12)
         same(lambda d=diagonals, n=name: solve(d, right.T, n, transpose_rhs=True), solved, 1e-12)
         same(lambda d=diagonals, n=name: solve(d, right[:, 0], n), solved[:, 0], 1e-12)
@@ -101,9 +101,9 @@ def test_ranks_and_pseudo_inverses():
 
 
 def test_normalized():
-    found, size = fetched(lambda: tf.linalg.normalize(DRAWN, axis=1))
+    result, size = fetched(lambda: tf.linalg.normalize(DRAWN, axis=1))
     np.testing.assert_allclose(size, np.linalg.norm(DRAWN, axis=1, keepdims=True))
-    np.testing.assert_allclose(found * size, DRAWN)
+    np.testing.assert_allclose(result * size, DRAWN)
 
 
 def test_names_in_the_graph():
@@ -111,6 +111,6 @@ def test_names_in_the_graph():
         tf.linalg.matrix_transpose(tf.ones([2, 3]))
         tf.linalg.svd(tf.ones([2, 2], tf.complex64), compute_uv=False)
         tf.linalg.lu(tf.eye(2))
-        types = {each.name: each.type for each in graph.get_operations()}
+        types = {operation.name: operation.type for operation in graph.get_operations()}
     assert types["matrix_transpose/transpose"] == "Transpose"
     assert types["Real"] == "Real" and types["Lu"] == "Lu"

@@ -36,9 +36,9 @@ def test_transforms_of_complex_numbers_are_numpys() -> None:
 
 @pytest.mark.parametrize("lengths", [None, 3, 4, 7])
 def test_transforms_of_real_numbers_read_and_append(lengths: int | None) -> None:
-    given = None if lengths is None else [lengths]
-    same(lambda: tf.signal.rfft(X, given), np.fft.rfft(X, lengths), 1e-5)
-    same(lambda: tf.signal.irfft(Z, given), np.fft.irfft(Z, lengths), 1e-5)
+    fft_length = None if lengths is None else [lengths]
+    same(lambda: tf.signal.rfft(X, fft_length), np.fft.rfft(X, lengths), 1e-5)
+    same(lambda: tf.signal.irfft(Z, fft_length), np.fft.irfft(Z, lengths), 1e-5)
     both = None if lengths is None else [2, lengths]
     shape = None if lengths is None else (2, lengths)
     same(lambda: tf.signal.rfft2d(X, both), np.fft.rfft2(X, shape), 1e-5)

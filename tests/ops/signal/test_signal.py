@@ -14,7 +14,7 @@ SIGNAL = np.random.default_rng(0).normal(size=(2, 16)).astype(np.float32)
 
 def _framed(signal: np.ndarray, length: int, step: int) -> np.ndarray:
     starts = range(0, signal.shape[-1] - length + 1, step)
-    return np.stack([signal[..., at : at + length] for at in starts], axis=-2)
+    return np.stack([signal[..., start : start + length] for start in starts], axis=-2)
 
 
 def test_frames():
@@ -85,8 +85,8 @@ def test_short_time_spectra_and_back():
         spectra = tf.signal.stft(SIGNAL, 8, 2)
         return tf.signal.inverse_stft(spectra, 8, 2, None, tf.signal.inverse_stft_window_fn(2))
 
-    found = fetched(there_and_back)
-    np.testing.assert_allclose(found[:, 6:-6], SIGNAL[:, 6:-6], atol=1e-5)
+    result = fetched(there_and_back)
+    np.testing.assert_allclose(result[:, 6:-6], SIGNAL[:, 6:-6], atol=1e-5)
     longer = fetched(lambda: tf.signal.inverse_stft(np.ones((3, 5), np.complex64), 10, 4, 8, None))
     assert longer.shape == (18,)
 
@@ -116,9 +116,9 @@ def test_cosine_transforms(kind: int):
     same(lambda: tf.signal.idct(tf.signal.dct(x, kind), kind), size * x, 1e-11)
     if kind > 1:
         norms = np.linalg.norm(x, axis=1)
-        found = fetched(lambda: tf.signal.dct(x, kind, norm="ortho"))
-        np.testing.assert_allclose(np.linalg.norm(found, axis=1), norms)
-        same(lambda: tf.signal.idct(found, kind, norm="ortho"), x, 1e-12)
+        result = fetched(lambda: tf.signal.dct(x, kind, norm="ortho"))
+        np.testing.assert_allclose(np.linalg.norm(result, axis=1), norms)
+        same(lambda: tf.signal.idct(result, kind, norm="ortho"), x, 1e-12)
 
 
 def test_cosine_transform_refuses():
@@ -134,10 +134,10 @@ def test_gradients_of_transforms():
     """Of linear functions: the gradient of half the square is the transposed of the result."""
     x = tf.constant(np.random.default_rng(3).normal(size=8))
     results = [tf.signal.dct(x, norm="ortho"), tf.signal.frame(x, 4, 4), tf.signal.fftshift(x)]
-    slopes = [tf.gradients(0.5 * tf.reduce_sum(each**2), x)[0] for each in results]
+    slopes = [tf.gradients(0.5 * tf.reduce_sum(transformed**2), x)[0] for transformed in results]
     with tf.Session() as session:
-        value, found = session.run([x, slopes])
-    for slope in found:
+        value, gradients = session.run([x, slopes])
+    for slope in gradients:
         np.testing.assert_allclose(slope, value, rtol=1e-12)
 
 
@@ -152,10 +152,10 @@ def test_shifts():
 
 
 def test_mel_weights():
-    found = fetched(lambda: tf.signal.linear_to_mel_weight_matrix(4, 65, 8000, 100.0, 3000.0))
-    assert found.shape == (65, 4) and found.dtype == np.float32
-    assert (found >= 0).all() and (found.max(axis=0) > 0.5).all() and (found[0] == 0).all()
-    inside = found[10:22].sum(axis=1)  # triangles overlap so that they add up to 1
+    result = fetched(lambda: tf.signal.linear_to_mel_weight_matrix(4, 65, 8000, 100.0, 3000.0))
+    assert result.shape == (65, 4) and result.dtype == np.float32
+    assert (result >= 0).all() and (result.max(axis=0) > 0.5).all() and (result[0] == 0).all()
+    inside = result[10:22].sum(axis=1)  # triangles overlap so that they add up to 1
     np.testing.assert_allclose(inside, 1, atol=1e-5)
     refuses(lambda: tf.signal.linear_to_mel_weight_matrix(0), ValueError, "positive")
     for edges, what in (((-1.0, 9.0), "non-negative"), ((9.0, 9.0), ">="), ((9.0, 5e3), "Nyquist")):

@@ -29,9 +29,9 @@ def rows_of(value):
 
 
 def test_strings_are_cut_at_any_delimiter_or_at_each_separator():
-    found = run(tf.string_split(["a b", "", "c  d"]))
-    assert rows_of(found) == [[b"a", b"b"], [], [b"c", b"d"]]
-    assert found.dense_shape.tolist() == [3, 2]
+    result = run(tf.string_split(["a b", "", "c  d"]))
+    assert rows_of(result) == [[b"a", b"b"], [], [b"c", b"d"]]
+    assert result.dense_shape.tolist() == [3, 2]
     assert rows_of(run(tf.string_split(["a,b;", "x"], ",;", False))) == [[b"a", b"b", b""], [b"x"]]
     assert rows_of(run(tf.string_split(["abc"], delimiter=""))) == [[b"a", b"b", b"c"]]
     assert rows_of(run(tf.strings.split([" a  b ", ""]))) == [[b"a", b"b"], []]
@@ -46,9 +46,9 @@ def test_strings_are_cut_at_any_delimiter_or_at_each_separator():
 @given(st.lists(st.text(alphabet="ab, ")), st.sampled_from([" ", ",", "ab", ""]))
 def test_strings_are_cut_as_python_cuts_them(words, separator):
     with tf.Graph().as_default():
-        found = run(tf.strings.split(np.array(words, object), separator))
+        result = run(tf.strings.split(np.array(words, object), separator))
     wanted = [word.split(separator or None) for word in words]
-    assert rows_of(found) == [[part.encode() for part in row] for row in wanted]
+    assert rows_of(result) == [[part.encode() for part in row] for row in wanted]
 
 
 @pytest.mark.parametrize("cut", [tf.string_split, tf.strings.split])
@@ -64,9 +64,9 @@ def test_what_can_not_be_cut_is_refused(cut):
 
 
 def test_strings_are_transcoded_or_refused():
-    given = [b"a\xff", "ä\x01".encode()]
-    found = run(tf.strings.unicode_transcode(given, "UTF-8", "UTF-16-BE"))
-    assert found.tolist() == ["a\ufffd".encode("utf-16-be"), "ä\x01".encode("utf-16-be")]
+    texts = [b"a\xff", "ä\x01".encode()]
+    result = run(tf.strings.unicode_transcode(texts, "UTF-8", "UTF-16-BE"))
+    assert result.tolist() == ["a\ufffd".encode("utf-16-be"), "ä\x01".encode("utf-16-be")]
     for options, says in (
         ({"errors": "strict"}, "Invalid formatting"),
         ({"errors": "other"}, "errors must be one of"),
@@ -76,23 +76,23 @@ def test_strings_are_transcoded_or_refused():
     ):
         attrs = {"input_encoding": "UTF-8", "output_encoding": "UTF-8", **options}
         with pytest.raises(tf.errors.InvalidArgumentError, match=says):
-            run(tf.strings.unicode_transcode(given, **attrs))
+            run(tf.strings.unicode_transcode(texts, **attrs))
 
 
 def test_half_characters_are_never_written():
     for text, source in ((b"\xed\xa0\x80", "UTF-8"), (b"\xd8\x00", "UTF-16-BE")):
         for target in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
-            made = tf.strings.unicode_transcode(text, source, target, replacement_char=0xD800)
-            assert set(run(made).decode(target)) == {"\ufffd"}
-    found = tf.strings.unicode_transcode(b"+2AA-", "UTF-7", "UTF-8")
-    assert set(run(found).decode()) == {"\ufffd"}
+            tensor = tf.strings.unicode_transcode(text, source, target, replacement_char=0xD800)
+            assert set(run(tensor).decode(target)) == {"\ufffd"}
+    result = tf.strings.unicode_transcode(b"+2AA-", "UTF-7", "UTF-8")
+    assert set(run(result).decode()) == {"\ufffd"}
 
 
 @pytest.mark.parametrize("encoding", ["rot13", "hex", "undefined"])
 def test_codecs_of_other_things_than_texts_are_refused(encoding):
-    made = tf.strings.unicode_transcode("a", encoding, "UTF-8")
+    tensor = tf.strings.unicode_transcode("a", encoding, "UTF-8")
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"input encoding: {encoding}"):
-        run(made)
+        run(tensor)
 
 
 # -- edit distances
@@ -100,7 +100,9 @@ def test_codecs_of_other_things_than_texts_are_refused(encoding):
 
 def sparse(rows, shape=None):
     """A SparseTensor of rows of values."""
-    indices = [[at, place] for at, row in enumerate(rows) for place in range(len(row))]
+    indices = [
+        [row_index, place] for row_index, row in enumerate(rows) for place in range(len(row))
+    ]
     values = [value for row in rows for value in row]
     shape = shape or [len(rows), max(map(len, rows))]
     return tf.SparseTensor(np.array(indices, np.int64).reshape(-1, 2), values, shape)
@@ -136,10 +138,10 @@ def test_a_dimension_is_added_anywhere():
     source = sparse([[1, 2, 3], [4]])
     dense = run(tf.sparse.to_dense(source))
     for axis in (None, 0, 1, 2, -1, -2, -3):
-        made = tf.sparse.expand_dims(source, axis)
+        tensor = tf.sparse.expand_dims(source, axis)
         wanted = np.expand_dims(dense, -1 if axis is None else axis)
-        assert run(tf.sparse.to_dense(made)).tolist() == wanted.tolist()
-        assert made.shape.as_list() == [*wanted.shape]
+        assert run(tf.sparse.to_dense(tensor)).tolist() == wanted.tolist()
+        assert tensor.shape.as_list() == [*wanted.shape]
     with pytest.raises(ValueError, match="axis 3 is not in"):
         tf.sparse.expand_dims(source, 3)
     with pytest.raises(ValueError, match="known rank"):
@@ -148,8 +150,8 @@ def test_a_dimension_is_added_anywhere():
 
 @pytest.mark.parametrize("sizes", [(3, None), (2, 4), (4, 2)])
 def test_identity_matrices(sizes):
-    found = run(tf.sparse.to_dense(tf.sparse.eye(*sizes, dtype=tf.int32)))
-    assert found.tolist() == np.eye(*sizes).tolist()
+    result = run(tf.sparse.to_dense(tf.sparse.eye(*sizes, dtype=tf.int32)))
+    assert result.tolist() == np.eye(*sizes).tolist()
     sized = tf.sparse.eye(tf.placeholder_with_default(sizes[0], []), name="one")
     assert run(tf.sparse.to_dense(sized)).tolist() == np.eye(sizes[0]).tolist()
     assert sized.op.name == "one/ones"
@@ -182,7 +184,7 @@ def test_ids_say_where_values_are():
     unsorted = run(tf.sparse_merge(ids, values, 5, already_sorted=True))
     assert unsorted.indices.tolist() == [[0, 3], [1, 2], [1, 0]]
     both = run(tf.sparse.to_dense(tf.sparse_merge([ids, ids], values, [5, 4])))
-    assert [each.tolist() for each in np.nonzero(both)] == [[0, 1, 1], [3, 0, 2], [3, 0, 2]]
+    assert [array.tolist() for array in np.nonzero(both)] == [[0, 1, 1], [3, 0, 2], [3, 0, 2]]
     for arguments, error in (
         (([ids], values, 5), TypeError),
         ((ids, values, [5]), TypeError),
@@ -197,7 +199,10 @@ def test_rows_are_masked_out():
     rows = tf.IndexedSlices(
         tf.constant([[1], [2], [3]]), tf.constant([4, 5, 7]), tf.constant([9, 1])
     )
-    found = tf.sparse_mask(rows, [5, 8])
-    assert [each.tolist() for each in run([found.values, found.indices])] == [[[1], [3]], [4, 7]]
-    assert found.dense_shape is rows.dense_shape
+    result = tf.sparse_mask(rows, [5, 8])
+    assert [array.tolist() for array in run([result.values, result.indices])] == [
+        [[1], [3]],
+        [4, 7],
+    ]
+    assert result.dense_shape is rows.dense_shape
     assert tf.sparse.mask is tf.sparse_mask

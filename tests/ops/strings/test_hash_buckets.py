@@ -12,10 +12,10 @@ from ..function_cases import refuses
 def test_fingerprints_of_strings_are_those_of_their_buckets():
     words = np.array(["a", "bc", ""])
     with tf.Session() as session:
-        found, buckets = session.run(
+        prints, buckets = session.run(
             [tf.fingerprint(words), tf.string_to_hash_bucket_fast(words, 2**31)]
         )
-    whole = found.view("<u8")[:, 0]
+    whole = prints.view("<u8")[:, 0]
     assert (whole % 2**31).tolist() == buckets.tolist()
     refuses(lambda: tf.fingerprint(words, "other"), tf.errors.InvalidArgumentError, "other")
     refuses(lambda: tf.fingerprint(3), ValueError, "rank at least 1")

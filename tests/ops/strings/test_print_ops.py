@@ -25,8 +25,8 @@ def test_print_passes_its_input_on_and_writes(capsys: Any) -> None:
     x, n = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [2, 2])
     y = tf.Print(x, [x, n, "words", tf.shape(x)], "seen: ")
     with tf.Session() as session:
-        found = session.run(y, {x: [1.5, 2, 3, 4], n: [[1, 2], [3, 4]]})
-    assert found.tolist() == [1.5, 2, 3, 4]
+        result = session.run(y, {x: [1.5, 2, 3, 4], n: [[1, 2], [3, 4]]})
+    assert result.tolist() == [1.5, 2, 3, 4]
     assert capsys.readouterr() == ("", "seen: [1.5 2 3...][[1 2][3...]...][words][4]\n")
 
 
@@ -63,10 +63,10 @@ def test_nobody_prints_what_is_not_needed(capsys: Any) -> None:
 def test_gradient_goes_through() -> None:
     x = tf.placeholder(tf.float32, [])
     y = tf.placeholder(tf.float32, [])
-    found = tf.gradients(tf.Print(x * 3.0, [y]), [x, y])
-    assert found[1] is None
+    gradients = tf.gradients(tf.Print(x * 3.0, [y]), [x, y])
+    assert gradients[1] is None
     with tf.Session() as session:
-        assert session.run(found[0], {x: 1.0}) == 3.0
+        assert session.run(gradients[0], {x: 1.0}) == 3.0
 
 
 def test_print_in_a_loop(capsys: Any) -> None:
@@ -193,8 +193,8 @@ def test_names_are_tensorflows(graph: Any) -> None:
 def test_format_fills_a_template() -> None:
     x = tf.placeholder(tf.int32)
     with tf.Session() as session:
-        made = tf.strings.format("{} and {}", [x, "b"])
-        assert session.run(made, {x: [1, 2]}) == b'[1 2] and "b"'
+        tensor = tf.strings.format("{} and {}", [x, "b"])
+        assert session.run(tensor, {x: [1, 2]}) == b'[1 2] and "b"'
         assert session.run(tf.strings.format("%s {}", x, placeholder="%s"), {x: 3}) == b"3 {}"
     with pytest.raises(ValueError, match="The template expects 2 tensors, but the inputs only has"):
         tf.strings.format("{} {}", x)

@@ -63,7 +63,7 @@ def test_numbers_are_written_as_printf_does(value: Any, how: Any, text: bytes) -
 
 
 @pytest.mark.parametrize(
-    ("value", "how", "said"),
+    ("value", "how", "message"),
     [
         (1.0, {"fill": "x"}, 'Fill argument not supported: "x"'),
         (1.0, {"fill": "00"}, "Fill string must be one or fewer characters"),
@@ -72,10 +72,10 @@ def test_numbers_are_written_as_printf_does(value: Any, how: Any, text: bytes) -
         (1, {"shortest": True}, "scientific and shortest format not supported for datatype int64"),
     ],
 )
-def test_formats_that_contradict_are_refused(value: Any, how: Any, said: str) -> None:
+def test_formats_that_contradict_are_refused(value: Any, how: Any, message: str) -> None:
     with pytest.raises(Invalid) as caught:
         run(tf.as_string(fed(value), **how))
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 @given(st.floats(allow_nan=False, width=32))
@@ -235,9 +235,9 @@ HASHED = {
 
 @pytest.mark.parametrize("size", HASHED)
 def test_hashes_are_tensorflows(size: int) -> None:
-    data = bytes((each * 7 + 1) % 256 for each in range(size))
-    found = murmur(data), farm_fingerprint(data), sip_hash(data, (123, -456))
-    assert tuple(each % MODULUS for each in found) == HASHED[size]
+    data = bytes((number * 7 + 1) % 256 for number in range(size))
+    hashes = murmur(data), farm_fingerprint(data), sip_hash(data, (123, -456))
+    assert tuple(number % MODULUS for number in hashes) == HASHED[size]
 
 
 def test_buckets_of_strings() -> None:
@@ -259,10 +259,10 @@ def test_buckets_of_strings() -> None:
 def test_joined_strings_have_one_shape() -> None:
     with pytest.raises(ValueError, match="not compatible"):
         tf.string_join([tf.placeholder(tf.string, [2]), tf.placeholder(tf.string, [3])])
-    made = tf.string_join(
+    tensor = tf.string_join(
         [tf.placeholder(tf.string, []), tf.placeholder(tf.string, [None, 3]), [["a", "b", "c"]]]
     )
-    assert made.shape.as_list() == [1, 3]
+    assert tensor.shape.as_list() == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_joined_strings_have_one_shape() -> None:
 )
 def test_axes_are_joined_in_turn(axis: Any, joined: Any) -> None:
     for rows in (fed([["a", "b"], ["c", "d"]]), tf.constant([["a", "b"], ["c", "d"]])):
-        found = run(tf.reduce_join(rows, axis, separator=","))
-        assert (found if isinstance(found, bytes) else found.tolist()) == joined
+        result = run(tf.reduce_join(rows, axis, separator=","))
+        assert (result if isinstance(result, bytes) else result.tolist()) == joined
 
 
 def test_axes_that_are_not_there_are_refused() -> None:
@@ -287,12 +287,12 @@ def test_axes_that_are_not_there_are_refused() -> None:
     with pytest.raises(ValueError, match="Invalid reduction dimension 2 for input with 2 dim"):
         tf.reduce_join(rows, 2)
     axis = tf.placeholder(tf.int32)
-    made = tf.reduce_join(rows, axis)
+    tensor = tf.reduce_join(rows, axis)
     with tf.Session() as session:
         with pytest.raises(Invalid, match="Invalid reduction dimension -3 for input with 2 dim"):
-            session.run(made, {axis: -3})
+            session.run(tensor, {axis: -3})
         with pytest.raises(Invalid, match="Duplicate reduction dimension -2"):
-            session.run(made, {axis: [0, -2]})
+            session.run(tensor, {axis: [0, -2]})
     with pytest.raises(ValueError, match="Cannot specify both 'axis' and 'reduction_indices'"):
         tf.reduce_join(rows, 0, reduction_indices=0)
     with pytest.raises(ValueError, match="Cannot specify both 'keepdims' and 'keep_dims'"):
