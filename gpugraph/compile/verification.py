@@ -32,9 +32,9 @@ def _connected(unit: Unit) -> None:
     for node in unit.graph.op_nodes():
         edges = node.input_edges()
         for edge, dtype in zip(edges, node.input_types):
-            given = edge.src.output_types[edge.src_output]
-            if given.base_dtype is not dtype.base_dtype:
-                raise _fail(node, f"input {edge.dst_input} is {given.name}, not {dtype.name}")
+            output_type = edge.src.output_types[edge.src_output]
+            if output_type.base_dtype is not dtype.base_dtype:
+                raise _fail(node, f"input {edge.dst_input} is {output_type.name}, not {dtype.name}")
 
 
 def _shaped(unit: Unit) -> None:
@@ -130,7 +130,7 @@ def _outlasting(unit: Unit) -> None:
     if unit.flow is None:
         return
     frames = unit.flow.frames
-    position = {node.id: at for at, node in enumerate(unit.order)}
+    position = {node.id: index for index, node in enumerate(unit.order)}
     for node in unit.order:
         if node.node_class is not NodeClass.ENTER or enters_once(node):
             continue
@@ -151,14 +151,14 @@ def _kept(unit: Unit) -> None:
     """
     play = _Play(unit)
     sends = {recv.id: send for send, recv in unit.ways}
-    for at, node in enumerate(unit.order):
+    for index, node in enumerate(unit.order):
         if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
             for edge in sends.get(node.id, node).input_edges():
                 if not edge.is_back_edge:
-                    play.read(edge, at)
+                    play.read(edge, index)
             play.write(node)
         if node.type == "_LoopEnd":
-            play.turn(node, at)
+            play.turn(node, index)
     for node in unit.retvals:
         play.read(node.input_edge(0), len(unit.order))
 
@@ -184,7 +184,7 @@ class _Play:
         if self._is_never(frame, guard):
             return
         layers = self._held.get(_bytes(storage), [])
-        left = [each for each in layers if each[0] is not frame or not each[1] >= guard]
+        left = [layer for layer in layers if layer[0] is not frame or not layer[1] >= guard]
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
     def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
@@ -215,21 +215,21 @@ class _Play:
         if flow is None or one is None or other is None:
             return False
         if one is not other:
-            shared = next(each for each in one.up() if each in list(other.up()))
+            shared = next(frame for frame in one.up() if frame in list(other.up()))
             guard = guard if one is shared else flow.outer[shared.child_towards(one)]
             written = written if other is shared else flow.outer[shared.child_towards(other)]
         return apart(guard, written)
 
-    def read(self, edge: Edge, at: int) -> None:
+    def read(self, edge: Edge, position: int) -> None:
         source, slot = edge.src, edge.src_output
         storage = self.unit.homes[source.id, slot].storage
         if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
             return
-        if storage.kind != "variable" and not storage.first <= at <= storage.last:
+        if storage.kind != "variable" and not storage.first <= position <= storage.last:
             raise _fail(
                 edge.dst,
                 f"'{source.name}' lives in steps {storage.first} to {storage.last}, but is read "
-                f"in step {at}",
+                f"in step {position}",
             )
         place = self._reading(edge)
         if self._is_never(*place):
@@ -251,26 +251,26 @@ class _Play:
 
     def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
         """Whether nothing of that frame, under that guard, ever runs."""
-        loops = [each for each in frame.up() if each.parent is not None] if frame else []
+        loops = [loop for loop in frame.up() if loop.parent is not None] if frame else []
         outer = self.unit.flow.outer if self.unit.flow is not None else {}
-        return holds_never(guard) or any(holds_never(outer[each]) for each in loops)
+        return holds_never(guard) or any(holds_never(outer[loop]) for loop in loops)
 
-    def turn(self, end: Node, at: int) -> None:
+    def turn(self, end: Node, position: int) -> None:
         """An iteration is over: what leads back is read; the variables have their places."""
         unit, content = self.unit, self.content
         assert unit.flow is not None
-        frame = next(each for each in unit.flow.frames.loops() if each.end is end)
+        frame = next(loop for loop in unit.flow.frames.loops() if loop.end is end)
         for node in frame.next_iterations:
             for edge in node._out:
                 if edge.is_back_edge:
-                    self.read(edge, at)
+                    self.read(edge, position)
         for merge in frame.merges:
             self._hold(unit.homes[merge.id, 0].storage, merge, content[merge.id, 0][-1])
         for node in frame.exits:  # read when the loop is over
             edge = node.input_edge(0)
             if _leaves(unit, node):
                 if any(not out.is_control for out in node._out):
-                    self.read(edge, at)
+                    self.read(edge, position)
                 content[node.id, 0] = content[edge.src.id, edge.src_output]
 
     def write(self, node: Node) -> None:
@@ -299,17 +299,17 @@ class _Play:
         unit, flow = self.unit, self.unit.flow
         assert flow is not None
         storage = unit.homes[node.id, 0].storage
-        own: object = object()
+        content: object = object()
         known: list[object] = []
         for edge in node.input_edges():
             if unit.homes[edge.src.id, edge.src_output].storage is storage:
                 known += self.content[edge.src.id, edge.src_output]
             else:
                 guard = flow.of_output(edge.src, edge.src_output)
-                self._layer(storage, flow.frames.at(node), guard, own)
-        self.content[node.id, 0] = (*known, own)
-        self._hold(unit.homes[node.id, 1].storage, node, own)
-        self.content[node.id, 1] = (own,)
+                self._layer(storage, flow.frames.at(node), guard, content)
+        self.content[node.id, 0] = (*known, content)
+        self._hold(unit.homes[node.id, 1].storage, node, content)
+        self.content[node.id, 1] = (content,)
 
 
 def _bytes(storage: Storage) -> object:

@@ -169,11 +169,11 @@ class BaseSession:
             self._barred = self._graph._barred
             self._prepared.clear()
         try:
-            found = self._prepared.get(key)
+            prepared = self._prepared.get(key)
         except TypeError:  # nested fetches that can't be hashed
-            found = None
-        if found is not None and self._changes == len(self._graph._changed):
-            return found, fed.values()
+            prepared = None
+        if prepared is not None and self._changes == len(self._graph._changed):
+            return prepared, fed.values()
         return self._prepare_anew(key, fetches, fed)
 
     def _prepare_anew(

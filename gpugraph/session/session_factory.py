@@ -52,12 +52,12 @@ class SessionFactory:
         """The one factory that accepts; NotFoundError for none, InternalError for several."""
         with cls._lock:
             factories = dict(cls._factories)
-        found = [name for name, each in factories.items() if each.accepts_options(options)]
-        if len(found) == 1:
-            return factories[found[0]]
+        accepting = [name for name, factory in factories.items() if factory.accepts_options(options)]
+        if len(accepting) == 1:
+            return factories[accepting[0]]
         asked = f'{{target: "{options.target}" config: {options.config}}}'
         known = f"Registered factories are {{{', '.join(sorted(factories))}}}."
-        if not found:
+        if not accepting:
             raise NotFoundError(
                 None,
                 None,
@@ -67,19 +67,19 @@ class SessionFactory:
             None,
             None,
             f"Multiple session factories registered for the given session options: {asked} "
-            f"Candidate factories are {{{', '.join(sorted(found))}}}. {known}",
+            f"Candidate factories are {{{', '.join(sorted(accepting))}}}. {known}",
         )
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
         """A session backend for these options; InternalError when the factory makes none."""
         factory = cls.get_factory(options)
-        made: Any = factory.new_session(options)
-        if not isinstance(made, SessionBackend):
+        session: Any = factory.new_session(options)
+        if not isinstance(session, SessionBackend):
             raise InternalError(
                 None,
                 None,
                 f"{type(factory).__name__}.new_session made no SessionBackend for the target "
-                f'"{options.target}", but {made!r}',
+                f'"{options.target}", but {session!r}',
             )
-        return made
+        return session

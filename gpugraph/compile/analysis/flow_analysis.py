@@ -57,14 +57,14 @@ def flow_of(unit: Unit) -> Flow:
     for node in unit.retvals:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
-    made = Flow(frames, levels(unit.graph, frames, unit.ways))
+    flow = Flow(frames, levels(unit.graph, frames, unit.ways))
     known = -1, -1
-    while known != (len(made.carried), len(made.leading)):  # what is found out changes guards
-        if known[1] != len(made.leading):
-            made.carried.clear()
-        known = len(made.carried), len(made.leading)
-        _Guards(unit, made).run()
-    return made
+    while known != (len(flow.carried), len(flow.leading)):  # what is found out changes guards
+        if known[1] != len(flow.leading):
+            flow.carried.clear()
+        known = len(flow.carried), len(flow.leading)
+        _Guards(unit, flow).run()
+    return flow
 
 
 def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
@@ -77,20 +77,20 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
     )
 
 
-def _told(unit: Unit, made: Flow) -> list[str]:
+def _told(unit: Unit, flow: Flow) -> list[str]:
     """The report's lines: loops with their size, conditions with theirs."""
     inside: dict[Frame, int] = {}
     under: dict[Guard, int] = {}
     for node in unit.graph.op_nodes():
-        frame = made.frames.at(node)
+        frame = flow.frames.at(node)
         inside[frame] = inside.get(frame, 0) + 1
-        guard = made.guards[node.id]
+        guard = flow.guards[node.id]
         if guard:
             under[guard] = under.get(guard, 0) + 1
     lines = [
         f"loop {frame.name}: {inside.get(frame, 0)} ops, {len(frame.merges)} loop variables"
-        + ("" if made.go_on[frame] is not None else "; each ends on its own")
-        for frame in made.frames.loops()
+        + ("" if flow.go_on[frame] is not None else "; each ends on its own")
+        for frame in flow.frames.loops()
     ]
     return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]
 
@@ -115,17 +115,17 @@ def in_words(unit: Unit, guard: Guard) -> str:
 class _Guards:
     """One walk that gives each node its guard, inner loops before what follows them."""
 
-    def __init__(self, unit: Unit, made: Flow) -> None:
+    def __init__(self, unit: Unit, flow: Flow) -> None:
         self.unit = unit
-        self.made = made
+        self.made = flow
         self.sends = {recv.id: send for send, recv in unit.ways}
 
     def run(self) -> None:
-        made = self.made
-        made.guards.clear()
-        made.irregular.clear()
-        made.entered.clear()
-        self._frame(made.frames.root)
+        flow = self.made
+        flow.guards.clear()
+        flow.irregular.clear()
+        flow.entered.clear()
+        self._frame(flow.frames.root)
 
     def _frame(self, frame: Frame) -> None:
         level = self.made.levels[frame]
@@ -142,7 +142,7 @@ class _Guards:
             self._end(frame)
 
     def _guard(self, node: Node) -> Guard:
-        made = self.made
+        flow = self.made
         kind = node.node_class
         if kind is NodeClass.ENTER:
             return self._entering(node)
@@ -150,42 +150,42 @@ class _Guards:
             return ALWAYS
         if kind is NodeClass.RECV:
             send = self.sends[node.id]
-            return made.guards[send.id]
+            return flow.guards[send.id]
         if kind is NodeClass.MERGE:
             return self._merged(node)
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
         """Says when a loop runs: if all that leads it is alive, and what all share that enters."""
-        made = self.made
+        flow = self.made
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
         outer = frozenset.intersection(*guards.values())
-        outer = outer.union(*(guard for key, guard in guards.items() if key in made.leading))
-        made.outer[frame] = outer
+        outer = outer.union(*(guard for key, guard in guards.items() if key in flow.leading))
+        flow.outer[frame] = outer
         for key, guard in guards.items():
             if not guard <= outer:
-                made.entered[key] = guard | outer
-        if any(made.started(node) is not None for node in frame.merges):
-            made.carried.add(frame)
+                flow.entered[key] = guard | outer
+        if any(flow.started(node) is not None for node in frame.merges):
+            flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
         """Finds out what a loop neither does anything nor is left without."""
-        made = self.made
-        asked = [made.guards[node.id] for node in frame.exits]
-        for item in made.levels[frame].items:
+        flow = self.made
+        asked = [flow.guards[node.id] for node in frame.exits]
+        for item in flow.levels[frame].items:
             if isinstance(item, Frame):
-                asked.append(made.outer[item])
+                asked.append(flow.outer[item])
             elif item.op_def.is_stateful or (item.is_merge and not is_loop_merge(item)):
-                asked.append(made.guards[item.id])
+                asked.append(flow.guards[item.id])
         asked = [guard for guard in asked if not holds_never(guard)]
         shared = frozenset.intersection(*asked) if asked else ALWAYS
-        found = {atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"}
+        leading = {atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"}
         for node in frame.merges:
             carried = Found(node.id, "carried")
             back = next(edge.src for edge in node._in if edge.is_back_edge)
-            if carried in shared and carried in made.guards[back.id]:
-                found.update(edge.src.id for edge in node._in if edge.src.is_enter)
-        made.leading |= found & made.entered.keys()
+            if carried in shared and carried in flow.guards[back.id]:
+                leading.update(edge.src.id for edge in node._in if edge.src.is_enter)
+        flow.leading |= leading & flow.entered.keys()
 
     def _entering(self, node: Node) -> Guard:
         """What enters for one iteration only is dead in the others, but where a Merge takes it."""
@@ -208,15 +208,15 @@ class _Guards:
 
     def _merged(self, node: Node) -> Guard:
         """A Merge waits for what it has to, but does not die with it."""
-        made = self.made
+        flow = self.made
         if is_loop_merge(node):
-            if made.frames.of[node.id] in made.carried:
+            if flow.frames.of[node.id] in flow.carried:
                 return self._found(node, "carried", ALWAYS)
             return ALWAYS
         guards = [self._all([edge]) for edge in node.input_edges()]
-        found = either(guards)
-        if found is not None:
-            return found
+        guard = either(guards)
+        if guard is not None:
+            return guard
         shared = frozenset.intersection(*(each for each in guards if not holds_never(each)))
         return self._found(node, "merge", shared)
 
@@ -227,19 +227,19 @@ class _Guards:
 
     def _note_pred(self, node: Node) -> None:
         """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
-        made = self.made
+        flow = self.made
         edge = node.input_edge(1)
         source, slot = self._behind(edge.src, edge.src_output)
         known = self._known(source, slot)
         if known is not None:
-            made.pred_of.pop(node.id, None)
-            made.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
+            flow.pred_of.pop(node.id, None)
+            flow.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
             return
         atoms = Is((source.id, slot), False), Is((source.id, slot), True)
-        made.pred_of[node.id] = (source.id, slot)
-        made.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
+        flow.pred_of[node.id] = (source.id, slot)
+        flow.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
         for atom in atoms:
-            made.within[atom] = made.of_output(source, slot) | {atom}
+            flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
         """What makes a predicate, behind what passes it on."""
@@ -254,19 +254,19 @@ class _Guards:
 
     def _known(self, source: Node, slot: int) -> bool | None:
         """The value of a predicate that is constant, or under which a loop around is run at all."""
-        made = self.made
+        flow = self.made
         while True:
             value = self.unit.values.get((source.id, slot))
             if value is not None:
                 return bool(value)
             if source.node_class is not NodeClass.ENTER or not source.attrs.get("is_constant"):
                 return None
-            outer = made.outer[made.frames.of[source.id]]
+            outer = flow.outer[flow.frames.of[source.id]]
             edge = source.input_edge(0)
             source, slot = self._behind(edge.src, edge.src_output)
-            for said in (False, True):
-                if Is((source.id, slot), said) in outer:
-                    return said
+            for truth in (False, True):
+                if Is((source.id, slot), truth) in outer:
+                    return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
         """The guard under which there is another iteration, if one says it for all variables."""
@@ -279,17 +279,17 @@ class _Guards:
 
     def _end(self, frame: Frame) -> None:
         """Says when a loop goes on, and which of its Exits it may end without."""
-        made = self.made
-        go_on = made.go_on[frame] = self._go_on(frame)
+        flow = self.made
+        go_on = flow.go_on[frame] = self._go_on(frame)
         if go_on is None:
-            made.carried.add(frame)
-        may_be_empty = all(node.id in made.entered for node in frame.enters)
+            flow.carried.add(frame)
+        may_be_empty = all(node.id in flow.entered for node in frame.enters)
         for node in frame.exits:
-            if may_be_empty or go_on is None or go_on != _opposite(made.guards[node.id]):
-                made.irregular.add(node.id)
+            if may_be_empty or go_on is None or go_on != _opposite(flow.guards[node.id]):
+                flow.irregular.add(node.id)
                 atom = Found(node.id, "exit")
-                made.within[atom] = made.outer[frame] | {atom}
-        if any(node.id in made.entered for node in frame.enters):
+                flow.within[atom] = flow.outer[frame] | {atom}
+        if any(node.id in flow.entered for node in frame.enters):
             self._note_leading(frame)
 
 

@@ -41,9 +41,9 @@ def attention(unit: Unit) -> None:
         replacing = Replacing(unit)
         for node in unit.graph.op_nodes():
             if node.type == "Softmax" and node.assigned_device in gpus:
-                found = _Search(unit, roots).around(node)
-                if found is not None:
-                    _put(replacing, found)
+                group = _Search(unit, roots).around(node)
+                if group is not None:
+                    _put(replacing, group)
         replacing.finish()
         say(f"{len(replacing.lines)} attentions keep their scores", replacing.lines)
 
@@ -81,8 +81,8 @@ class _Search:
         if not _is_product(first, ("adj_x",)) or not self._is_own(product):
             return None
         edges = [*first.input_edges(), last.dst.input_edge(1), *([mask] if mask else ())]
-        found = _Found(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
-        return found if self._has_kernel(found) else None
+        group = _Found(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
+        return group if self._has_kernel(group) else None
 
     def _is_own(self, edge: Edge) -> bool:
         return only_taker(edge.src, self.roots) is edge
@@ -126,37 +126,37 @@ class _Search:
     def _shape(self, edge: Edge) -> Any:
         return self.unit.shapes[edge.src.id][edge.src_output].sizes
 
-    def _has_kernel(self, found: _Found) -> bool:
+    def _has_kernel(self, group: _Found) -> bool:
         """Whether all sizes are known, and are such that the kernel has them."""
-        if any(is_reference(edge) for edge in found.edges):
+        if any(is_reference(edge) for edge in group.edges):
             return False
-        if not are_ours(self.unit, (*found.passed, found.last)):
+        if not are_ours(self.unit, (*group.passed, group.last)):
             return False
-        shapes = [self._shape(edge) for edge in found.edges]
+        shapes = [self._shape(edge) for edge in group.edges]
         if any(sizes is None or None in sizes or 0 in sizes for sizes in shapes):
             return False
-        types = [edge.src.output_types[edge.src_output].base_dtype for edge in found.edges]
-        signature = NodeSignature(found.last.name, {}, types, types[:1], shapes, [], {})
+        types = [edge.src.output_types[edge.src_output].base_dtype for edge in group.edges]
+        signature = NodeSignature(group.last.name, {}, types, types[:1], shapes, [], {})
         try:
             sizes = attention_sizes(signature)
         except NotImplementedError:
             return False
-        return shared_bytes(sizes.head) <= self.shared[found.last.assigned_device]
+        return shared_bytes(sizes.head) <= self.shared[group.last.assigned_device]
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
     """Whether a node multiplies matrices, of which these operands are taken as they are."""
-    return node.type in _PRODUCTS and not any(node.attrs[each] for each in plain)
+    return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 
 
-def _put(replacing: Replacing, found: _Found) -> None:
+def _put(replacing: Replacing, group: _Found) -> None:
     attrs = {
-        "T": found.last.attrs["T"],
-        "num_args": len(found.edges) - 3,
-        "scale": found.scale,
-        "adj_y": found.adj_y,
+        "T": group.last.attrs["T"],
+        "num_args": len(group.edges) - 3,
+        "scale": group.scale,
+        "adj_y": group.adj_y,
     }
-    names = ", ".join(node.name for node in (*found.passed, found.last))
-    replacing.lines.append(f"{found.last.name}: attention of {names}")
-    sources = [(edge.src, edge.src_output) for edge in found.edges]
-    replacing.put(found.last, "_FusedAttention", attrs, sources, found.passed)
+    names = ", ".join(node.name for node in (*group.passed, group.last))
+    replacing.lines.append(f"{group.last.name}: attention of {names}")
+    sources = [(edge.src, edge.src_output) for edge in group.edges]
+    replacing.put(group.last, "_FusedAttention", attrs, sources, group.passed)

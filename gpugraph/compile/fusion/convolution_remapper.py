@@ -44,9 +44,9 @@ def remap(unit: Unit) -> None:
         replacing = Replacing(unit)
         for node in unit.graph.op_nodes():
             if node.type == "Conv2D" and natives.get(node.assigned_device):
-                found = _found(unit, node, roots)
-                if found is not None:
-                    _put(replacing, found)
+                group = _found(unit, node, roots)
+                if group is not None:
+                    _put(replacing, group)
         replacing.finish()
         lines = replacing.lines
         say(f"{len(lines)} convolutions add their biases themselves", lines)
@@ -72,10 +72,10 @@ def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
     bias = addition.input_edge(1 - taken.dst_input)
     if not _is_bias(unit, node, addition, bias) or not are_ours(unit, (node, addition)):
         return None
-    after = only_taker(addition, roots)
-    if after is None or after.dst.type not in ACTIVATIONS or not are_ours(unit, [after.dst]):
+    following = only_taker(addition, roots)
+    if following is None or following.dst.type not in ACTIVATIONS or not are_ours(unit, [following.dst]):
         return _Found(node, addition, bias, None)
-    return _Found(node, addition, bias, after.dst)
+    return _Found(node, addition, bias, following.dst)
 
 
 def _is_native(unit: Unit, node: Node) -> bool:
@@ -101,19 +101,19 @@ def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
     """Whether the addition is of one number a channel."""
     layout, added = (_layout(each) for each in (node, addition))
     outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
-    given = unit.shapes[bias.src.id][bias.src_output]
-    if is_reference(bias) or given.sizes != (outputs.value,):
+    bias_shape = unit.shapes[bias.src.id][bias.src_output]
+    if is_reference(bias) or bias_shape.sizes != (outputs.value,):
         return False
     return layout == (added if addition.type == "BiasAdd" else "NHWC")
 
 
 def _layout(node: Node) -> str:
-    found = node.attrs.get("data_format", "NHWC")
-    return found.decode() if isinstance(found, bytes) else str(found)
+    layout = node.attrs.get("data_format", "NHWC")
+    return layout.decode() if isinstance(layout, bytes) else str(layout)
 
 
-def _put(replacing: Replacing, found: _Found) -> None:
-    convolution, addition, bias, activation = found
+def _put(replacing: Replacing, group: _Found) -> None:
+    convolution, addition, bias, activation = group
     last = activation or addition
     passed = [convolution, addition] if activation else [convolution]
     fused = ["BiasAdd", *([activation.type] if activation else ())]

@@ -107,34 +107,34 @@ class _Search:
     def of(self, product: Node) -> _Chain | None:
         """What a product may do itself, if anything is saved by it."""
         chain = _Chain(product)
-        taken = only_taker(product, self.roots)
-        while taken is not None and self._is_view(taken):
-            chain.views.append(taken.dst)
-            taken = only_taker(taken.dst, self.roots)
-        while taken is not None and self._takes_in(chain, taken):
-            taken = only_taker(taken.dst, self.roots)
+        edge = only_taker(product, self.roots)
+        while edge is not None and self._is_view(edge):
+            chain.views.append(edge.dst)
+            edge = only_taker(edge.dst, self.roots)
+        while edge is not None and self._takes_in(chain, edge):
+            edge = only_taker(edge.dst, self.roots)
         return chain if chain.ops and self._is_written(chain.last) else None
 
-    def _is_view(self, taken: Edge) -> bool:
+    def _is_view(self, edge: Edge) -> bool:
         """Whether an op gives the same rows: a Reshape that keeps the columns."""
-        if taken.dst.type not in ("Reshape", "Identity") or taken.dst_input:
+        if edge.dst.type not in ("Reshape", "Identity") or edge.dst_input:
             return False
-        before, after = (self._sizes(node, 0) for node in (taken.src, taken.dst))
+        before, after = (self._sizes(node, 0) for node in (edge.src, edge.dst))
         return bool(before) and bool(after) and before[-1] == after[-1]
 
-    def _takes_in(self, chain: _Chain, taken: Edge) -> bool:
+    def _takes_in(self, chain: _Chain, edge: Edge) -> bool:
         """Makes an op part of the chain, if it may come after what is there."""
-        node, done = taken.dst, chain.finishes
+        node, done = edge.dst, chain.finishes
         if "Relu" in done or not are_ours(self.unit, [node]):
             return False
         if node.type == "Relu":
             finish = "Relu"
         else:
-            others = [edge for edge in node.input_edges() if edge is not taken]
+            others = [other_edge for other_edge in node.input_edges() if other_edge is not edge]
             if node.type not in ("BiasAdd", *_ADDITIONS) or len(others) != 1:
                 return False
             [other] = others
-            if is_reference(other) or self._sizes(node, 0) != self._sizes(taken.src, 0):
+            if is_reference(other) or self._sizes(node, 0) != self._sizes(edge.src, 0):
                 return False
             if not done and self._is_bias(node, other):
                 finish = "BiasAdd"
@@ -152,12 +152,12 @@ class _Search:
 
     def _is_bias(self, node: Node, other: Edge) -> bool:
         """Whether an addition is of one number a column, which is a row of as many."""
-        given, sizes = self._sizes(other.src, other.src_output), self._sizes(node, 0)
+        bias_sizes, sizes = self._sizes(other.src, other.src_output), self._sizes(node, 0)
         layout = node.attrs.get("data_format", "NHWC")
         if layout not in ("NHWC", b"NHWC") and len(sizes) > 2:
             return False
-        ahead = given[:-1]
-        return bool(given) and given[-1] == sizes[-1] and all(size == 1 for size in ahead)
+        ahead = bias_sizes[:-1]
+        return bool(bias_sizes) and bias_sizes[-1] == sizes[-1] and all(size == 1 for size in ahead)
 
     def _is_addend(self, node: Node, other: Edge) -> bool:
         """Whether it is of the whole shape, and in memory whatever is done."""
@@ -186,8 +186,8 @@ def _put(replacing: Replacing, chain: _Chain) -> None:
     attrs |= {"num_args": len(chain.edges), "fused_ops": chain.finishes}
     sources = [(edge.src, edge.src_output) for edge in (*product.input_edges(), *chain.edges)]
     names = ", ".join(node.name for node in (product, *chain.views, *chain.ops))
-    said = ", ".join(chain.finishes)
-    replacing.lines.append(f"{last.name}: {product.type} with {said}: {names}")
+    finishes = ", ".join(chain.finishes)
+    replacing.lines.append(f"{last.name}: {product.type} with {finishes}: {names}")
     if not chain.views:
         replacing.put(last, fused, attrs, sources, [product, *inner])
         return

@@ -147,17 +147,17 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
 def _referring(variable: Operation) -> list[Operation]:
     """The ops of the whole graph that take a reference to the variable, or its handle, in no
     order. What only reads it is none of them."""
-    found: dict[Operation, None] = {}
+    referring: dict[Operation, None] = {}
     stack = [variable]
     while stack:
         for tensor in stack.pop()._outputs:
             refers = tensor._dtype.is_ref_dtype or tensor._dtype is resource
             for op in tensor.consumers() if refers else ():
                 takes = any(op._inputs[slot] is tensor for slot in ref_slots(op))
-                if takes and op not in found:
-                    found[op] = None
+                if takes and op not in referring:
+                    referring[op] = None
                     stack.append(op)
-    return list(found)
+    return list(referring)
 
 
 def _is_resizable(variable: Operation) -> bool:

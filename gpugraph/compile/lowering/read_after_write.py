@@ -33,14 +33,14 @@ Key = tuple[str, str]
 def reread(unit: Unit) -> None:
     """Gives users of a read that come after writes which the read does not wait for their own."""
     with unit.report("reread") as say:
-        made: list[str] = []
+        lines: list[str] = []
         if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
             walk = _Walk(unit)
             if walk.reads:
                 ways = Ways(unit)
                 for read, key in walk.reads:
-                    made += _split(walk, read, key, ways)
-        say(f"{len(made)} reads of variables were made again after a write", made)
+                    lines += _split(walk, read, key, ways)
+        say(f"{len(lines)} reads of variables were made again after a write", lines)
 
 
 class _Walk:
@@ -82,7 +82,7 @@ class _Walk:
 
     def of(self, bits: int) -> list[Node]:
         """The writes whose bits these are."""
-        return [write for at, write in enumerate(self.writes) if bits >> at & 1]
+        return [write for bit, write in enumerate(self.writes) if bits >> bit & 1]
 
     def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
         decl = DECLARATIONS.get(node.type)
@@ -116,13 +116,13 @@ def _split(walk: _Walk, read: Node, key: Key, ways: Ways) -> list[str]:
         if missed or again:
             place = _Place(frame, side, missed, _anchors(walk, edge, missed))
             users.setdefault(place, []).append(edge)
-    made = []
+    lines = []
     for place, edges in users.items():
         later = [
             write for write in walk.of(bits & ~place.missed) if ways.repeats(place.frame, write)
         ]
-        made.append(_read_again(ways, read, place, edges, later))
-    return made
+        lines.append(_read_again(ways, read, place, edges, later))
+    return lines
 
 
 class _Place(NamedTuple):
@@ -140,9 +140,9 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
     (the writes themselves may be in branches that are not taken)."""
     user = edge.dst
     others = [
-        each.src
-        for each in user._in
-        if each is not edge and (each.is_control or user.node_class is not NodeClass.MERGE)
+        other.src
+        for other in user._in
+        if other is not edge and (other.is_control or user.node_class is not NodeClass.MERGE)
     ]
     return frozenset(node for node in others if walk.reached(node) & missed)
 

@@ -29,7 +29,7 @@ class Ways:
                     continue
                 after = edge.dst
                 if after.node_class is NodeClass.SWITCH and edge.dst_input == 0:
-                    stack += [(after, at, self._side(after, at)) for at in (0, 1)]
+                    stack += [(after, output, self._side(after, output)) for output in (0, 1)]
                 elif after.node_class is NodeClass.ENTER and after.attrs.get("is_constant"):
                     stack.append((after, 0, None))
                 else:

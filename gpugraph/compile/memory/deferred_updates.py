@@ -38,9 +38,9 @@ def later(unit: Unit) -> int:
     devices = {each.name: each for each in unit.target.devices if each.has_kernels}
     if not devices or is_off(JOIN):
         return 0
-    found = references(unit.order)
-    refers = {key: variable_key(variable) for key, variable in found.items()}
-    sizes = {variable_key(each): _bytes(unit, each) for each in found.values()}
+    variables = references(unit.order)
+    refers = {key: variable_key(variable) for key, variable in variables.items()}
+    sizes = {variable_key(each): _bytes(unit, each) for each in variables.values()}
     left = {name: each.attributes.memory_limit_bytes // PART for name, each in devices.items()}
     moving: set[int] = set()
     for node in unit.order:
@@ -54,7 +54,7 @@ def later(unit: Unit) -> int:
     before = [node.id for node in unit.order]
     places = _places(unit, moving, refers)
     unit.order.sort(key=lambda node: places[node.id])
-    return sum(at != node.id for at, node in zip(before, unit.order) if node.id in moving)
+    return sum(old_id != node.id for old_id, node in zip(before, unit.order) if node.id in moving)
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
@@ -84,7 +84,7 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
     starts = _starts(unit)
     places: dict[int, Rank] = {}
     touched: dict[Key, list[Rank]] = defaultdict(list)
-    for at, node in reversed(list(enumerate(unit.order))):
+    for position, node in reversed(list(enumerate(unit.order))):
         inputs = [(edge.src.id, edge.src_output) for edge in node._in]
         keys = {refers[each] for each in inputs if each in refers}
         if node.id in moving:
@@ -92,21 +92,21 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
             after += [rank for key in keys for rank in touched[key]]
             alone = bool(node.attrs.get("use_locking"))
             rank = ranks[node.assigned_device]
-            places[node.id] = _right_before(after, len(unit.order), alone, rank, at)
+            places[node.id] = _right_before(after, len(unit.order), alone, rank, position)
         else:
-            places[node.id] = (starts[at], 1, 0, 0, False, at)
+            places[node.id] = (starts[position], 1, 0, 0, False, position)
         for key in keys:
             touched[key].append(places[node.id])
     return places
 
 
-def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, at: int) -> Rank:
+def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
     """The place before all of `after`: with others that are put off until the same node, those
     that some of them need first, then by device, those that are captured with nothing last."""
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1
-    return first, 0, row, device, alone, at
+    return first, 0, row, device, alone, position
 
 
 def _starts(unit: Unit) -> list[int]:
@@ -116,7 +116,7 @@ def _starts(unit: Unit) -> list[int]:
     frames = unit.flow.frames
     begins: dict[Frame, int] = {}
     starts = []
-    for at, node in enumerate(unit.order):
+    for position, node in enumerate(unit.order):
         around = [frame for frame in frames.at(node).up() if frame.parent is not None]
-        starts.append(begins.setdefault(around[-1], at) if around else at)
+        starts.append(begins.setdefault(around[-1], position) if around else position)
     return starts

@@ -32,8 +32,8 @@ def order(unit: Unit) -> None:
             )
         deepest = max(unit.depth.values(), default=0)
         put_off = later(unit)
-        said = f"; {put_off} updates of variables put off" if put_off else ""
-        say(f"{len(unit.order)} nodes in {deepest + 1} levels{said}", ())
+        note = f"; {put_off} updates of variables put off" if put_off else ""
+        say(f"{len(unit.order)} nodes in {deepest + 1} levels{note}", ())
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:

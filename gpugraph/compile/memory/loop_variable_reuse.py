@@ -40,7 +40,7 @@ class LoopVariables:
         known = (source.id, slot) in self.next_of
         self.next_of[source.id, slot] = None if known else merge
 
-    def free_at(self, at: int, node: Node, slot: int) -> Node | None:
+    def free_at(self, position: int, node: Node, slot: int) -> Node | None:
         """The variable whose next value the node makes, if its place is free for it at `at`."""
         merge = self.next_of.get((node.id, slot))
         if merge is None or merge is node:
@@ -50,8 +50,8 @@ class LoopVariables:
         frame = flow.frames.of[merge.id]
         if flow.frames.at(node) is not frame or flow.guards[node.id] != flow.go_on[frame]:
             return None
-        return merge if self.times.inner.get((merge.id, 0), -1) <= at else None
+        return merge if self.times.inner.get((merge.id, 0), -1) <= position else None
 
-    def reads_at(self, at: int, merge: Node) -> bool:
+    def reads_at(self, position: int, merge: Node) -> bool:
         """Whether the variable's last value is read at `at` still."""
-        return self.times.inner.get((merge.id, 0), -1) == at
+        return self.times.inner.get((merge.id, 0), -1) == position

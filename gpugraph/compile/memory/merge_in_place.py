@@ -20,15 +20,15 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
     """For tensors that may be made in the place of a Merge, which."""
-    found: dict[TensorId, Node] = {}
+    merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
     for node in unit.graph.op_nodes() if unit.flow is not None else ():
         if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
             for key in _makers(unit, node):
-                if key in found:
+                if key in merge_of:
                     doubtful.add(key)
-                found[key] = node
-    return {key: node for key, node in found.items() if key not in doubtful}
+                merge_of[key] = node
+    return {key: node for key, node in merge_of.items() if key not in doubtful}
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
@@ -40,7 +40,7 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
         return []
     edges = merge.input_edges()
     guards = [flow.of_output(edge.src, edge.src_output) for edge in edges]
-    found = []
+    makers = []
     for at, edge in enumerate(edges):
         node, slot = _maker(edge.src, edge.src_output)
         others = [guard for index, guard in enumerate(guards) if index != at]
@@ -52,8 +52,8 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
             and node.output_types[slot] is merge.output_types[0]
             and memory_of_output(unit, node, slot) == memory_of_output(unit, merge, 0)
         ):
-            found.append((node.id, slot))
-    return found
+            makers.append((node.id, slot))
+    return makers
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:

@@ -62,15 +62,15 @@ def counters(unit: Unit) -> set[int]:
         return set()
     nodes = unit.graph.op_nodes()
     stack = [node for node in nodes if node.node_class is NodeClass.LOOP_COND]
-    found = {node.id for node in stack}
+    counting = {node.id for node in stack}
     while stack:
         for edge in stack.pop()._in:
             source = edge.src
-            if edge.is_control or source.id in found or not _counts(unit, source):
+            if edge.is_control or source.id in counting or not _counts(unit, source):
                 continue
-            found.add(source.id)
+            counting.add(source.id)
             stack.append(source)
-    return found
+    return counting
 
 
 def _counts(unit: Unit, node: Node) -> bool:

@@ -100,19 +100,19 @@ class Candidates:
         if not types:
             raise self._no_type(group)
         fitting = [device for device in self._devices if matches(request, device.name)]
-        found = [device.name for device in fitting if device.device_type in types]
-        if found:
-            return found, self._reason(group, request, types)
+        names = [device.name for device in fitting if device.device_type in types]
+        if names:
+            return names, self._reason(group, request, types)
         if self._soft:
             relaxed = without_type_and_id(request)
-            found = [
+            names = [
                 device.name
                 for device in self._devices
                 if device.device_type in types and matches(relaxed, device.name)
             ]
-            if found:
+            if names:
                 why = "has no kernel there" if fitting else "there is no such device"
-                return found, f"soft placement: '{request}' was asked for, but {why}"
+                return names, f"soft placement: '{request}' was asked for, but {why}"
         raise self._unsatisfied(group, request, bool(fitting))
 
     def _reason(self, group: Group, request: str, types: list[str]) -> str:
@@ -147,7 +147,7 @@ class Candidates:
         )
 
     def _unsatisfied(self, group: Group, request: str, device_exists: bool) -> InvalidArgumentError:
-        node = next((each for each in group.nodes if each.requested_device), group.nodes[0])
+        node = next((member for member in group.nodes if member.requested_device), group.nodes[0])
         if not device_exists:
             names = ", ".join(sorted(device.name for device in self._devices))
             gpu = "GPU" in request.upper() and self._target.no_gpu

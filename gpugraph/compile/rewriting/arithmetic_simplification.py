@@ -76,10 +76,10 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
 def _is_settled(unit: Unit, node: Node) -> bool:
     """Whether a view can't fail in a run: its sizes are known, and by constants."""
     edge, *others = node.input_edges()
-    given, made = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
     return (
-        given.is_fully_defined()
-        and made.is_fully_defined()
+        before.is_fully_defined()
+        and after.is_fully_defined()
         and all(known_value(unit, other) is not None for other in others)
     )
 
@@ -92,15 +92,15 @@ def _visit_cast(replacing: Replacing, node: Node) -> None:
     edge = _inner(node, {"Cast"}, passed)
     if edge is None or passed[-1].attrs["Truncate"] or node.attrs["Truncate"]:
         return
-    given, between, made = passed[-1].attrs["SrcT"], passed[-1].attrs["DstT"], node.attrs["DstT"]
-    if not _holds(between, given) or not (_is_inexact(made) or _holds(made, given)):
+    given, between, target = passed[-1].attrs["SrcT"], passed[-1].attrs["DstT"], node.attrs["DstT"]
+    if not _holds(between, given) or not (_is_inexact(target) or _holds(target, given)):
         return
     source = edge.src, edge.src_output
     replacing.lines.append(f"{node.name}: from {given.name}, as {passed[-1].name} loses nothing")
-    if made is given:
+    if target is given:
         replacing.put_identity(node, source, passed)
     else:
-        attrs = {"SrcT": given, "DstT": made, "Truncate": False}
+        attrs = {"SrcT": given, "DstT": target, "Truncate": False}
         replacing.put(node, "Cast", attrs, [source], passed)
 
 
@@ -179,9 +179,9 @@ def _is_all(value: Any, number: Any) -> bool:
 
 
 def _keeps_shape(unit: Unit, node: Node, edge: Edge) -> bool:
-    made = unit.shapes[node.id][0]
-    given = unit.shapes[edge.src.id][edge.src_output]
-    return made.is_fully_defined() and given.sizes == made.sizes
+    after = unit.shapes[node.id][0]
+    before = unit.shapes[edge.src.id][edge.src_output]
+    return after.is_fully_defined() and before.sizes == after.sizes
 
 
 _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {

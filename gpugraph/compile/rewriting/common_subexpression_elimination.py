@@ -90,8 +90,8 @@ class _Walk:
             dtype = source.output_types[edge.src_output]
             if dtype.is_ref_dtype or dtype is resource:
                 return None
-            taken = source.id, edge.src_output
-            sources[edge.dst_input] = self._same.get(taken, taken)
+            tensor = source.id, edge.src_output
+            sources[edge.dst_input] = self._same.get(tensor, tensor)
         if node.node_class is NodeClass.IDENTITY:
             if not befores:
                 self._same[node.id, 0] = sources[0]
@@ -120,8 +120,8 @@ class _Walk:
             unit, ends = self.unit, dict(self.merged.values())
             unit.roots = list(dict.fromkeys(ends.get(node, node) for node in unit.roots))
             for name, (node, first) in self.merged.items():
-                said = "the same as"
-                unit.absorbed[name] = Absorbed(node.type, node.origin, first.name, said)
+                relation = "the same as"
+                unit.absorbed[name] = Absorbed(node.type, node.origin, first.name, relation)
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
@@ -171,11 +171,11 @@ def _content(node: Node) -> Key | None:
 
 def _attrs(node: Node) -> Key:
     """A constant's attrs are in its key, but for those of others."""
-    own = node.attrs
-    names = sorted(own)
+    attrs = node.attrs
+    names = sorted(attrs)
     if node.is_constant:
         names = [name for name in names if name not in ("value", "dtype")]
-    return tuple((name, _frozen(own[name])) for name in names)
+    return tuple((name, _frozen(attrs[name])) for name in names)
 
 
 def _frozen(value: Any) -> Key:

@@ -134,23 +134,23 @@ class _Folding:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
         if not sources or not shapes or not is_pure(node):
             return None
-        given = []
+        inputs = []
         for source in sources:
             value = values.get(source)
             if value is None:
                 return None
-            given.append(value)
+            inputs.append(value)
         for shape, dtype in zip(shapes, node.output_types):
             count = shape.num_elements()
             if count is not None and count * dtype.size > self.largest:
                 return None
         try:
-            made = evaluate(node.op_def, node.attrs, given)
+            outputs = evaluate(node.op_def, node.attrs, inputs)
         except Exception:  # whatever a kernel raises, the run raises, and names the node
             return None
-        if made is None or any(value.nbytes > self.largest for value in made):
+        if outputs is None or any(value.nbytes > self.largest for value in outputs):
             return None
-        return made
+        return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
         """Makes a constant of each output that somebody takes."""
@@ -178,16 +178,16 @@ class _Folding:
 
     def _waits(self, node: Node) -> dict[Node, None]:
         """What a constant in the node's place runs after: what ran before it for a purpose."""
-        found: dict[Node, None] = {}
+        waits: dict[Node, None] = {}
         for edge in list(node._in):
             source = edge.src
             if source.node_class is NodeClass.SWITCH and not edge.is_control:
-                found[self._side(source, edge.src_output)] = None
+                waits[self._side(source, edge.src_output)] = None
             elif edge.is_control or (source.id in self.acting and not source.is_constant):
-                found[source] = None
+                waits[source] = None
             elif source.is_constant:
-                found.update(dict.fromkeys(source.control_inputs))
-        return found
+                waits.update(dict.fromkeys(source.control_inputs))
+        return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
         """A node that is alive with one output of a Switch, to wait for."""

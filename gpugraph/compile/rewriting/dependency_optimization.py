@@ -57,7 +57,7 @@ def _is_idle(node: Node) -> bool:
     if any(edge.src.node_class not in plain for edge in node._in if edge.src.is_op):
         return False
     followers = [edge.dst for edge in node._out]
-    if not all(each.is_op for each in followers):
+    if not all(follower.is_op for follower in followers):
         return False
     return len(node._in) * len(followers) <= _MOST
 

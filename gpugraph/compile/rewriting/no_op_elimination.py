@@ -79,8 +79,8 @@ def _of_one(unit: Unit, node: Node) -> str:
 
 def _to_same_shape(unit: Unit, node: Node) -> str:
     edge = node.input_edge(0)
-    given, made = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
-    if _value(unit, node, 1) is None or not made.is_fully_defined() or given.sizes != made.sizes:
+    before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    if _value(unit, node, 1) is None or not after.is_fully_defined() or before.sizes != after.sizes:
         return ""
     return "to the shape it has"
 

@@ -120,16 +120,16 @@ class Replacing:
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
     """What a node waited for beside those who make what is still taken."""
-    found = dict.fromkeys(node.control_inputs)
+    waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
         source = edge.src
         if edge.is_control or source.id in kept or source in passed:
             continue
         if source.is_constant:
-            found.update(dict.fromkeys(source.control_inputs))
+            waits.update(dict.fromkeys(source.control_inputs))
         else:
-            found[source] = None
-    return found
+            waits[source] = None
+    return waits
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:

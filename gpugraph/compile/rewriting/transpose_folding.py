@@ -112,10 +112,10 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
     """Whether all axes but those of size 1 stay in their order, and a Reshape can say so."""
-    given, made = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
-    if given is None or made is None or made.count(None) > 1 or (None in made and 0 in made):
+    before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
+    if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):
         return False
-    moved = [axis for axis in order if given[axis] != 1]
+    moved = [axis for axis in order if before[axis] != 1]
     return moved == sorted(moved)
 
 

@@ -211,7 +211,7 @@ class Unit:
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
         """Times a pass; it says what it did by calling what this yields."""
         start = perf_counter()
-        said: list[tuple[str, Sequence[str]]] = []
-        yield lambda summary, lines=(): said.append((summary, lines))  # type: ignore[misc]
-        summary, lines = said[-1] if said else ("", ())
+        reports: list[tuple[str, Sequence[str]]] = []
+        yield lambda summary, lines=(): reports.append((summary, lines))  # type: ignore[misc]
+        summary, lines = reports[-1] if reports else ("", ())
         self.reports.append(PassReport(name, summary, lines, perf_counter() - start))

@@ -43,7 +43,7 @@ def tell(reason: str) -> None:
     """Warns, once, of what makes runs slower than they could be: a compiler that fails, a cache
     that can't be used."""
     cache = compiler().cache.reason
-    for each in (f"native code is not used: {reason}" if reason else "", cache):
-        if each and each not in _TOLD:
-            _TOLD.add(each)
-            warnings.warn(each, RuntimeWarning, stacklevel=2)
+    for message in (f"native code is not used: {reason}" if reason else "", cache):
+        if message and message not in _TOLD:
+            _TOLD.add(message)
+            warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -39,23 +39,23 @@ def levels(
     graph: RuntimeGraph, frames: Frames, ways: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
     """The level of each frame. InvalidArgumentError on a cycle or a loop that needs itself."""
-    found = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
+    level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
         assert frame.parent is not None
-        found[frame.parent].add(frame)
+        level_of[frame.parent].add(frame)
     nodes = graph.op_nodes()
     for node in nodes:
-        found[frames.at(node)].add(node)
+        level_of[frames.at(node)].add(node)
     pairs = [(e.src, e.dst) for e in graph.edges() if e.src.is_op and not e.is_back_edge]
     for before, after in (*pairs, *ways):
         if after.is_op:
-            _bind(found, frames, before, after)
-    for level in found.values():
+            _bind(level_of, frames, before, after)
+    for level in level_of.values():
         _measure(level, graph, ways)
-    return found
+    return level_of
 
 
-def _bind(found: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
+def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
     """Notes that `before` comes before `after`, where their frames part."""
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:
@@ -70,7 +70,7 @@ def _bind(found: dict[Frame, Level], frames: Frames, before: Node, after: Node) 
         if first is second:
             return
         one = shared
-    level = found[one]
+    level = level_of[one]
     level.followers[first].append(second)
     level.pending[second] += 1
 

@@ -44,10 +44,10 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 def is_off(switch: str) -> bool:
     """Whether a variable of the environment is 0. InvalidArgumentError for neither 0 nor 1."""
-    said = os.environ.get(switch, "")
-    if said not in ("", "0", "1"):
+    value = os.environ.get(switch, "")
+    if value not in ("", "0", "1"):
         raise invalid_argument(
-            f"{switch} is {said!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
+            f"{switch} is {value!r}; possible are 0 ({_WHAT[switch]}) and 1 (they are, as when it "
             "is not set)"
         )
-    return said == "0"
+    return value == "0"
