@@ -39,16 +39,16 @@ MOST_PREPARED = 1024
 class _Prepared:
     """One combination of fetches and fed tensors, ready for values."""
 
-    __slots__ = ("given", "plan", "runner", "simple", "tensors", "types")
+    __slots__ = ("fed", "plan", "runner", "simple", "tensors", "types")
 
     def __init__(self, plan: FetchPlan, tensors: list[Tensor], runner: Runner) -> None:
         self.plan = plan
         self.tensors = tensors
         self.runner = runner
         self.types = [_numpy_type(tensor) for tensor in tensors]
-        fed = {tensor: index for index, tensor in enumerate(tensors)}
-        self.given = [fed.get(tensor) for tensor in plan.tensors]
-        self.simple = all(index is None for index in self.given)
+        index_of = {tensor: index for index, tensor in enumerate(tensors)}
+        self.fed = [index_of.get(tensor) for tensor in plan.tensors]
+        self.simple = all(index is None for index in self.fed)
 
     def arrays(self, values: Iterable[Any]) -> list[Any]:
         """The fed values as arrays of their tensors' dtypes."""
@@ -63,7 +63,7 @@ class _Prepared:
         """The answer's structure; what was fed and fetched is what was fed."""
         if not self.simple:
             computed = iter(results)
-            results = [next(computed) if index is None else arrays[index] for index in self.given]
+            results = [next(computed) if index is None else arrays[index] for index in self.fed]
         return self.plan.rebuild(results)
 
 
@@ -124,6 +124,7 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
+        """The graph as a GraphDef."""
         return self._graph.as_graph_def()
 
     @property

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
-from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
+from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.experimental import watch
 from gpugraph.devices import DeviceAttributes, DeviceFactory, Resources, no_gpu_reason
@@ -112,17 +112,10 @@ class DirectSession(SessionBackend):
         if self.graph is None:
             raise invalid_argument("Session was not created with a graph before Run()!")
 
-    def compile(
-        self,
-        key: PlanKey,
-        feeds: Sequence[FeedSpec],
-        fetches: Sequence[Tensor],
-        targets: Sequence[Operation],
-    ) -> Plan:
+    def compile(self, request: RunRequest) -> Plan:
         """A new plan. Idle ones are given up for it where a device is full."""
         self.check_open()
-        assert self.graph is not None
-        plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
+        plan = compile_plan(self.target, request)
         if self.options.config.log_device_placement:
             self._log_placement(plan)
         for listener in PLAN_LISTENERS:
@@ -227,7 +220,10 @@ class DirectRunner(Runner):
             metadata.step_stats = execution.stats
             if chosen.output_partition_graphs:
                 assert execution.key is not None
-                metadata.partition_graphs = list(self._partition_texts(execution.key).values())
+                request = self._request([shape for _, shape in execution.key.feeds])
+                with self.session.lock:
+                    texts = partition_texts(self.session.target, request)
+                metadata.partition_graphs = list(texts.values())
         return results
 
     def explain(self, values: Sequence[Any]) -> Explanation:
@@ -249,31 +245,18 @@ class DirectRunner(Runner):
                 refuse_shape(tensor, shape)
             return self.plans.add(shapes)
 
-    def _partition_texts(self, key: PlanKey) -> dict[str, str]:
-        """The parts of the graph that the plan of `key` runs, by device."""
-        session = self.session
-        assert session.graph is not None
-        feeds = self._specs([shape for _, shape in key.feeds])
-        with session.lock:
-            return partition_texts(
-                session.graph, session.target, key, feeds, self.fetches, self.targets
-            )
-
-    def _specs(self, shapes: Sequence[OpenShape]) -> list[FeedSpec]:
-        return [
+    def _request(self, shapes: Sequence[OpenShape]) -> RunRequest:
+        """What to compile for feeds of these shapes."""
+        assert self.session.graph is not None
+        feeds = [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
+        return RunRequest(self.session.graph, feeds, self.fetches, self.targets)
 
     def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
-        feeds = self._specs(shapes)
-        key = PlanKey(
-            tuple((feed.name, feed.shape) for feed in feeds),
-            tuple(tensor.name for tensor in self.fetches),
-            tuple(op.name for op in self.targets),
-        )
         try:
-            return self.session.compile(key, feeds, self.fetches, self.targets)
+            return self.session.compile(self._request(shapes))
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 

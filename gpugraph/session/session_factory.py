@@ -52,7 +52,9 @@ class SessionFactory:
         """The one factory that accepts; NotFoundError for none, InternalError for several."""
         with cls._lock:
             factories = dict(cls._factories)
-        accepting = [name for name, factory in factories.items() if factory.accepts_options(options)]
+        accepting = [
+            name for name, factory in factories.items() if factory.accepts_options(options)
+        ]
         if len(accepting) == 1:
             return factories[accepting[0]]
         asked = f'{{target: "{options.target}" config: {options.config}}}'

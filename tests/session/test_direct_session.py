@@ -87,9 +87,9 @@ def count_compilations(monkeypatch: Any) -> list[Any]:
     made: list[Any] = []
     compile_plan = direct.compile_plan
 
-    def counted(graph: Any, target: Any, key: Any, *rest: Any) -> Any:
-        made.append(key)
-        return compile_plan(graph, target, key, *rest)
+    def counted(target: Any, request: Any) -> Any:
+        made.append(request.key)
+        return compile_plan(target, request)
 
     monkeypatch.setattr(direct, "compile_plan", counted)
     return made

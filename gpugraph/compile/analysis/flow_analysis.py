@@ -4,13 +4,14 @@ Ops of equal guards (`compile/unit/guards.py`) become regions of the plan that r
 loop is one item of the order around it: it runs when what enters it may be alive. Inside, guards
 count from the start of an iteration. Graphs without control flow have no `unit.flow`.
 
-A dead tensor makes whoever takes it dead, over control edges and from device to device too; only
-a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on nothing.
+A dead tensor makes every op that takes it dead, over control edges and from device to device too;
+only a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on none.
 """
 
 from __future__ import annotations
 
 from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import (
     ALWAYS,
@@ -33,33 +34,33 @@ _PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
 
 
 def has_control_flow(unit: Unit) -> bool:
+    """Whether there are branches or loops."""
     return any(node.node_class in _CLASSES for node in unit.graph.op_nodes())
 
 
-def flow(unit: Unit) -> None:
+@compile_pass()
+def flow(unit: Unit) -> Outcome:
     """Fills `unit.flow` where there is control flow.
 
     InvalidArgumentError for frames that are not well-formed.
     """
-    with unit.report("flow") as say:
-        if not has_control_flow(unit):
-            say("no branches and no loops", ())
-            return
-        unit.flow = made = flow_of(unit)
-        loops = made.frames.loops()
-        guards = {guard for guard in made.guards.values() if guard}
-        say(f"{len(guards)} conditions, {len(loops)} loops", _told(unit, made))
+    if not has_control_flow(unit):
+        return "no branches and no loops", ()
+    unit.flow = flow_of(unit)
+    loops = unit.flow.frames.loops()
+    guards = {guard for guard in unit.flow.guards.values() if guard}
+    return f"{len(guards)} conditions, {len(loops)} loops", _lines(unit, unit.flow)
 
 
 def flow_of(unit: Unit) -> Flow:
     """Frames and guards of the graph as it is. InvalidArgumentError for a fetch in a loop."""
-    frames = loop_frames(unit.graph, unit.ways)
+    frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
-    flow = Flow(frames, levels(unit.graph, frames, unit.ways))
+    flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(flow.carried), len(flow.leading)):  # what is found out changes guards
+    while known != (len(flow.carried), len(flow.leading)):  # what is noted changes guards
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)
@@ -77,7 +78,7 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
     )
 
 
-def _told(unit: Unit, flow: Flow) -> list[str]:
+def _lines(unit: Unit, flow: Flow) -> list[str]:
     """The report's lines: loops with their size, conditions with theirs."""
     inside: dict[Frame, int] = {}
     under: dict[Guard, int] = {}
@@ -100,7 +101,7 @@ def _by_node(atom: Atom) -> tuple[int, str]:
 
 
 def in_words(unit: Unit, guard: Guard) -> str:
-    """A guard for people: "if 'Less' is true and ..."."""
+    """A guard as text: "if 'Less' is true and ..."."""
     parts = []
     for atom in sorted(guard, key=_by_node):
         node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
@@ -117,32 +118,32 @@ class _Guards:
 
     def __init__(self, unit: Unit, flow: Flow) -> None:
         self.unit = unit
-        self.made = flow
-        self.sends = {recv.id: send for send, recv in unit.ways}
+        self.flow = flow
+        self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def run(self) -> None:
-        flow = self.made
+        flow = self.flow
         flow.guards.clear()
         flow.irregular.clear()
         flow.entered.clear()
         self._frame(flow.frames.root)
 
     def _frame(self, frame: Frame) -> None:
-        level = self.made.levels[frame]
+        level = self.flow.levels[frame]
         if frame.parent is not None:
             self._enter(frame)
         for item in sorted(level.items, key=level.depth.__getitem__):
             if isinstance(item, Frame):
                 self._frame(item)
                 continue
-            self.made.guards[item.id] = self._guard(item)
+            self.flow.guards[item.id] = self._guard(item)
             if item.node_class is NodeClass.SWITCH:
                 self._note_pred(item)
         if frame.parent is not None:
             self._end(frame)
 
     def _guard(self, node: Node) -> Guard:
-        flow = self.made
+        flow = self.flow
         kind = node.node_class
         if kind is NodeClass.ENTER:
             return self._entering(node)
@@ -156,8 +157,8 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Says when a loop runs: if all that leads it is alive, and what all share that enters."""
-        flow = self.made
+        """Notes when a loop runs: if all that leads it is alive, and what its inputs share."""
+        flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
         outer = frozenset.intersection(*guards.values())
         outer = outer.union(*(guard for key, guard in guards.items() if key in flow.leading))
@@ -169,17 +170,19 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Finds out what a loop neither does anything nor is left without."""
-        flow = self.made
-        asked = [flow.guards[node.id] for node in frame.exits]
+        """Notes Enters without which the loop does nothing, nor is left."""
+        flow = self.flow
+        active = [flow.guards[node.id] for node in frame.exits]
         for item in flow.levels[frame].items:
             if isinstance(item, Frame):
-                asked.append(flow.outer[item])
+                active.append(flow.outer[item])
             elif item.op_def.is_stateful or (item.is_merge and not is_loop_merge(item)):
-                asked.append(flow.guards[item.id])
-        asked = [guard for guard in asked if not holds_never(guard)]
-        shared = frozenset.intersection(*asked) if asked else ALWAYS
-        leading = {atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"}
+                active.append(flow.guards[item.id])
+        active = [guard for guard in active if not holds_never(guard)]
+        shared = frozenset.intersection(*active) if active else ALWAYS
+        leading = {
+            atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"
+        }
         for node in frame.merges:
             carried = Found(node.id, "carried")
             back = next(edge.src for edge in node._in if edge.is_back_edge)
@@ -190,7 +193,7 @@ class _Guards:
     def _entering(self, node: Node) -> Guard:
         """What enters for one iteration only is dead in the others, but where a Merge takes it."""
         guard = ALWAYS
-        entered = self.made.entered.get(node.id, ALWAYS)
+        entered = self.flow.entered.get(node.id, ALWAYS)
         if holds_never(entered):
             return NEVER
         if entered:
@@ -203,12 +206,12 @@ class _Guards:
         guard = ALWAYS
         for edge in edges:
             if edge.src.is_op and not edge.is_back_edge:
-                guard |= self.made.of_output(edge.src, edge.src_output)
+                guard |= self.flow.of_output(edge.src, edge.src_output)
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
         """A Merge waits for what it has to, but does not die with it."""
-        flow = self.made
+        flow = self.flow
         if is_loop_merge(node):
             if flow.frames.of[node.id] in flow.carried:
                 return self._found(node, "carried", ALWAYS)
@@ -217,17 +220,17 @@ class _Guards:
         guard = either(guards)
         if guard is not None:
             return guard
-        shared = frozenset.intersection(*(each for each in guards if not holds_never(each)))
+        shared = frozenset.intersection(*(alive for alive in guards if not holds_never(alive)))
         return self._found(node, "merge", shared)
 
     def _found(self, node: Node, what: str, within: Guard) -> Guard:
         atom = Found(node.id, what)
-        self.made.within[atom] = within | {atom}
-        return self.made.within[atom]
+        self.flow.within[atom] = within | {atom}
+        return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
         """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
-        flow = self.made
+        flow = self.flow
         edge = node.input_edge(1)
         source, slot = self._behind(edge.src, edge.src_output)
         known = self._known(source, slot)
@@ -254,7 +257,7 @@ class _Guards:
 
     def _known(self, source: Node, slot: int) -> bool | None:
         """The value of a predicate that is constant, or under which a loop around is run at all."""
-        flow = self.made
+        flow = self.flow
         while True:
             value = self.unit.values.get((source.id, slot))
             if value is not None:
@@ -270,16 +273,16 @@ class _Guards:
 
     def _go_on(self, frame: Frame) -> Guard | None:
         """The guard under which there is another iteration, if one says it for all variables."""
-        if frame in self.made.carried:
+        if frame in self.flow.carried:
             return None
-        guards = {self.made.guards[node.id] for node in frame.next_iterations}
+        guards = {self.flow.guards[node.id] for node in frame.next_iterations}
         if not guards:
             return NEVER
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Says when a loop goes on, and which of its Exits it may end without."""
-        flow = self.made
+        """Notes when a loop goes on, and which of its Exits it may end without."""
+        flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)
         if go_on is None:
             flow.carried.add(frame)

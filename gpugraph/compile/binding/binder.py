@@ -113,7 +113,7 @@ class Binder(Making):
             return
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
-        is_view = unit.moded.get(node.id, "").startswith("view")
+        is_view = unit.modes.get(node.id, "").startswith("view")
         if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
             return
         kernel = unit.kernel(node)

@@ -13,14 +13,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpugraph.compile.rewriting.node_replacement import (
+    NO_GPU,
     Replacing,
     are_ours,
+    gpus_with_kernels,
     is_reference,
     known_value,
     only_taker,
 )
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import NodeSignature
 from gpugraph.ops.nn.activations.fused_attention import attention_sizes, shared_bytes
@@ -29,26 +31,24 @@ _PRODUCTS = ("BatchMatMul", "BatchMatMulV2")
 _ADDITIONS = ("Add", "AddV2")
 
 
-def attention(unit: Unit) -> None:
+@compile_pass("remapping")
+def attention(unit: Unit) -> Outcome:
     """Replaces the last op of each such group; the others are dropped."""
-    with unit.report("attention") as say:
-        gpus = {device.name for device in unit.target.devices if device.has_kernels}
-        why = why_off(unit, "remapping") or ("" if gpus else "no GPU has kernels of its own")
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots}
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            if node.type == "Softmax" and node.assigned_device in gpus:
-                group = _Search(unit, roots).around(node)
-                if group is not None:
-                    _put(replacing, group)
-        replacing.finish()
-        say(f"{len(replacing.lines)} attentions keep their scores", replacing.lines)
+    gpus = gpus_with_kernels(unit)
+    if not gpus:
+        return NO_GPU, ()
+    roots = {node.id for node in unit.roots}
+    replacing = Replacing(unit)
+    for node in unit.graph.op_nodes():
+        if node.type == "Softmax" and node.assigned_device in gpus:
+            group = _Search(unit, roots).around(node)
+            if group is not None:
+                _put(replacing, group)
+    replacing.finish()
+    return f"{len(replacing.lines)} attentions keep their scores", replacing.lines
 
 
-class _Found(NamedTuple):
+class _Group(NamedTuple):
     """edges: query, key, value, and a mask if there is one. passed: the ops but the last one."""
 
     last: Node
@@ -67,7 +67,7 @@ class _Search:
         self.roots = roots
         self.passed: list[Node] = []
 
-    def around(self, softmax: Node) -> _Found | None:
+    def around(self, softmax: Node) -> _Group | None:
         """What may be one op with it."""
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
@@ -81,7 +81,7 @@ class _Search:
         if not _is_product(first, ("adj_x",)) or not self._is_own(product):
             return None
         edges = [*first.input_edges(), last.dst.input_edge(1), *([mask] if mask else ())]
-        group = _Found(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
+        group = _Group(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
         return group if self._has_kernel(group) else None
 
     def _is_own(self, edge: Edge) -> bool:
@@ -126,7 +126,7 @@ class _Search:
     def _shape(self, edge: Edge) -> Any:
         return self.unit.shapes[edge.src.id][edge.src_output].sizes
 
-    def _has_kernel(self, group: _Found) -> bool:
+    def _has_kernel(self, group: _Group) -> bool:
         """Whether all sizes are known, and are such that the kernel has them."""
         if any(is_reference(edge) for edge in group.edges):
             return False
@@ -149,7 +149,7 @@ def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 
 
-def _put(replacing: Replacing, group: _Found) -> None:
+def _put(replacing: Replacing, group: _Group) -> None:
     attrs = {
         "T": group.last.attrs["T"],
         "num_args": len(group.edges) - 3,

@@ -21,9 +21,9 @@ from gpugraph.compile.rewriting.node_replacement import (
     only_taker,
 )
 from gpugraph.compile.steps.native_node_code import said_by
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.jit_settings import jit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import CSource, Source
 from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
@@ -31,28 +31,25 @@ from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
 _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 
-def remap(unit: Unit) -> None:
+@compile_pass("remapping")
+def remap(unit: Unit) -> Outcome:
     """Replaces the last op of each such group; the others are dropped."""
-    with unit.report("remap") as say:
-        native = jit(unit.target.config)
-        natives = kernels_on(unit, native.is_on)
-        why = why_off(unit, "remapping") or ("" if any(natives.values()) else native.reason)
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots}
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            if node.type == "Conv2D" and natives.get(node.assigned_device):
-                group = _found(unit, node, roots)
-                if group is not None:
-                    _put(replacing, group)
-        replacing.finish()
-        lines = replacing.lines
-        say(f"{len(lines)} convolutions add their biases themselves", lines)
+    native = jit(unit.target.config)
+    natives = kernels_on(unit, native.is_on)
+    if not any(natives.values()):
+        return native.reason, ()
+    roots = {node.id for node in unit.roots}
+    replacing = Replacing(unit)
+    for node in unit.graph.op_nodes():
+        if node.type == "Conv2D" and natives.get(node.assigned_device):
+            group = _group(unit, node, roots)
+            if group is not None:
+                _put(replacing, group)
+    replacing.finish()
+    return f"{len(replacing.lines)} convolutions add their biases themselves", replacing.lines
 
 
-class _Found(NamedTuple):
+class _Group(NamedTuple):
     """A convolution, the addition that takes it, the bias, and the activation, if there is one."""
 
     convolution: Node
@@ -61,21 +58,25 @@ class _Found(NamedTuple):
     activation: Node | None
 
 
-def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
+def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
     """What a convolution may do itself."""
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None
-    taken = only_taker(node, roots)
-    if taken is None or taken.dst.type not in _ADDITIONS:
+    product = only_taker(node, roots)
+    if product is None or product.dst.type not in _ADDITIONS:
         return None
-    addition = taken.dst
-    bias = addition.input_edge(1 - taken.dst_input)
+    addition = product.dst
+    bias = addition.input_edge(1 - product.dst_input)
     if not _is_bias(unit, node, addition, bias) or not are_ours(unit, (node, addition)):
         return None
     following = only_taker(addition, roots)
-    if following is None or following.dst.type not in ACTIVATIONS or not are_ours(unit, [following.dst]):
-        return _Found(node, addition, bias, None)
-    return _Found(node, addition, bias, following.dst)
+    if (
+        following is None
+        or following.dst.type not in ACTIVATIONS
+        or not are_ours(unit, [following.dst])
+    ):
+        return _Group(node, addition, bias, None)
+    return _Group(node, addition, bias, following.dst)
 
 
 def _is_native(unit: Unit, node: Node) -> bool:
@@ -99,7 +100,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
     """Whether the addition is of one number a channel."""
-    layout, added = (_layout(each) for each in (node, addition))
+    layout, added = _layout(node), _layout(addition)
     outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
     bias_shape = unit.shapes[bias.src.id][bias.src_output]
     if is_reference(bias) or bias_shape.sizes != (outputs.value,):
@@ -112,7 +113,7 @@ def _layout(node: Node) -> str:
     return layout.decode() if isinstance(layout, bytes) else str(layout)
 
 
-def _put(replacing: Replacing, group: _Found) -> None:
+def _put(replacing: Replacing, group: _Group) -> None:
     convolution, addition, bias, activation = group
     last = activation or addition
     passed = [convolution, addition] if activation else [convolution]

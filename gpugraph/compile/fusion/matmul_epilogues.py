@@ -29,42 +29,42 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.compile.fusion.fusion_groups import grouping
 from gpugraph.compile.fusion.group_dependencies import Group
 from gpugraph.compile.rewriting.node_replacement import (
+    NO_GPU,
     Replacing,
     are_ours,
+    gpus_with_kernels,
     is_reference,
     only_taker,
 )
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS
 
 _ADDITIONS = ("Add", "AddV2", "AddN")
 
 
-def epilogues(unit: Unit) -> None:
+@compile_pass("remapping")
+def epilogues(unit: Unit) -> Outcome:
     """Replaces the last op of each such chain; the others are dropped."""
-    with unit.report("epilogues") as say:
-        gpus = {device.name for device in unit.target.devices if device.has_kernels}
-        why = why_off(unit, "remapping") or ("" if gpus else "no GPU has kernels of its own")
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots}
-        products = [
-            node
-            for node in unit.graph.op_nodes()
-            if node.assigned_device in gpus and _may_start(unit, node, roots)
-        ]
-        replacing = Replacing(unit)
-        if products:
-            search = _Search(unit, roots, grouping(unit))
-            for node in products:
-                chain = search.of(node)
-                if chain is not None:
-                    _put(replacing, chain)
-        replacing.finish()
-        say(f"{len(replacing.lines)} products do what follows them", replacing.lines)
+    gpus = gpus_with_kernels(unit)
+    if not gpus:
+        return NO_GPU, ()
+    roots = {node.id for node in unit.roots}
+    products = [
+        node
+        for node in unit.graph.op_nodes()
+        if node.assigned_device in gpus and _may_start(unit, node, roots)
+    ]
+    replacing = Replacing(unit)
+    if products:
+        search = _Search(unit, roots, grouping(unit))
+        for node in products:
+            chain = search.of(node)
+            if chain is not None:
+                _put(replacing, chain)
+    replacing.finish()
+    return f"{len(replacing.lines)} products do what follows them", replacing.lines
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:

@@ -18,33 +18,26 @@ from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.resource_variable_lowering import (
+    Lowered,
     add_axis,
     lowered,
     ref_slots,
     refuse_handle,
 )
-from gpugraph.compile.unit.compile_unit import FeedSpec, Target, Unit, variable_key
-from gpugraph.graph.client.client_graph import Graph
+from gpugraph.compile.unit.compile_unit import FeedSpec, RunRequest, Target, Unit, variable_key
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import PlanKey
 
 
-def prune(
-    graph: Graph,
-    target: Target,
-    key: PlanKey,
-    feeds: Sequence[FeedSpec],
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-) -> Unit:
+def prune(target: Target, request: RunRequest) -> Unit:
     """The unit with which compilation starts.
 
     InvalidArgumentError naming the placeholders that are needed and not fed.
     """
-    unit = Unit(key, target, RuntimeGraph(), feeds)
+    graph, feeds, fetches, targets = request
+    unit = Unit(request.key, target, RuntimeGraph(), feeds)
     with unit.report("prune") as say:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
         needed = _needed(fed, fetches, targets)
@@ -113,34 +106,32 @@ def _listed(sizes: Sequence[int | None]) -> str:
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
-    low = lowered(op)
-    if low is not None:
-        return graph.add_node(
-            op.name,
-            low.op_def,
-            attrs=low.attrs,
-            input_types=low.input_types,
-            output_types=low.output_types,
-            requested_device=low.device,
-            origin=op.origin,
-        )
+    op_def, attrs, input_types, output_types, device = lowered(op) or _as_it_is(op)
+    return graph.add_node(
+        op.name,
+        op_def,
+        attrs=attrs,
+        input_types=input_types,
+        output_types=output_types,
+        requested_device=device,
+        origin=op.origin,
+    )
+
+
+def _as_it_is(op: Operation) -> Lowered:
+    """The node of an op that handles no resource variable."""
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
     elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
     refs = ref_slots(op)
-    return graph.add_node(
-        op.name,
-        op_def,
-        attrs=attrs,
-        input_types=[
-            tensor._dtype if slot in refs else tensor._dtype.base_dtype
-            for slot, tensor in enumerate(op._inputs)
-        ],
-        output_types=[tensor._dtype for tensor in op._outputs],
-        requested_device=op._device,
-        origin=op.origin,
+    input_types = [
+        tensor._dtype if slot in refs else tensor._dtype.base_dtype
+        for slot, tensor in enumerate(op._inputs)
+    ]
+    return Lowered(
+        op_def, attrs, input_types, [tensor._dtype for tensor in op._outputs], op._device
     )
 
 

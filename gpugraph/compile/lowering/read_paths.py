@@ -1,4 +1,4 @@
-"""Ways: how a variable's read gets to its users through branches and into loops."""
+"""Paths: how a variable's read gets to its users through branches and into loops."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
-class Ways:
-    """The ways in one graph."""
+class ReadPaths:
+    """The paths from reads of variables to their users in one graph."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -45,8 +45,8 @@ class Ways:
 
     def repeats(self, frame: Frame, write: Node) -> bool:
         """Whether a loop that holds `frame` holds the write too."""
-        around = set(frame.up()) - {self.frames.root}
-        return any(each in around for each in self.frames.at(write).up())
+        loops = set(frame.up()) - {self.frames.root}
+        return not loops.isdisjoint(self.frames.at(write).up())
 
     def leads(self, write: Node, read: Node) -> bool:
         """Whether the read comes after the write."""

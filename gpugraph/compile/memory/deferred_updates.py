@@ -1,13 +1,13 @@
-"""Later: small updates of variables on GPUs, put off until they stand side by side.
+"""Deferred updates: small updates of variables on GPUs, put off until they stand side by side.
 
     by depth   dW3  Adam(W3)  dW2  Adam(W2)  dW1  Adam(W1)  train
     later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
 
-so that they are told to the GPU as one launch (`joining`). An update comes right before the first
-op that needs it, or touches a variable that it writes or takes, whichever way: who saw a variable
-before an update, or after it, still does. What it takes is kept until then, so that large updates,
-whose launch is nothing beside their work, stay where they are, as does what is in a branch or a
-loop.
+so that they are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An update
+comes right before the first op that needs it, or touches a variable that it writes or takes: what
+saw a variable before an update, or after it, still does. What it takes is kept until then, so that
+large updates, whose launch is nothing beside their work, stay where they are, as does what is in a
+branch or a loop.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Rank = tuple[int, int, int, int, bool, int]
 
 def later(unit: Unit) -> int:
     """Changes `unit.order`; how many updates were put off."""
-    devices = {each.name: each for each in unit.target.devices if each.has_kernels}
+    devices = {device.name: device for device in unit.target.devices if device.has_kernels}
     if not devices or is_off(JOIN):
         return 0
     variables = references(unit.order)
     refers = {key: variable_key(variable) for key, variable in variables.items()}
-    sizes = {variable_key(each): _bytes(unit, each) for each in variables.values()}
-    left = {name: each.attributes.memory_limit_bytes // PART for name, each in devices.items()}
+    sizes = {variable_key(variable): _bytes(unit, variable) for variable in variables.values()}
+    left = {name: device.attributes.memory_limit_bytes // PART for name, device in devices.items()}
     moving: set[int] = set()
     for node in unit.order:
         written = _written(unit, node, refers) if node.assigned_device in devices else set()
@@ -86,7 +86,7 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
     touched: dict[Key, list[Rank]] = defaultdict(list)
     for position, node in reversed(list(enumerate(unit.order))):
         inputs = [(edge.src.id, edge.src_output) for edge in node._in]
-        keys = {refers[each] for each in inputs if each in refers}
+        keys = {refers[tensor] for tensor in inputs if tensor in refers}
         if node.id in moving:
             after = [places[edge.dst.id] for edge in node._out if edge.dst.id in places]
             after += [rank for key in keys for rank in touched[key]]

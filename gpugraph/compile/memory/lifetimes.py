@@ -46,7 +46,7 @@ class Lifetimes:
         return self.end if frame.end is None else self.position[frame.end.id]
 
     def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
-        recv_of = {send.id: self.position[recv.id] for send, recv in self.unit.ways}
+        recv_of = {send.id: self.position[recv.id] for send, recv in self.unit.send_recv_pairs}
         if self.flow is not None:
             for frame in self.flow.frames.loops():
                 entered = [node for node in frame.enters if not enters_once(node)]

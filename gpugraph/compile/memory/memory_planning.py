@@ -29,6 +29,7 @@ from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
 from gpugraph.compile.placement.graph_partition import memory_of_output
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit, variable_key
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -51,21 +52,16 @@ StaticShape = tuple[int, ...] | None
 _NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 
 
-def memory(unit: Unit) -> None:
-    """Fills `unit.homes`, `unit.moded` and `unit.arena_sizes`."""
-    with unit.report("memory") as say:
-        planner = _Planner(unit)
-        for position, node in enumerate(unit.order):
-            planner.visit(position, node)
-        _set_offsets(unit, planner.storages)
-        lines = [
-            f"arena on {device}: {human_readable_bytes(size)} for {count} buffers, which hold "
-            f"{human_readable_bytes(total)} in turn"
-            for device, (size, count, total) in _totals(unit, planner.storages).items()
-        ]
-        cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
-        shared = sum(mode.startswith(("view", "in place")) for mode in unit.moded.values())
-        say(f"{shared} tensors share memory, {cells} are sized at run time", lines)
+@compile_pass()
+def memory(unit: Unit) -> Outcome:
+    """Fills `unit.homes`, `unit.modes` and `unit.arena_sizes`."""
+    planner = _Planner(unit)
+    for position, node in enumerate(unit.order):
+        planner.visit(position, node)
+    cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
+    shared = sum(mode.startswith(("view", "in place")) for mode in unit.modes.values())
+    lines = _lay_out(unit, planner.storages)
+    return f"{shared} tensors share memory, {cells} are sized at run time", lines
 
 
 class _Planner:
@@ -168,13 +164,13 @@ class _Planner:
 
     def _variable(self, node: Node, shape: StaticShape) -> Storage:
         kind = "variable" if shape is not None else "cell"
-        self.unit.moded[node.id] = "variable"
+        self.unit.modes[node.id] = "variable"
         return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
 
     def _referred(self, node: Node, slot: int, variable: Node) -> Storage:
         """The memory of the variable that an output refers to."""
         if passes_whole(node):
-            self.unit.moded[node.id] = f"view of {variable.name}"
+            self.unit.modes[node.id] = f"view of {variable.name}"
         return self.unit.homes[variable.id, 0].storage
 
     def _source(self, node: Node, index: int) -> Home:
@@ -189,7 +185,7 @@ class _Planner:
         storage = home.storage
         if node.output_types[slot].is_ref_dtype:
             if passes_whole(node):
-                self.unit.moded[node.id] = f"view of {storage.owner}"
+                self.unit.modes[node.id] = f"view of {storage.owner}"
             return storage
         if self.unit.flow is not None and node.id in self.unit.flow.irregular:
             return None
@@ -200,9 +196,9 @@ class _Planner:
         if is_sized_at_run_time and not (is_cell_of_no_variable and passes_whole(node)):
             return None
         if storage.kind == "variable" and self._is_written_after(position, node, slot, storage):
-            self.unit.moded[node.id] = "copy: the variable is written before the last use"
+            self.unit.modes[node.id] = "copy: the variable is written before the last use"
             return None
-        self.unit.moded[node.id] = f"view of {storage.owner}"
+        self.unit.modes[node.id] = f"view of {storage.owner}"
         return storage
 
     def _is_written_after(self, position: int, node: Node, slot: int, storage: Storage) -> bool:
@@ -223,7 +219,7 @@ class _Planner:
             storage = self.of_merge[merge.id] = self._new(position, node, slot, shape, False)
             storage.last = max(storage.last, self.extent.get((merge.id, 0), position))
         if merge is not node:
-            self.unit.moded[node.id] = f"in place of {merge.name}"
+            self.unit.modes[node.id] = f"in place of {merge.name}"
         return self.of_merge[merge.id]
 
     def _next_value(self, position: int, node: Node, slot: int, shape: object) -> Storage | None:
@@ -243,7 +239,7 @@ class _Planner:
             node, slot, home.storage
         ):
             return None
-        self.unit.moded[node.id] = f"in place of {home.storage.owner}"
+        self.unit.modes[node.id] = f"in place of {home.storage.owner}"
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
@@ -283,7 +279,7 @@ class _Planner:
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
             ):
-                self.unit.moded[node.id] = f"in place of {storage.owner}"
+                self.unit.modes[node.id] = f"in place of {storage.owner}"
                 return storage
         return None
 
@@ -320,7 +316,7 @@ class _Planner:
         if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
             frame = flow.frames.of[node.id]
             if is_loop_merge(node):
-                self.unit.moded[node.id] = "loop variable"
+                self.unit.modes[node.id] = "loop variable"
             return self.times.begins[frame], self.times.ends(frame)
         return position, position
 
@@ -341,10 +337,12 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
     return sizes  # type: ignore[return-value]
 
 
-def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
+def _lay_out(unit: Unit, storages: list[Storage]) -> list[str]:
+    """Sets the offsets and sizes of the arenas; a line about each."""
     by_device: dict[str, list[Storage]] = {}
     for storage in storages:
         by_device.setdefault(storage.device, []).append(storage)
+    lines = []
     for device, group in by_device.items():
         plan = plan_offsets(
             [Lifetime(storage.size, storage.first, storage.last) for storage in group]
@@ -352,11 +350,8 @@ def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
         for storage, offset in zip(group, plan.offsets):
             storage.offset = offset
         unit.arena_sizes[device] = plan.size
-
-
-def _totals(unit: Unit, storages: list[Storage]) -> dict[str, tuple[int, int, int]]:
-    totals: dict[str, tuple[int, int, int]] = {}
-    for storage in storages:
-        _, count, total = totals.get(storage.device, (0, 0, 0))
-        totals[storage.device] = (unit.arena_sizes[storage.device], count + 1, total + storage.size)
-    return totals
+        lines.append(
+            f"arena on {device}: {human_readable_bytes(plan.size)} for {len(group)} buffers, which "
+            f"hold {human_readable_bytes(sum(storage.size for storage in group))} in turn"
+        )
+    return lines

@@ -19,7 +19,7 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
-    """For tensors that may be made in the place of a Merge, which."""
+    """For tensors that may be made in the storage of a Merge, that Merge."""
     merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
     for node in unit.graph.op_nodes() if unit.flow is not None else ():
@@ -32,7 +32,7 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """What makes those inputs of a Merge that can be made in its place."""
+    """The tensors that are inputs of a Merge and can be made in its storage."""
     flow = unit.flow
     assert flow is not None
     shape = unit.shapes[merge.id][0]
@@ -41,9 +41,9 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
     edges = merge.input_edges()
     guards = [flow.of_output(edge.src, edge.src_output) for edge in edges]
     makers = []
-    for at, edge in enumerate(edges):
+    for number, edge in enumerate(edges):
         node, slot = _maker(edge.src, edge.src_output)
-        others = [guard for index, guard in enumerate(guards) if index != at]
+        others = [guard for index, guard in enumerate(guards) if index != number]
         if (
             node.node_class not in _ELSEWHERE
             and flow.frames.at(node) is flow.frames.at(merge)

@@ -22,36 +22,37 @@ from collections import Counter
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.compile.placement.data_followers import counters, followed
 from gpugraph.compile.placement.device_candidates import Candidates, Group
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit, variable_key
 from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
-def place(unit: Unit) -> None:
+@compile_pass()
+def place(unit: Unit) -> Outcome:
     """Sets `assigned_device` of every node and fills `unit.reasons`."""
-    with unit.report("place") as say:
-        candidates = Candidates(unit.target)
-        nodes = unit.graph.op_nodes()
-        group_of = _groups(nodes)
-        counting = counters(unit)
-        late = []
-        for node in nodes:
-            if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
-                late.append(node)
-            elif not node.assigned_device:
-                group = group_of.get(node.id) or Group([node])
-                _place_group(unit, candidates, group, counting)
-        for node in late:
-            if not node.assigned_device:
-                _place_late(unit, candidates, node)
-        devices = Counter(node.assigned_device for node in nodes)
-        reasons = Counter(
-            (node.assigned_device, unit.reasons[node.id].partition("; ")[0]) for node in nodes
-        )
-        say(
-            ", ".join(f"{count} ops on {device}" for device, count in sorted(devices.items())),
-            [f"{count} on {device}: {why}" for (device, why), count in reasons.most_common()],
-        )
+    candidates = Candidates(unit.target)
+    nodes = unit.graph.op_nodes()
+    group_of = _groups(nodes)
+    counting = counters(unit)
+    late = []
+    for node in nodes:
+        if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
+            late.append(node)
+        elif not node.assigned_device:
+            group = group_of.get(node.id) or Group([node])
+            _place_group(unit, candidates, group, counting)
+    for node in late:
+        if not node.assigned_device:
+            _place_late(unit, candidates, node)
+    devices = Counter(node.assigned_device for node in nodes)
+    reasons = Counter(
+        (node.assigned_device, unit.reasons[node.id].partition("; ")[0]) for node in nodes
+    )
+    return (
+        ", ".join(f"{count} ops on {device}" for device, count in sorted(devices.items())),
+        [f"{count} on {device}: {why}" for (device, why), count in reasons.most_common()],
+    )
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:

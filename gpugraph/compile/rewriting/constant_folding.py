@@ -19,6 +19,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.compile.unit.rewrite_switches import why_off
@@ -42,23 +43,22 @@ _FLOW = {
 _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
-def fold(unit: Unit) -> None:
+@compile_pass()
+def fold(unit: Unit) -> Outcome:
     """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
-    with unit.report("fold") as say:
-        off = why_off(unit, "constant_folding")
-        folding = _Folding(unit)
-        order = _inputs_first(unit.graph)
-        folding.inference.settle(order, folding.look)
-        for node in order:
-            values = folding.look(node)
-            if values is not None and not off:
-                folding.replace(node, values)
-        if off:
-            say(off, ())
-            return
-        dropped = drop_unneeded(unit)
-        lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
-        say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
+    off = why_off(unit, "constant_folding")
+    folding = _Folding(unit)
+    order = _inputs_first(unit.graph)
+    folding.inference.settle(order, folding.look)
+    for node in order:
+        values = folding.look(node)
+        if values is not None and not off:
+            folding.replace(node, values)
+    if off:
+        return off, ()
+    dropped = drop_unneeded(unit)
+    lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
+    return f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:

@@ -8,8 +8,8 @@ waits for what it takes instead. `RewriterConfig.dependency_optimization`, as in
 from __future__ import annotations
 
 from gpugraph.compile.analysis.purity import is_pure
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -19,24 +19,17 @@ _MOST = 16
 """Control edges that may take the place of one op."""
 
 
-def dependencies(unit: Unit) -> None:
+@compile_pass("dependency_optimization")
+def dependencies(unit: Unit) -> Outcome:
     """Removes such ops from the graph."""
-    with unit.report("dependencies") as say:
-        why = why_off(unit, "dependency_optimization")
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots} | {node.id for node in unit.args}
-        waited = [
-            node for node in unit.graph.op_nodes() if node.id not in roots and _is_waited_for(node)
-        ]
-        lines = []
-        if waited:
-            for node in reversed(list(topological_order(unit.graph))):
-                if node.id not in roots and _is_waited_for(node) and _is_idle(node):
-                    lines.append(f"{node.name} ({node.type}) is only waited for")
-                    _pass_by(unit, node)
-        say(f"{len(lines)} ops that nobody takes anything of are not run", lines)
+    needed = {node.id for node in (*unit.roots, *unit.args)}
+    lines = []
+    if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
+        for node in reversed(list(topological_order(unit.graph))):
+            if node.id not in needed and _is_waited_for(node) and _is_idle(node):
+                lines.append(f"{node.name} ({node.type}) is only waited for")
+                _pass_by(unit, node)
+    return f"{len(lines)} ops that nobody takes anything of are not run", lines
 
 
 def _is_waited_for(node: Node) -> bool:

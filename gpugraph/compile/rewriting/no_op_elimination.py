@@ -14,33 +14,28 @@ from typing import Any
 
 from gpugraph.compile.analysis.shape_inference import container_of
 from gpugraph.compile.rewriting.node_replacement import Replacing, known_value
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Node
 
 
-def simplify(unit: Unit) -> None:
+@compile_pass("arithmetic_optimization")
+def simplify(unit: Unit) -> Outcome:
     """Replaces nodes of the graph, and in `unit.roots` and `unit.shapes`."""
-    with unit.report("simplify") as say:
-        off = why_off(unit, "arithmetic_optimization")
-        if off:
-            say(off, ())
-            return
-        replacing = Replacing(unit)
-        lines = replacing.lines
-        useless = _pushes_in_vain(unit)
-        for node in unit.graph.op_nodes():
-            why = _CHANGES_NOTHING.get(node.type)
-            reason = why(unit, node) if why is not None else ""
-            slot = 0
-            if not reason and node in useless:
-                reason, slot = "onto a stack from which nobody pops", 1
-            if reason:
-                edge = node.input_edge(slot)
-                replacing.put_identity(node, (edge.src, edge.src_output))
-                lines.append(f"{node.name}: {node.type} {reason}")
-        replacing.finish()
-        say(f"{len(lines)} ops that change nothing became Identity", lines)
+    replacing = Replacing(unit)
+    useless = _pushes_in_vain(unit)
+    for node in unit.graph.op_nodes():
+        why = _CHANGES_NOTHING.get(node.type)
+        reason = why(unit, node) if why is not None else ""
+        slot = 0
+        if not reason and node in useless:
+            reason, slot = "onto a stack from which no op pops", 1
+        if reason:
+            edge = node.input_edge(slot)
+            replacing.put_identity(node, (edge.src, edge.src_output))
+            replacing.lines.append(f"{node.name}: {node.type} {reason}")
+    replacing.finish()
+    return f"{len(replacing.lines)} ops that change nothing became Identity", replacing.lines
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:

@@ -1,4 +1,4 @@
-"""Replacing: another op in the place of a node, under its name.
+"""Replacements: another op in the place of a node, under its name.
 
 The new op waits for all that the old one waited for, and is alive when it was: it takes over the
 control inputs, also those of constants it no longer takes and of nodes it passes over. A Switch
@@ -11,7 +11,7 @@ says by its output who is alive, which no control edge can, so that what comes f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,13 @@ class Replacing:
         self._replaced: dict[Node, Node] = {}
         self._passed: dict[Node, str] = {}
 
+    def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]]) -> None:
+        """Has each node visited by what `visits` has for its op type, and finishes."""
+        for node in self.unit.graph.op_nodes():
+            if node.type in visits:
+                visits[node.type](self, node)
+        self.finish()
+
     def put(
         self,
         node: Node,
@@ -42,12 +49,12 @@ class Replacing:
     ) -> Node:
         """Puts an op of one output on `sources`; it passes over the nodes `passed`."""
         graph, unit = self.unit.graph, self.unit
-        befores = dict.fromkeys(node.control_inputs)
+        control_inputs = dict.fromkeys(node.control_inputs)
         for left in (node, *passed):
-            befores.update(_waits(left, {source.id for source, _ in sources}, passed))
+            control_inputs.update(_waits(left, {source.id for source, _ in sources}, passed))
         self._passed.update(dict.fromkeys(passed, node.name))
         if op_type == node.type:
-            self._rewire(node, attrs, sources, befores)
+            self._rewire(node, attrs, sources, control_inputs)
             return node
         takers = list(node._out)
         shapes = unit.shapes[node.id]
@@ -61,7 +68,7 @@ class Replacing:
             output_types=[node.output_types[0]],
             shapes=shapes,
         )
-        for before in befores:
+        for before in control_inputs:
             graph.add_control_edge(before, new)
         for edge in takers:
             if edge.is_control:
@@ -78,7 +85,7 @@ class Replacing:
         node: Node,
         attrs: Mapping[str, Any],
         sources: Sequence[Source],
-        befores: Iterable[Node],
+        control_inputs: Iterable[Node],
     ) -> None:
         """Gives a node other attrs and inputs."""
         graph = self.unit.graph
@@ -87,7 +94,7 @@ class Replacing:
         for edge, (source, slot) in zip(node.input_edges(), sources):
             if (edge.src, edge.src_output) != (source, slot):
                 graph.update_edge(source, slot, node, edge.dst_input)
-        for before in befores:
+        for before in control_inputs:
             graph.add_control_edge(before, node)
 
     def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
@@ -130,6 +137,15 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
         else:
             waits[source] = None
     return waits
+
+
+NO_GPU = "no GPU has kernels of its own"
+"""Why a pass for GPUs does nothing."""
+
+
+def gpus_with_kernels(unit: Unit) -> set[str]:
+    """The GPUs that are no virtual ones."""
+    return {device.name for device in unit.target.devices if device.has_kernels}
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:

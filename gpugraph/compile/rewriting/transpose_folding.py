@@ -16,8 +16,8 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype, complex64, complex128, float32, float64
 from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_reference, known_value
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 _FLAGS = {
@@ -27,21 +27,12 @@ _FLAGS = {
 """Flags of both operands, and for which dtypes they say a transpose and cost nothing."""
 
 
-def transposes(unit: Unit) -> None:
+@compile_pass("arithmetic_optimization")
+def transposes(unit: Unit) -> Outcome:
     """Replaces nodes of the graph."""
-    with unit.report("transposes") as say:
-        off = why_off(unit, "arithmetic_optimization")
-        if off:
-            say(off, ())
-            return
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            visit = _VISITS.get(node.type)
-            if visit is not None:
-                visit(replacing, node)
-        replacing.finish()
-        lines = replacing.lines
-        say(f"{len(lines)} transposes were left to products or cancelled", lines)
+    replacing = Replacing(unit)
+    replacing.visit(_VISITS)
+    return f"{len(replacing.lines)} transposes were left to products or cancelled", replacing.lines
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:

@@ -19,6 +19,9 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
@@ -38,6 +41,24 @@ class FeedSpec(NamedTuple):
     name: str
     dtype: DType
     shape: tuple[int | None, ...] | None
+
+
+class RunRequest(NamedTuple):
+    """What is compiled: a run of a graph, with what is fed, computed, and only run."""
+
+    graph: Graph
+    feeds: Sequence[FeedSpec]
+    fetches: Sequence[Tensor]
+    targets: Sequence[Operation]
+
+    @property
+    def key(self) -> PlanKey:
+        """The key of the plan."""
+        return PlanKey(
+            tuple((feed.name, feed.shape) for feed in self.feeds),
+            tuple(tensor.name for tensor in self.fetches),
+            tuple(op.name for op in self.targets),
+        )
 
 
 class Target(NamedTuple):
@@ -76,7 +97,7 @@ class Storage:
 
 
 class Home(NamedTuple):
-    """Where a tensor lives: its storage and its static shape (None: known when it is made)."""
+    """Where a tensor lives: its storage and its static shape (None: known during a run)."""
 
     storage: Storage
     shape: tuple[int, ...] | None
@@ -84,24 +105,24 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that is gone, since op `by` does it too; `said` is how, in front of that name."""
+    """An op that is gone, since op `by` does it too; `relation` is the words before that name."""
 
     op_type: str
     origin: Any
     by: str
-    said: str
+    relation: str
 
 
 @dataclass
 class Unit:
-    """One compilation.
+    """One compilation. Dicts are keyed by node id, or by tensor.
 
     prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
-    refer to it, as nodes of another graph); fold shapes, values and folded; transposes,
-    cancel, common and remap absorbed (by name, the ops that others do besides); place reasons;
-    fuse fused (for each fused node the names, types and origins of its ops);
-    partition ways and transfers; flow `flow`, where there is control flow; order order and depth;
-    memory homes, moded and arena_sizes. Dicts are keyed by node id, or by tensor.
+    refer to it, as nodes of another graph); fold shapes, values and folded; transposes, cancel,
+    common and remap absorbed (by name, the ops that others do besides); place reasons; fuse fused
+    (for each fused node the names, types and origins of its ops); partition send_recv_pairs and
+    transfers; flow `flow`, where there is control flow; order order and depth; memory homes, modes
+    (how a node gets its memory) and arena_sizes.
     """
 
     key: PlanKey
@@ -116,12 +137,12 @@ class Unit:
     values: dict[TensorId, Any] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     folded: dict[int, str] = field(default_factory=dict)
-    ways: list[tuple[Node, Node]] = field(default_factory=list)
+    send_recv_pairs: list[tuple[Node, Node]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
-    moded: dict[int, str] = field(default_factory=dict)
+    modes: dict[int, str] = field(default_factory=dict)
     flow: Flow | None = None
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
     absorbed: dict[str, Absorbed] = field(default_factory=dict)
@@ -190,10 +211,10 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """What runs a placed node. InternalError where nothing does: placement sees to it."""
-        found = self._kernels.get(node.id)
-        if found is not None:
-            return found
+        """The kernel of a placed node. InternalError where it has none: placement prevents that."""
+        kernel = self._kernels.get(node.id)
+        if kernel is not None:
+            return kernel
         entry = find_kernel(node.type, self.device_types[node.assigned_device], node.attrs)
         if entry is None or isinstance(entry.kernel, HostOnly):
             raise InternalError(
@@ -209,9 +230,13 @@ class Unit:
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Times a pass; it says what it did by calling what this yields."""
+        """Times a pass, which reports what it did by a call of what this yields."""
         start = perf_counter()
-        reports: list[tuple[str, Sequence[str]]] = []
-        yield lambda summary, lines=(): reports.append((summary, lines))  # type: ignore[misc]
-        summary, lines = reports[-1] if reports else ("", ())
-        self.reports.append(PassReport(name, summary, lines, perf_counter() - start))
+        outcome: tuple[str, Sequence[str]] = ("", ())
+
+        def say(summary: str, lines: Sequence[str]) -> None:
+            nonlocal outcome
+            outcome = summary, lines
+
+        yield say
+        self.reports.append(PassReport(name, *outcome, perf_counter() - start))

@@ -1,4 +1,4 @@
-"""Schedule: orders of a graph with loops, in which each loop is one item of the frame around it.
+"""Levels: a graph with loops, in which each loop is one item of the frame around it.
 
 A level is one frame's own ops and the loops right inside it, with what must come before what. An
 edge between two frames binds the two items that hold its ends where their frames part.
@@ -30,13 +30,14 @@ class Level:
     depth: dict[Item, int] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
+        """Adds an item that nothing needs to precede yet."""
         self.items.append(item)
         self.followers[item] = []
         self.pending[item] = 0
 
 
 def levels(
-    graph: RuntimeGraph, frames: Frames, ways: Collection[tuple[Node, Node]]
+    graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
     """The level of each frame. InvalidArgumentError on a cycle or a loop that needs itself."""
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
@@ -47,11 +48,11 @@ def levels(
     for node in nodes:
         level_of[frames.at(node)].add(node)
     pairs = [(e.src, e.dst) for e in graph.edges() if e.src.is_op and not e.is_back_edge]
-    for before, after in (*pairs, *ways):
+    for before, after in (*pairs, *send_recv_pairs):
         if after.is_op:
             _bind(level_of, frames, before, after)
     for level in level_of.values():
-        _measure(level, graph, ways)
+        _measure(level, graph, send_recv_pairs)
     return level_of
 
 
@@ -75,7 +76,9 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
     level.pending[second] += 1
 
 
-def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> None:
+def _measure(
+    level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
+) -> None:
     """Fills `depth`."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
@@ -92,13 +95,11 @@ def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Nod
                     following.append(after)
         row = following
     if done < len(level.items):
-        validate_no_cycle(graph, ways)
-        stuck = next(
-            (each for each in level.items if isinstance(each, Frame) and pending[each]), None
-        )
-        if stuck is None:
+        validate_no_cycle(graph, send_recv_pairs)
+        stuck = [loop for loop in level.items if isinstance(loop, Frame) and pending[loop]]
+        if not stuck:
             raise InternalError(None, None, "An order ended early although there is no cycle")
-        raise _needs_itself(stuck)
+        raise _needs_itself(stuck[0])
 
 
 def _needs_itself(frame: Frame) -> InvalidArgumentError:

@@ -4,8 +4,8 @@
 setting asks for: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
 is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
 
-Answers do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
-they on the variables of the environment that say how a GPU is told its steps.
+Results do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
+they on the variables of the environment that say how steps are enqueued on a GPU.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.config import OptimizerOptions, RewriterConfig
 
 CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
-"""Variables of the environment that say 0 or 1 of how a GPU is told its steps."""
+"""Variables of the environment, 0 or 1, for how steps are enqueued on a GPU."""
 
 _WHAT = {CAPTURE: "steps of a GPU are not captured", JOIN: "launches of a GPU are not joined"}
 
-_ASKED = {
+_OPTIONS = {
     "constant_folding": "do_constant_folding",
     "common_subgraph_elimination": "do_common_subexpression_elimination",
 }
@@ -36,8 +36,9 @@ def why_off(unit: Unit, rewrite: str) -> str:
         return "switched off: disable_meta_optimizer"
     if toggle == RewriterConfig.OFF:
         return f"switched off: {rewrite} is OFF"
-    asked = rewrite in _ASKED and getattr(options, _ASKED[rewrite])
-    if options.opt_level == OptimizerOptions.L0 and toggle == RewriterConfig.DEFAULT and not asked:
+    is_requested = rewrite in _OPTIONS and getattr(options, _OPTIONS[rewrite])
+    is_default = toggle == RewriterConfig.DEFAULT and not is_requested
+    if is_default and options.opt_level == OptimizerOptions.L0:
         return "switched off: opt_level is L0"
     return ""
 

@@ -33,7 +33,7 @@ def interpret(unit: Unit) -> list[Any]:
     """What the order says, one node after the other, every value a copy of its own."""
     memory = {("", name): value.copy() for name, value in START.items()}
     values: dict[tuple[int, int], Any] = {}
-    sends = {recv.id: send for send, recv in unit.ways}
+    sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def given_to(node: Node) -> list[Any]:
         found = [values[edge.src.id, edge.src_output] for edge in node.input_edges()]

@@ -52,7 +52,7 @@ def test_a_recv_is_deeper_than_its_send_and_control_edges_count():
         c = tf.add(a, b, name="c")
     unit = ordered([c], {x: (2,)})
     depth = {each.name: unit.depth[each.id] for each in unit.order}
-    ((send, recv),) = [ends for ends in unit.ways if ends[0].name.startswith("a/")]
+    ((send, recv),) = [ends for ends in unit.send_recv_pairs if ends[0].name.startswith("a/")]
     assert depth[recv.name] == depth[send.name] + 1 == depth["a"] + 2
     assert depth["b"] == depth["a"] + 1
     assert depth["c"] == depth["a"] + 3
@@ -81,7 +81,7 @@ def test_one_thread_never_meets_a_recv_before_its_send(data):
                 made.append(tf.add(*inputs))
         unit = ordered(made[-3:], {x: (2,)})
         done: set[int] = set()
-        sends = {recv.id: send.id for send, recv in unit.ways}
+        sends = {recv.id: send.id for send, recv in unit.send_recv_pairs}
         for each in unit.order:
             assert all(edge.src.id in done for edge in each.in_edges if edge.src.is_op)
             assert sends.get(each.id, -1) in {*done, -1}

@@ -22,7 +22,7 @@ def graph():
 
 def mode(fetch: tf.Tensor, name: str, feeds: Any = None) -> str:
     unit = compiled([fetch], feeds)
-    return unit.moded.get(node(unit, name).id, "")
+    return unit.modes.get(node(unit, name).id, "")
 
 
 def test_the_next_value_is_made_where_the_last_one_is():

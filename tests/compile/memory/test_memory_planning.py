@@ -30,7 +30,7 @@ def home(unit, name, slot=0):
 
 
 def mode(unit, name):
-    return unit.moded.get(node(unit, name).id, "own")
+    return unit.modes.get(node(unit, name).id, "own")
 
 
 def share(unit, *names):
@@ -97,7 +97,7 @@ def test_a_tensor_under_way_to_another_device_is_not_overwritten():
         z = tf.exp(a, name="z")
     target = make_target(gpus=1)
     unit = planned([y, z], {x: (4,)}, target)
-    ((_, recv),) = [ends for ends in unit.ways if ends[0].name.startswith("a/")]
+    ((_, recv),) = [ends for ends in unit.send_recv_pairs if ends[0].name.startswith("a/")]
     assert home(unit, "a").storage.last == unit.order.index(recv)
     assert not share(unit, "a", "y")
     assert run([y, z], {x: [0, 0, 0, 0]}, target)[1].tolist() == [1.0] * 4

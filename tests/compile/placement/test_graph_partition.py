@@ -64,7 +64,7 @@ def test_send_and_recv_name_their_way():
     x = tf.placeholder(tf.float32, [2], name="x")
     y = on("/cpu:0", tf.exp, on("/gpu:0", tf.negative, x, name="inner"), name="y")
     unit = parted([y], {x: (2,)})
-    ((send, recv),) = unit.ways
+    ((send, recv),) = unit.send_recv_pairs
     for end in (send, recv):
         assert end.attrs["tensor_name"] == "edge_0_inner"
         assert end.attrs["send_device"] == f"{PREFIX}/device:GPU:0"
@@ -130,7 +130,7 @@ def test_control_edges_cross_without_a_pair():
 
 def test_with_one_device_nothing_is_looked_at():
     x = tf.placeholder(tf.float32, [2], name="x")
-    assert parted([tf.negative(x)], {x: (2,)}, gpus=0).ways == []
+    assert parted([tf.negative(x)], {x: (2,)}, gpus=0).send_recv_pairs == []
 
 
 def test_what_is_read_before_a_write_and_after_it_are_two_tensors():
@@ -217,8 +217,7 @@ def test_a_plan_lists_its_ways_and_its_parts():
     y = on("/cpu:0", tf.exp, on("/gpu:0", tf.negative, x, name="inner"), name="y")
     plan = make_plan([y], {x: (None,)}, make_target(gpus=1))
     assert [(way.tensor, way.num_bytes) for way in plan.transfers] == [("inner", None)]
-    graph, key, specs, tensors, targets = request([y], {x: (None,)})
-    parts = partition_texts(graph, make_target(gpus=1), key, specs, tensors, targets)
+    parts = partition_texts(make_target(gpus=1), request([y], {x: (None,)}))
     assert sorted(parts) == [f"{PREFIX}/device:CPU:0", f"{PREFIX}/device:GPU:0"]
     assert "_Send(inner)" in parts[f"{PREFIX}/device:GPU:0"]
     assert "inner = Neg" in parts[f"{PREFIX}/device:GPU:0"]
