@@ -163,7 +163,8 @@ def _check_contents(unit: Unit) -> None:
 
 
 class _Replay:
-    """What memory holds as the order goes on: several things, under guards that exclude them."""
+    """What memory holds at a point of the order: several contents, under guards that exclude each
+    other."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit

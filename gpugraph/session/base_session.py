@@ -2,7 +2,7 @@
 
 It turns fetches and feeds into tensors and arrays, asks the backend (made by the registered
 factory that accepts the target) for a runner, once for each combination of fetches and fed
-tensors, and puts values into the structure that was asked for.
+tensors, and puts values into the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class BaseSession:
         return _Prepared(plan, tensors, self._backend.prepare(tensors, wanted, plan.targets))
 
     def _warn_of_changes(self) -> None:
-        """Says, once, which operations were changed after this session ran the graph."""
+        """Warns once of operations that were changed after this session ran the graph."""
         changed = self._graph._changed
         late = [op for op in changed[self._changes :] if op._id < self._ran]
         self._changes = len(changed)

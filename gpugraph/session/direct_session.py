@@ -1,7 +1,7 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners, however often they are asked for, and a bounded number of plans.
+The session keeps its runners, however often they are used, and a bounded number of plans.
 When a device is full, plans that no thread runs give their memory up.
 """
 
@@ -44,7 +44,7 @@ Execution = Callable[[Plan, Sequence[Any]], list[Any]]
 _shape = attrgetter("shape")
 
 PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
-"""Called with each new plan's explanation: how the command line tells of a program's plans."""
+"""Called with each new plan's explanation: how the command line explains a program's plans."""
 
 
 class DirectSession(SessionBackend):
@@ -84,6 +84,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
+        """Takes the graph; AlreadyExistsError when it has one."""
         if self.graph is not None:
             raise AlreadyExistsError(
                 None, None, "A Graph has already been created for this session."
@@ -93,6 +94,7 @@ class DirectSession(SessionBackend):
     def prepare(
         self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
     ) -> DirectRunner:
+        """What runs these; compiles nothing yet."""
         self.check_open()
         key = (tuple(feeds), tuple(fetches), tuple(targets))
         with self.lock:
@@ -129,20 +131,24 @@ class DirectSession(SessionBackend):
                 print(f"{op.name}: ({op.op_type}): {op.device} - {op.reason}", file=sys.stderr)
 
     def list_devices(self) -> list[DeviceAttributes]:
+        """The session's devices."""
         self.check_open()
         return [device.attributes for device in self.devices]
 
     def memory_stats(self) -> dict[str, Any]:
+        """Each device's AllocatorStats, by full device name."""
         self.check_open()
         return {device.name: device.allocator.get_stats() for device in self.devices}
 
     def reset(self, containers: Sequence[str]) -> None:
+        """Clears these resource containers (all, if none are named)."""
         with self.lock:
             plans = self.plans.drop_all()
         wait_for(plans)
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
+        """Gives everything back, once runs in other threads are over."""
         with self.lock:
             if self.closed:
                 return
@@ -271,7 +277,7 @@ class DirectRunner(Runner):
 
 
 class _TracedExecution:
-    """Executes plans with a time limit (0: none) and, if asked, statistics.
+    """Executes plans with a time limit (0: none) and, if `trace`, with statistics.
 
     `stats` and `key`, of the plan, are those of the last run.
     """
@@ -292,9 +298,11 @@ class DirectSessionFactory:
     """Accepts the empty target."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
+        """Whether the target is this process."""
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:
+        """A session on this process's devices."""
         return DirectSession(options)
 
 

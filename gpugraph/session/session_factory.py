@@ -20,9 +20,11 @@ _LOG = logging.getLogger("gpugraph")
 class SupportsNewSession(Protocol):
     """What a session factory has to have."""
 
-    def accepts_options(self, options: SessionOptions) -> bool: ...
+    def accepts_options(self, options: SessionOptions) -> bool:
+        """Whether this factory serves such sessions."""
 
-    def new_session(self, options: SessionOptions) -> SessionBackend: ...
+    def new_session(self, options: SessionOptions) -> SessionBackend:
+        """A session backend for these options."""
 
 
 class SessionFactory:
@@ -57,18 +59,18 @@ class SessionFactory:
         ]
         if len(accepting) == 1:
             return factories[accepting[0]]
-        asked = f'{{target: "{options.target}" config: {options.config}}}'
+        wanted = f'{{target: "{options.target}" config: {options.config}}}'
         known = f"Registered factories are {{{', '.join(sorted(factories))}}}."
         if not accepting:
             raise NotFoundError(
                 None,
                 None,
-                f"No session factory registered for the given session options: {asked} {known}",
+                f"No session factory registered for the given session options: {wanted} {known}",
             )
         raise InternalError(
             None,
             None,
-            f"Multiple session factories registered for the given session options: {asked} "
+            f"Multiple session factories registered for the given session options: {wanted} "
             f"Candidate factories are {{{', '.join(sorted(accepting))}}}. {known}",
         )
 

@@ -116,16 +116,18 @@ STRUCTURES = st.recursive(
     ),
     max_leaves=8,
 )
-GRAPH = tf.Graph()
-with GRAPH.as_default():
-    tf.constant(7.0, name="a")
-    tf.constant(3, name="b")
-    tf.no_op(name="nothing")
-SESSION = tf.Session(graph=GRAPH)
 
 
 @given(STRUCTURES)
 def test_any_structure_comes_back_with_its_leaves_replaced(fetches: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.constant(7.0, name="a")
+        tf.constant(3, name="b")
+        tf.no_op(name="nothing")
+        _check_structure(session, fetches)
+
+
+def _check_structure(session: tf.Session, fetches: Any) -> None:
     values = {"a:0": 7.0, "b:0": 3, "nothing": None}
 
     def expected(fetch: Any) -> Any:
@@ -136,7 +138,7 @@ def test_any_structure_comes_back_with_its_leaves_replaced(fetches: Any) -> None
         parts = [expected(each) for each in fetch]
         return Pair(*parts) if isinstance(fetch, Pair) else type(fetch)(parts)
 
-    got = SESSION.run(fetches)
+    got = session.run(fetches)
     assert got == expected(fetches)
     if not isinstance(fetches, str):
         assert type(got) is type(fetches)

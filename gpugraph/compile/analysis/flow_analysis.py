@@ -122,6 +122,7 @@ class _Guards:
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def run(self) -> None:
+        """Fills the guards."""
         flow = self.flow
         flow.guards.clear()
         flow.irregular.clear()
@@ -229,7 +230,7 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
+        """Notes the predicate behind what passes it on, and its value on each side of a Switch."""
         flow = self.flow
         edge = node.input_edge(1)
         source, slot = self._behind(edge.src, edge.src_output)
@@ -272,7 +273,7 @@ class _Guards:
                     return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
-        """The guard under which there is another iteration, if one says it for all variables."""
+        """The guard under which there is another iteration, if it is one for all variables."""
         if frame in self.flow.carried:
             return None
         guards = {self.flow.guards[node.id] for node in frame.next_iterations}

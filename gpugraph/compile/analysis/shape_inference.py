@@ -35,7 +35,7 @@ _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
 
 class Inference:
-    """What is known of shapes so far."""
+    """What is known of shapes, in a walk that is repeated until nothing changes."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -138,7 +138,7 @@ class Inference:
         return inferred.merge_with(known) if inferred.is_compatible_with(known) else inferred
 
     def note_push(self, node: Node, value: Any) -> None:
-        """Keeps in mind the value that a StackPushV2 pushes, None if it isn't constant."""
+        """Notes the value that a StackPushV2 pushes, None if it isn't constant."""
         root = container_of(node)
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
@@ -151,7 +151,7 @@ class Inference:
         return None if root is None else self.pushed.get(root.id)
 
     def array_size(self, node: Node) -> Any:
-        """The size of the TensorArray that a TensorArraySizeV3 asks, where it is constant."""
+        """The size of the TensorArray of a TensorArraySizeV3, where it is constant."""
         root = container_of(node)
         if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
             return None

@@ -1,7 +1,7 @@
 """References: which variable each tensor of a reference dtype refers to.
 
-Ops that write through a reference give it on, and so does what moves tensors. A RefMerge refers to
-a variable if all that comes into it does; otherwise it is a value, and nobody can write it.
+Ops that write through a reference pass it on, as do ops that move tensors. A RefMerge refers to a
+variable if all of its inputs do; otherwise it is a value, and no op can write it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
   BatchMatMul(query, key), then Mul or RealDiv by a number, then Add or AddV2 of a mask, if there
   are such, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
-Nobody else may take what lies in between, or wait for it: gradients do, so that a training step
+No other op may take what lies in between, or wait for it: gradients do, so that a training step
 keeps its ops. It takes the name of the last of the ops. Rounding differs from that of the ops
 apart. Only on GPUs with kernels of their own. `RewriterConfig.remapping`, as other such rules.
 """

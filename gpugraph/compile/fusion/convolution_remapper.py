@@ -3,9 +3,9 @@
   Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then Relu or Relu6, if there
   is one: one `_FusedConv2D`
 
-The results never go to memory in between, so that nobody else may take them there, or wait for
+The results never go to memory in between, so that no other op may take them there, or wait for
 them. It takes the name of the last of the ops. The bits are those of the ops apart. Only where the
-convolution is native, on the CPU or a GPU: to NumPy nothing is gained.
+convolution is native, on the CPU or a GPU: NumPy gains nothing by it.
 `RewriterConfig.remapping`, as in Grappler.
 """
 

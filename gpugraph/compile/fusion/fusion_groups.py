@@ -32,10 +32,10 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import NodeSignature
 
 MOST = 256
-"""What a group may weigh: a compiler's time grows faster than the text."""
+"""What a group may weigh: a compiler's time grows faster than the source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
-"""What ops weigh whose functions are long; all others 1."""
+"""The weight of ops whose functions are long; all others weigh 1."""
 
 
 @compile_pass()

@@ -4,16 +4,16 @@
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
   then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
 
-Nobody else may take what lies in between, or wait for it. It takes the name of the last of the ops;
+No other op may take what lies in between, or wait for it. It takes the name of the last of the ops;
 where there is a Reshape, it stays before that, and the last becomes an Identity.
 
 Fusion puts the same ops into kernels of their own, with others around them. Both are weighed by
 the passes over memory. Apart, the product is written and read again. Together, the last result is
 written, and read by those of its group that take it. So an epilogue is made where that result is
-written in any case: it is fetched, or somebody takes it that fusion would not put into the same
-kernel. If all who take it are in that kernel nothing is saved, and nothing is done; the results of
+written in any case: it is fetched, or an op takes it that fusion would not put into the same
+kernel. If all that take it are in that kernel nothing is saved, and nothing is done; the results of
 a product before a softmax loss, or before a Tanh, are such. What is added must lie in memory
-anyway, too: what the same kernel would compute on the way is no addend.
+anyway, too: what the same kernel would compute itself is no addend.
 
 Rounding differs from that of the ops apart: 16-bit types are rounded once, where cublasLt does all.
 Only on GPUs with kernels of their own, for floating types. `RewriterConfig.remapping`, as other
@@ -68,8 +68,8 @@ def epilogues(unit: Unit) -> Outcome:
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Whether it is a product that somebody alone takes, with so many columns that are known: more
-    than one, for which cublasLt's bias is not to be trusted."""
+    """Whether it is a product that one op alone takes, with a known number of columns: more than
+    one, for which cublasLt's bias is not to be trusted."""
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     if only_taker(node, roots) is None or any(map(is_reference, node.input_edges())):
@@ -87,7 +87,7 @@ class _Chain:
     product: Node
     views: list[Node] = field(default_factory=list)
     ops: list[Node] = field(default_factory=list)
-    finishes: list[str] = field(default_factory=list)
+    epilogue: list[str] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
     @property
@@ -97,7 +97,7 @@ class _Chain:
 
 
 class _Search:
-    """Follows products. Ops that have come into the graph meanwhile are in no group."""
+    """Follows products. Ops that were added to the graph since then are in no group."""
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:
         self.unit = unit
@@ -124,11 +124,11 @@ class _Search:
 
     def _takes_in(self, chain: _Chain, edge: Edge) -> bool:
         """Makes an op part of the chain, if it may come after what is there."""
-        node, done = edge.dst, chain.finishes
+        node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):
             return False
         if node.type == "Relu":
-            finish = "Relu"
+            part = "Relu"
         else:
             others = [other_edge for other_edge in node.input_edges() if other_edge is not edge]
             if node.type not in ("BiasAdd", *_ADDITIONS) or len(others) != 1:
@@ -137,14 +137,14 @@ class _Search:
             if is_reference(other) or self._sizes(node, 0) != self._sizes(edge.src, 0):
                 return False
             if not done and self._is_bias(node, other):
-                finish = "BiasAdd"
+                part = "BiasAdd"
             elif "Add" not in done and self._is_addend(node, other):
-                finish = "Add"
+                part = "Add"
             else:
                 return False
             chain.edges.append(other)
         chain.ops.append(node)
-        done.append(finish)
+        done.append(part)
         return True
 
     def _sizes(self, node: Node, slot: int) -> Sequence[int | None]:
@@ -173,7 +173,7 @@ class _Search:
         return group is not None and group is self.groups.get(other.id)
 
     def _is_written(self, last: Node) -> bool:
-        """Whether what it makes goes to memory even if fusion has it."""
+        """Whether the result is written to memory even if the op is fused."""
         return last.id in self.roots or any(
             not (edge.is_control or self._are_together(last, edge.dst)) for edge in last._out
         )
@@ -183,11 +183,11 @@ def _put(replacing: Replacing, chain: _Chain) -> None:
     product, last, inner = chain.product, chain.last, chain.ops[:-1]
     fused = FUSED_PRODUCTS[product.type]
     attrs = {key: value for key, value in product.attrs.items() if not key.startswith("_")}
-    attrs |= {"num_args": len(chain.edges), "fused_ops": chain.finishes}
+    attrs |= {"num_args": len(chain.edges), "fused_ops": chain.epilogue}
     sources = [(edge.src, edge.src_output) for edge in (*product.input_edges(), *chain.edges)]
     names = ", ".join(node.name for node in (product, *chain.views, *chain.ops))
-    finishes = ", ".join(chain.finishes)
-    replacing.lines.append(f"{last.name}: {product.type} with {finishes}: {names}")
+    epilogue = ", ".join(chain.epilogue)
+    replacing.lines.append(f"{last.name}: {product.type} with {epilogue}: {names}")
     if not chain.views:
         replacing.put(last, fused, attrs, sources, [product, *inner])
         return

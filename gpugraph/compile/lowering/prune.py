@@ -4,7 +4,7 @@ Reverse reachability over data and control inputs from fetches and targets. A fe
 an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
 for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
 placeholder, by a control edge, waits for its `_Arg`. Resource variables become reference
-variables on the way: see `compile/lowering/resource_variable_lowering.py`.
+variables: see `compile/lowering/resource_variable_lowering.py`.
 
 A variable is placed once and stays, so that where it goes must not depend on which run comes
 first: ops of the whole graph that write it, or refer to it, are noted as its kin.
@@ -68,10 +68,10 @@ def _needed(
             if maker not in seen and tensor not in fed:
                 seen.add(maker)
                 stack.append(maker)
-        for before in op._control_inputs:
-            if before not in seen and before not in arrived:
-                seen.add(before)
-                stack.append(before)
+        for control_input in op._control_inputs:
+            if control_input not in seen and control_input not in arrived:
+                seen.add(control_input)
+                stack.append(control_input)
     return sorted(seen, key=_by_id)
 
 
@@ -208,8 +208,8 @@ def _add_edges(unit: Unit, nodes: dict[Operation, Node], args: dict[Tensor, Node
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
             add_axis(unit, op, node)
-        for before in op._control_inputs:
-            graph.add_control_edge(nodes.get(before) or args[before._outputs[0]], node)
+        sources = [nodes.get(source) or args[source._outputs[0]] for source in op._control_inputs]
+        unit.add_control_inputs(node, sources)
 
 
 def _add_retval(

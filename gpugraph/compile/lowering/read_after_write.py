@@ -1,4 +1,4 @@
-"""Reread: who must run after a write of a variable reads what was written.
+"""Reread: what must run after a write of a variable reads what was written.
 
 A variable is read by one Identity, `name/read`, made with it, which all its users share. In a run
 that also writes the variable, that read comes before or after the write as it happens; a user
@@ -127,7 +127,7 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
 
 
 class _Place(NamedTuple):
-    """Where some users of a variable are: a loop, the last branch on the way to them, the writes
+    """Where some users of a variable are: a loop, the last branch before them, the writes
     they come after, and what of theirs comes after those writes."""
 
     frame: Frame
@@ -153,17 +153,15 @@ def _read_again(
 ) -> str:
     """One read for these users, after the writes they come after and before the `later` ones."""
     frame, side, _, anchors = place
-    graph = paths.unit.graph
+    unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)
     source, slot = paths.reference(read, frame)
     graph.add_edge(source, slot, again, 0)
     if frame is paths.frames.root:
-        for before in read.control_inputs:
-            graph.add_control_edge(before, again)
+        unit.add_control_inputs(again, read.control_inputs)
     if side is not None:
         graph.add_control_edge(side, again)
-    for before in sorted(anchors, key=lambda node: node.id):
-        graph.add_control_edge(before, again)
+    unit.add_control_inputs(again, sorted(anchors, key=lambda node: node.id))
     if side is None and not anchors:  # else what waits would die with a branch
         for write in later:
             if paths.frames.at(write) is frame and not paths.leads(write, again):

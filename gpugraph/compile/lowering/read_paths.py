@@ -20,7 +20,7 @@ class ReadPaths:
         self._sides: dict[tuple[int, int], Node] = {}
 
     def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
-        """The edges to all that use a read, and what is alive with the last branch on the way."""
+        """The edges to all that use a read, and what is alive with the last branch between."""
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
             node, slot, side = stack.pop()

@@ -27,7 +27,7 @@ LARGE = 4 << 20
 """Bytes of a variable from which an update stays where it is."""
 
 PART = 32
-"""Which part of a device's memory the variables have, at most, whose updates are put off."""
+"""Variables whose updates are put off have at most 1 / PART of a device's memory."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]
@@ -79,7 +79,7 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """What nodes are sorted by: those that are put off come right before the place of another."""
+    """The rank of each node: those that are put off come right before that of another."""
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
     places: dict[int, Rank] = {}

@@ -19,7 +19,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 class Lifetimes:
     """Positions in the order, and last uses.
 
-    `views` says which outputs of a node may be the bytes of which inputs. `extent` counts all
+    `views` gives the outputs of a node that may be the bytes of inputs. `extent` counts all
     uses, `inner` leaves those out that come after the tensor's own loop, by an Exit.
     """
 
@@ -70,7 +70,7 @@ class Lifetimes:
         self.inner[key] = max(position, self.inner.get(key, -1))
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
-        """Notes that `node`, and who takes its views, use a tensor."""
+        """Notes that `node`, and what takes its views, use a tensor."""
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
             position = self._lifted(edge, position)
@@ -93,7 +93,7 @@ class Lifetimes:
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """The position until which a tensor must last to be used at `at`."""
+        """The position until which a tensor must last to be used at `position`."""
         assert self.flow is not None
         frames = self.flow.frames
         if is_loop_merge(edge.dst):

@@ -2,7 +2,7 @@
 
   variable   the memory of a session's variable, which references to it share
   constant   the array of a Const, one per device
-  cell       a tensor whose size is known only when it is made (or that holds strings): it is
+  cell       a tensor whose size is known only during a run (or that holds strings): it is
              allocated then, and freed after its last use
   object     a handle, which leads to what a kernel keeps for the time of a run
   arena      everything else: offsets into one block per device and plan
@@ -13,7 +13,7 @@ A view (Reshape, Identity) shares its input's storage and needs no step. A read 
 shares the variable's memory too, unless something writes the variable between the read and the
 read's last use: then the read is a copy, so that what was read stays what was read. An op
 declared with `alias` takes the memory of an input that dies with it. A loop variable has one
-place for the whole loop, and its next value is made there where nobody needs the last any more.
+place for the whole loop, and its next value is made there where no op needs the last any more.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, position: int, node: Node, slot: int, shape: StaticShape) -> Storage | None:
-        """The storage of the Merge that the tensor is for; the first of its makers allocates it."""
+        """The storage of the Merge that the tensor is for; the first that is made allocates it."""
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
@@ -309,7 +309,7 @@ class _Planner:
         return storage
 
     def _span(self, position: int, node: Node) -> tuple[int, int]:
-        """The positions at which a new tensor is there whoever uses it."""
+        """The positions at which a new tensor is there, whatever uses it."""
         if node.node_class is NodeClass.ARG:
             return 0, position
         flow = self.unit.flow

@@ -1,4 +1,4 @@
-"""Which devices could run a group of ops, and the error that says why none can."""
+"""Which devices could run a group of ops, and the error with the reason why none can."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Candidates:
             if not _runs_on(node, kind):
                 why = f"it has no kernel there: {_why_not(Group([node]), kind)}"
             elif not self._soft and not matches(node.requested_device, home):
-                why = f"it was asked for on '{node.requested_device}'"
+                why = f"it was requested on '{node.requested_device}'"
             else:
                 continue
             raise _cannot_assign(
@@ -112,7 +112,7 @@ class Candidates:
             ]
             if names:
                 why = "has no kernel there" if fitting else "there is no such device"
-                return names, f"soft placement: '{request}' was asked for, but {why}"
+                return names, f"soft placement: '{request}' was requested, but {why}"
         raise self._unsatisfied(group, request, bool(fitting))
 
     def _reason(self, group: Group, request: str, types: list[str]) -> str:

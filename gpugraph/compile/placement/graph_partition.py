@@ -22,22 +22,16 @@ from gpugraph.plan import Transfer
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory output `slot` lies. Handles lie on the host."""
-    op_def = node.op_def
-    if node.output_types[slot].base_dtype is resource:
-        return unit.host
-    if op_def.host_outputs and slot in host_slots(op_def.outputs, op_def.host_outputs, node.attrs):
-        return unit.host
-    return node.assigned_device
+    host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
+    is_handle = node.output_types[slot].base_dtype is resource
+    return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory input `slot` is read."""
-    op_def = node.op_def
-    if node.input_types[slot].base_dtype is resource:
-        return unit.host
-    if op_def.host_inputs and slot in host_slots(op_def.inputs, op_def.host_inputs, node.attrs):
-        return unit.host
-    return node.assigned_device
+    host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
+    is_handle = node.input_types[slot].base_dtype is resource
+    return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def is_crossing(unit: Unit, edge: Edge) -> bool:
@@ -87,8 +81,7 @@ def _cross(
         else:
             copies[key] = _send(unit, edge.src, edge.src_output, source, target)
             send, _ = unit.send_recv_pairs[-1]
-            for before in sorted(control_inputs, key=lambda node: node.id):
-                unit.graph.add_control_edge(before, send)
+            unit.add_control_inputs(send, sorted(control_inputs, key=lambda node: node.id))
     unit.graph.update_edge(copies[key], 0, edge.dst, edge.dst_input)
 
 
@@ -98,8 +91,7 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
     unit.shapes[copy.id] = unit.shapes[constant.id]
     unit.values[copy.id, 0] = constant.attrs["value"]
     unit.reasons[copy.id] = "a constant is copied to each device that reads it"
-    for before in constant.control_inputs:
-        unit.graph.add_control_edge(before, copy)
+    unit.add_control_inputs(copy, constant.control_inputs)
     return copy
 
 

@@ -3,7 +3,7 @@
 Ops that must share a device (colocation by `_class`, a reference to a variable, variables of one
 shared name) form a group. A group goes where its members' requests and kernels allow, and of those
 devices to the first by priority (GPU before CPU). What refers to a variable of the group in other
-runs has a say too, where that leaves a choice. In order:
+runs counts too, where that leaves a choice. In order:
 
   1. a variable that lives on a device stays there, and its group with it;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, but for what
@@ -23,7 +23,7 @@ from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.compile.placement.data_followers import counters, followed
 from gpugraph.compile.placement.device_candidates import Candidates, Group
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
-from gpugraph.compile.unit.compile_unit import Unit, variable_key
+from gpugraph.compile.unit.compile_unit import Unit, leader_name, variable_key
 from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
@@ -62,8 +62,7 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
     by_variable: dict[tuple[str, str], Node] = {}
     for node in nodes:
         for name in node.attrs.get("_class", ()):
-            text = name.decode() if isinstance(name, bytes) else name
-            leader = text.removeprefix("loc:@")
+            leader = leader_name(name)
             # For a leader that this run leaves out stands the first that names it.
             first = by_name.setdefault(leader, node)
             _join(group_of, first, node, f"colocated with {leader}")
@@ -134,7 +133,7 @@ def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[li
         try:
             return candidates.of(Group([*group.nodes, *kin], group.why))
         except InvalidArgumentError:
-            pass  # a run that asks for the impossible will say so itself
+            pass  # a run that requests the impossible raises its own error
     return candidates.of(group)
 
 

@@ -2,7 +2,7 @@
 
 Two nodes are one if they agree in op type, attrs, inputs (of a commutative op in either order),
 control inputs, requested device and colocation; constants if they agree in dtype, shape and bytes.
-Those inputs also say in which loop and under which condition a node runs, so these agree too.
+Those inputs also determine the loop and the condition in which a node runs, so these agree too.
 
 Left alone: whatever is not pure (random numbers, Python functions, what writes or keeps state),
 reads of variables, control flow, and nodes with which others are colocated. An Identity is looked
@@ -22,7 +22,7 @@ from gpugraph.base.dtypes import DType, resource
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
-from gpugraph.compile.unit.compile_unit import Absorbed, TensorId, Unit
+from gpugraph.compile.unit.compile_unit import Absorbed, TensorId, Unit, leader_name
 from gpugraph.graph.nodes.node_and_edge import SINK_ID
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 
@@ -141,12 +141,8 @@ def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
 
 def _leaders(unit: Unit) -> set[str]:
     """Names of nodes with which others are colocated."""
-    names = set()
-    for node in unit.graph.op_nodes():
-        for name in node.attrs.get("_class", ()):
-            text = name.decode() if isinstance(name, bytes) else name
-            names.add(text.removeprefix("loc:@"))
-    return names
+    nodes = unit.graph.op_nodes()
+    return {leader_name(entry) for node in nodes for entry in node.attrs.get("_class", ())}
 
 
 def _is_symmetric(node: Node) -> bool:
@@ -175,7 +171,7 @@ def _attrs(node: Node) -> Key:
 
 
 def _frozen(value: Any) -> Key:
-    """A key that is equal for equal values of one type, and tells -0.0 from 0.0."""
+    """A key that is equal for equal values of one type, and differs for -0.0 and 0.0."""
     if isinstance(value, (list, tuple)):
         return ("list", *map(_frozen, value))
     if isinstance(value, TensorShape):

@@ -1,7 +1,7 @@
 """Fold: exact shapes now that the fed shapes are known, and constants for what follows from them.
 
 One walk in topological order infers every shape. A stateless op whose inputs are all constant and
-whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's answers
+whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's results
 do not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value.
 Where folding is switched off, such values serve to infer shapes, and the ops stay.
 What only the folded ops needed is dropped, but for what acts beside its outputs (an assignment, a
@@ -29,7 +29,7 @@ from gpugraph.ops.framework.op_evaluation import evaluate
 
 LARGEST_FOLDED = 65536
 """Bytes up to which an output is folded: beyond, keeping it costs more than making it.
-`OptimizerOptions.max_folded_constant_in_bytes` says otherwise."""
+`OptimizerOptions.max_folded_constant_in_bytes` sets another limit."""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
 _FLOW = {
@@ -153,7 +153,7 @@ class _Folding:
         return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Makes a constant of each output that somebody takes."""
+        """Makes a constant of each output that is taken."""
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
         why = f"{node.type} of constants or known shapes"
@@ -166,8 +166,7 @@ class _Folding:
             constant = unit.add_constant(node, "folded", value, dtype, why)
             for edge in edges:
                 graph.update_edge(constant, 0, edge.dst, edge.dst_input)
-            for before in waits:
-                graph.add_control_edge(before, constant)
+            unit.add_control_inputs(constant, waits)
             if node.id in self.acting:
                 self.acting.add(constant.id)
         if constant is None:

@@ -1,8 +1,8 @@
 """Dependencies: ops that are only waited for, and change nothing, need not run.
 
-A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op of which
-nobody takes a result is there only to be waited for. Where it changes nothing, whoever waits for it
-waits for what it takes instead. `RewriterConfig.dependency_optimization`, as in Grappler.
+A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op whose
+results no op takes is there only to be waited for. Where it changes nothing, what waits for it
+waits for its inputs instead. `RewriterConfig.dependency_optimization`, as in Grappler.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def dependencies(unit: Unit) -> Outcome:
             if node.id not in needed and _is_waited_for(node) and _is_idle(node):
                 lines.append(f"{node.name} ({node.type}) is only waited for")
                 _pass_by(unit, node)
-    return f"{len(lines)} ops that nobody takes anything of are not run", lines
+    return f"{len(lines)} ops whose results are not taken are not run", lines
 
 
 def _is_waited_for(node: Node) -> bool:

@@ -1,10 +1,10 @@
 """Simplify: ops that change nothing become Identity, which is a view and needs no step.
 
   Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
-  in the same order; Cast to the same dtype; a push onto a stack from which nobody pops.
+  in the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
 Gradients of broadcasting are full of them, once shapes are known: `fold` runs before. No other
-algebra is done. An op keeps its name, so that messages still tell of the user's op.
+algebra is done. An op keeps its name, so that messages still name the user's op.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Replacements: another op in the place of a node, under its name.
 
-The new op waits for all that the old one waited for, and is alive when it was: it takes over the
-control inputs, also those of constants it no longer takes and of nodes it passes over. A Switch
-says by its output who is alive, which no control edge can, so that what comes from one is kept.
+The new op waits for all that the old one waited for, and is alive when it was: it gets the control
+inputs, also those of constants it no longer takes and of nodes it passes over. The output of a
+Switch decides what is alive, which no control edge can, so that what comes from one stays.
 
          [before]                              [before]
              ^                                     |
-    x --> inner --> outer        becomes     x --> outer       (inner is dropped if nobody takes it)
+    x --> inner --> outer        becomes     x --> outer       (inner is dropped if no op takes it)
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class Replacing:
             output_types=[node.output_types[0]],
             shapes=shapes,
         )
-        for before in control_inputs:
-            graph.add_control_edge(before, new)
+        unit.add_control_inputs(new, control_inputs)
         for edge in takers:
             if edge.is_control:
                 graph.add_control_edge(new, edge.dst)
@@ -94,8 +93,7 @@ class Replacing:
         for edge, (source, slot) in zip(node.input_edges(), sources):
             if (edge.src, edge.src_output) != (source, slot):
                 graph.update_edge(source, slot, node, edge.dst_input)
-        for before in control_inputs:
-            graph.add_control_edge(before, node)
+        self.unit.add_control_inputs(node, control_inputs)
 
     def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
         """Puts an Identity, which is a view and needs no step."""
@@ -114,7 +112,7 @@ class Replacing:
         return self.unit.add_constant(node, "simplified", value, reason=f"for {node.name}")
 
     def finish(self) -> None:
-        """Brings `unit.roots` up to date; drops what all passed over, and notes who did."""
+        """Brings `unit.roots` up to date; drops what all passed over, and notes which ops did."""
         unit = self.unit
         if not self.lines:
             return
@@ -126,7 +124,7 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """What a node waited for beside those who make what is still taken."""
+    """What a node waited for beside the nodes whose outputs are still taken."""
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
         source = edge.src
@@ -149,7 +147,7 @@ def gpus_with_kernels(unit: Unit) -> set[str]:
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
-    """Whether an op of ours may stand for these: somebody else's kernels are to run."""
+    """Whether an op of gpugraph may stand for these: kernels that others registered are to run."""
     types = unit.device_types
     return all(is_ours(node.type, types[node.assigned_device], node.attrs) for node in nodes)
 
@@ -160,7 +158,7 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """The one edge from a node that nobody fetches or waits for; its end is on the same device."""
+    """The one edge from a node that is not fetched or waited for; its end is on the same device."""
     if node.id in roots or len(node._out) != 1:
         return None
     (edge,) = node._out

@@ -24,7 +24,7 @@ _FLAGS = {
     "MatMul": ("transpose_a", "transpose_b", (float32, float64, complex64, complex128)),
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),
 }
-"""Flags of both operands, and for which dtypes they say a transpose and cost nothing."""
+"""Flags of both operands, and the dtypes for which they mean a transpose and cost nothing."""
 
 
 @compile_pass("arithmetic_optimization")
@@ -102,7 +102,7 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Whether all axes but those of size 1 stay in their order, and a Reshape can say so."""
+    """Whether all axes but those of size 1 stay in their order, and a Reshape can express that."""
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):
         return False

@@ -1,4 +1,4 @@
-"""The record that the passes hand on: one run's graph on its way to a plan.
+"""The unit: the record of one compilation, which the passes hand on.
 
 Each pass fills what is its own and leaves a `PassReport`. `verify` checks after each pass that
 what should hold by then does hold.
@@ -6,7 +6,7 @@ what should hold by then does hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,6 +75,12 @@ class Target(NamedTuple):
 def variable_key(node: Node) -> tuple[str, str]:
     """Container and name of a VariableV2's memory: nodes that agree in both are one variable."""
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
+
+
+def leader_name(entry: str | bytes) -> str:
+    """The node that an entry of the attr `_class` names: its owner is colocated with it."""
+    name = entry.decode() if isinstance(entry, bytes) else entry
+    return name.removeprefix("loc:@")
 
 
 @dataclass(slots=True, eq=False)
@@ -165,7 +171,7 @@ class Unit:
         """Adds an op that reads the values of `sources`, in the place of the node `like` or for it.
 
         It has the name of `like`, or with a `suffix` a new one under it; its origin; and its
-        devices, unless `device` says to which it is assigned.
+        devices, unless it is assigned to `device`.
         """
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
@@ -186,7 +192,7 @@ class Unit:
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
     ) -> Node:
-        """Adds a constant for the node `like`, or in its place; `reason` says why one is made."""
+        """Adds a constant for the node `like`, or in its place; `reason`: why one is made."""
         value.setflags(write=False)
         dtype = dtype or as_dtype(value.dtype)
         attrs = {"value": value, "dtype": dtype}
@@ -198,6 +204,11 @@ class Unit:
         if reason:
             self.folded[constant.id] = reason
         return constant
+
+    def add_control_inputs(self, node: Node, sources: Iterable[Node]) -> None:
+        """Makes the node run after each of `sources`."""
+        for source in sources:
+            self.graph.add_control_edge(source, node)
 
     def remove(self, node: Node) -> None:
         """Removes a node and its edges."""

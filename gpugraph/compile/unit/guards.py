@@ -60,7 +60,7 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """The guard that holds when one of these does; None where no guard says that.
+    """The guard that holds when one of these does; None where no guard expresses that.
 
     {a, p} or {a, not p} is {a}; a guard that another one follows from adds nothing.
     """
@@ -92,7 +92,7 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
     """The atoms from which all others of the guard follow, in a stable order.
 
-    `within` says for an atom under which guard it can hold at all.
+    `within` gives for an atom the guard under which it can hold at all.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))

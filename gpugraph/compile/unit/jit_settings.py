@@ -2,7 +2,7 @@
 
 OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: waited for
                                     before the first run; OFF: none
-GPUGRAPH_NATIVE                     "0" and "wait" say the same for the whole process
+GPUGRAPH_NATIVE                     "0" and "wait" mean the same for the whole process
 """
 
 from __future__ import annotations

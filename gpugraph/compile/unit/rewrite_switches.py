@@ -1,11 +1,11 @@
-"""Switches: which rewrites of the graph a session's settings ask for.
+"""Switches: which rewrites of the graph a session's settings turn on.
 
-`OptimizerOptions.opt_level` L1, the default, asks for all of them, L0 only for those that another
-setting asks for: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
+`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only those that another
+setting turns on: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
 is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
 
 Results do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
-they on the variables of the environment that say how steps are enqueued on a GPU.
+they on the variables of the environment for how steps are enqueued on a GPU.
 """
 
 from __future__ import annotations

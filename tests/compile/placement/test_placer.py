@@ -252,7 +252,7 @@ def test_an_op_made_too_late_that_cannot_run_where_its_variable_lives_is_refused
     assert "it asks the operating system" in message
     moved = imported(tf.assign(v, [3.0, 4.0], name="moved"), "/device:CPU:0")
     message = refused([moved], target=target)
-    assert "it was asked for on '/device:CPU:0'" in message
+    assert "it was requested on '/device:CPU:0'" in message
 
 
 def test_variables_that_live_apart_cannot_be_made_to_share():
@@ -375,7 +375,7 @@ def test_soft_placement_runs_what_it_can_elsewhere_and_says_so():
         z = tf.negative(some_value("/cpu:0", "other"), name="z")
     unit = placed([y, z], soft=True)
     assert (where(unit, "y"), where(unit, "z")) == ("CPU:0", "GPU:0")
-    assert reason(unit, "y").startswith("soft placement: '/device:GPU:0' was asked for, but has no")
+    assert reason(unit, "y").startswith("soft placement: '/device:GPU:0' was requested, but has no")
     assert reason(unit, "z").endswith("there is no such device")
 
 
