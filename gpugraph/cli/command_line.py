@@ -7,7 +7,9 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from gpugraph.base.errors import OpError
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
@@ -86,11 +88,17 @@ def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
         sys.stdout.flush()  # what the program printed comes before
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
-    PLAN_LISTENERS.append(show)
-    try:
+    with _listening(PLAN_LISTENERS, show):
         return _run(program, arguments)
+
+
+@contextmanager
+def _listening(listeners: list[Any], listener: Callable[[Any], None]) -> Iterator[None]:
+    listeners.append(listener)
+    try:
+        yield
     finally:
-        PLAN_LISTENERS.remove(show)
+        listeners.remove(listener)
 
 
 def _scopes(program: str, arguments: Sequence[str]) -> int:
@@ -99,11 +107,10 @@ def _scopes(program: str, arguments: Sequence[str]) -> int:
     def note(variable: Variable) -> None:
         graphs[variable.graph] = None
 
-    VARIABLE_LISTENERS.append(note)
     try:
-        return _run(program, arguments)
+        with _listening(VARIABLE_LISTENERS, note):
+            return _run(program, arguments)
     finally:
-        VARIABLE_LISTENERS.remove(note)
         sys.stdout.flush()
         for count, graph in enumerate(graphs, 1):
             print(f"-- graph {count}: {explain_variables(graph)}\n", file=sys.stderr)

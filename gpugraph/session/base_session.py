@@ -86,25 +86,11 @@ class BaseSession:
         if isinstance(target, bytes):
             target = target.decode()
         if target is not None and not isinstance(target, str):
-            raise TypeError(
-                f"target must be a string, but got {type(target)}."
-                + (
-                    ' Did you do "Session(config)" instead of "Session(config=config)"?'
-                    if isinstance(target, ConfigProto)
-                    else ""
-                )
-            )
+            raise _wrong_type("target must be a string", target)
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
-            raise TypeError(
-                f"config must be a tf.ConfigProto, but got {type(config)}."
-                + (
-                    ' Did you do "Session(graph)" instead of "Session(graph=graph)"?'
-                    if isinstance(config, Graph)
-                    else ""
-                )
-            )
+            raise _wrong_type("config must be a tf.ConfigProto", config)
         self._target = target or ""
         self._graph: Graph = graph if graph is not None else graph_stack.top()
         self._config = config if config is not None else ConfigProto()
@@ -283,6 +269,13 @@ class BaseSession:
         backend = getattr(self, "_backend", None)
         if backend is not None and not self._closed:
             backend.close()
+
+
+def _wrong_type(rule: str, value: Any) -> TypeError:
+    """A TypeError, with a hint where the value fits another argument."""
+    keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
+    hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'
+    return TypeError(f"{rule}, but got {type(value)}.{hint if keyword else ''}")
 
 
 def _run_with(

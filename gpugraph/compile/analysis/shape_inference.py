@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.compile.unit.compile_unit import TensorId, Unit, node_error
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -182,9 +182,5 @@ def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
 
 def _refusal(node: Node, context: InferContext, error: ValueError) -> InvalidArgumentError:
     shapes = ", ".join(str(shape) for shape in context.shapes)
-    return InvalidArgumentError(
-        node.node_def,
-        None,
-        f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-        f"\n\t [[node {node.name} (defined at {node.origin})]]",
-    )
+    message = f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
+    return node_error(node, message)

@@ -150,13 +150,6 @@ def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
 
 
 def _put(replacing: Replacing, group: _Group) -> None:
-    attrs = {
-        "T": group.last.attrs["T"],
-        "num_args": len(group.edges) - 3,
-        "scale": group.scale,
-        "adj_y": group.adj_y,
-    }
-    names = ", ".join(node.name for node in (*group.passed, group.last))
-    replacing.lines.append(f"{group.last.name}: attention of {names}")
-    sources = [(edge.src, edge.src_output) for edge in group.edges]
-    replacing.put(group.last, "_FusedAttention", attrs, sources, group.passed)
+    last, passed, edges, scale, adj_y = group
+    attrs = {"T": last.attrs["T"], "num_args": len(edges) - 3, "scale": scale, "adj_y": adj_y}
+    replacing.put_fused(last, "_FusedAttention", attrs, edges, passed, "attention of ")

@@ -19,6 +19,7 @@ from gpugraph.compile.rewriting.node_replacement import (
     are_ours,
     is_reference,
     only_taker,
+    public_attrs,
 )
 from gpugraph.compile.steps.native_node_code import said_by
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -115,14 +116,10 @@ def _layout(node: Node) -> str:
 
 def _put(replacing: Replacing, group: _Group) -> None:
     convolution, addition, bias, activation = group
-    last = activation or addition
     passed = [convolution, addition] if activation else [convolution]
     fused = ["BiasAdd", *([activation.type] if activation else ())]
-    attrs = {key: value for key, value in convolution.attrs.items() if not key.startswith("_")}
+    attrs = public_attrs(convolution)
     attrs |= {"num_args": 1, "fused_ops": fused, "epsilon": 1e-4}
     edges = [*convolution.input_edges(), bias]
-    names = ", ".join(node.name for node in (*passed, last))
-    replacing.lines.append(f"{last.name}: Conv2D with {', '.join(fused)}: {names}")
-    replacing.put(
-        last, "_FusedConv2D", attrs, [(edge.src, edge.src_output) for edge in edges], passed
-    )
+    note = f"Conv2D with {', '.join(fused)}: "
+    replacing.put_fused(activation or addition, "_FusedConv2D", attrs, edges, passed, note)

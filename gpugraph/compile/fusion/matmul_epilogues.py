@@ -35,6 +35,7 @@ from gpugraph.compile.rewriting.node_replacement import (
     gpus_with_kernels,
     is_reference,
     only_taker,
+    public_attrs,
 )
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
@@ -182,7 +183,7 @@ class _Search:
 def _put(replacing: Replacing, chain: _Chain) -> None:
     product, last, inner = chain.product, chain.last, chain.ops[:-1]
     fused = FUSED_PRODUCTS[product.type]
-    attrs = {key: value for key, value in product.attrs.items() if not key.startswith("_")}
+    attrs = public_attrs(product)
     attrs |= {"num_args": len(chain.edges), "fused_ops": chain.epilogue}
     sources = [(edge.src, edge.src_output) for edge in (*product.input_edges(), *chain.edges)]
     names = ", ".join(node.name for node in (product, *chain.views, *chain.ops))

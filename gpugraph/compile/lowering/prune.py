@@ -88,14 +88,16 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
     sizes = op.get_attr("shape").sizes
     listed = "<unknown>" if sizes is None else _listed(sizes)
     also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
-    raise InvalidArgumentError(
-        op.node_def,
+    raise _refusal(
         op,
-        f"You must feed a value for placeholder tensor '{op.name}' with dtype "
-        f"{dtype} and shape {listed}"
-        + (f" (and for {also})" if also else "")
-        + f"\n\t [[node {op.name} (defined at {op.origin})]]",
+        f"You must feed a value for placeholder tensor '{op.name}' with dtype {dtype} and shape "
+        f"{listed}" + (f" (and for {also})" if also else ""),
     )
+
+
+def _refusal(op: Operation, message: str) -> InvalidArgumentError:
+    where = f"\n\t [[node {op.name} (defined at {op.origin})]]"
+    return InvalidArgumentError(op.node_def, op, message + where)
 
 
 _SHORT = {"float32": "float", "float64": "double", "float16": "half"}
@@ -197,11 +199,10 @@ def _add_edges(unit: Unit, nodes: dict[Operation, Node], args: dict[Tensor, Node
             arg = args.get(tensor) if args else None
             if arg is not None:
                 if node.input_types[index].is_ref_dtype:
-                    raise InvalidArgumentError(
-                        op.node_def,
+                    raise _refusal(
                         op,
                         f"Input {index} of '{op.name}' must refer to a variable, but a value is "
-                        f"fed for '{tensor.name}'\n\t [[node {op.name} (defined at {op.origin})]]",
+                        f"fed for '{tensor.name}'",
                     )
                 graph.add_edge(arg, 0, node, index)
             else:

@@ -97,14 +97,6 @@ class ReadPaths:
         """A node that is alive with one output of a Switch, to wait for."""
         key = (switch.id, slot)
         if key not in self._sides:
-            dtype = switch.output_types[slot].base_dtype
-            side = self._sides[key] = self.unit.add_op(
-                "Identity",
-                switch,
-                [(switch, slot)],
-                attrs={"T": dtype},
-                output_types=[dtype],
-                suffix="side",
-            )
+            side = self._sides[key] = self.unit.add_identity(switch, slot, "side")
             self.frames.of[side.id] = self.frames.at(switch)
         return self._sides[key]

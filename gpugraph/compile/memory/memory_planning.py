@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -65,10 +66,11 @@ def memory(unit: Unit) -> Outcome:
 
 
 class _Planner:
-    """One walk over the order."""
+    """One walk over the order; `position` is where it is."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self.position = 0
         self.storages: list[Storage] = []
         self.times = Lifetimes(unit, self._views)
         self.end, self.extent = self.times.end, self.times.extent
@@ -127,39 +129,38 @@ class _Planner:
         """Gives each output of the node its home."""
         if not node.output_types:
             return
+        self.position = position
         shapes = self.unit.shapes[node.id]
         reused: set[Storage] = set()
         for slot, dtype in enumerate(node.output_types):
             shape = _static(shapes[slot].sizes)
-            storage = self._storage(position, node, slot, shape, reused)
+            storage = self._storage(node, slot, shape, reused)
             reused.add(storage)
             storage.last = max(storage.last, self.extent.get((node.id, slot), position))
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
-    def _storage(
-        self, position: int, node: Node, slot: int, shape: StaticShape, reused: set[Storage]
-    ) -> Storage:
+    def _storage(self, node: Node, slot: int, shape: StaticShape, reused: set[Storage]) -> Storage:
         """An output's storage; `reused` is that of the outputs before it."""
         if node.node_class is NodeClass.VARIABLE:
             return self._variable(node, shape)
         if node.node_class is NodeClass.CONSTANT:
             device = node.assigned_device
-            return Storage("constant", device, 0, position, position, node.name, 0, node)
+            return Storage("constant", device, 0, self.position, self.position, node.name, 0, node)
         if (variable := self.references.get((node.id, slot))) is not None:
             return self._referred(node, slot, variable)
         decl = DECLARATIONS.get(node.type)
         is_cell = self._is_cell(node, slot)
         storage = None
         if decl is not None and slot in decl.view:
-            storage = self._shared(position, node, slot, decl.view[slot], is_cell)
+            storage = self._shared(node, slot, decl.view[slot], is_cell)
         if storage is None and not is_cell:
-            storage = self._merged(position, node, slot, shape)
+            storage = self._merged(node, slot, shape)
         if storage is None and not is_cell and not _is_one(shape):
-            storage = self._next_value(position, node, slot, shape)
+            storage = self._next_value(node, slot, shape)
             if storage is None and decl is not None and slot in decl.alias:
-                storage = self._in_place(position, node, decl, slot, shape, reused)
+                storage = self._in_place(node, decl, slot, shape, reused)
         if storage is None:
-            storage = self._new(position, node, slot, shape, is_cell)
+            storage = self._new(node, slot, shape, is_cell)
         return storage
 
     def _variable(self, node: Node, shape: StaticShape) -> Storage:
@@ -177,9 +178,7 @@ class _Planner:
         edge = node.input_edge(index)
         return self.unit.homes[edge.src.id, edge.src_output]
 
-    def _shared(
-        self, position: int, node: Node, slot: int, index: int, is_cell: bool
-    ) -> Storage | None:
+    def _shared(self, node: Node, slot: int, index: int, is_cell: bool) -> Storage | None:
         """The input's storage, where the output may be the same bytes."""
         home = self._source(node, index)
         storage = home.storage
@@ -195,36 +194,36 @@ class _Planner:
         is_cell_of_no_variable = storage.kind == "cell" and storage.node is None
         if is_sized_at_run_time and not (is_cell_of_no_variable and passes_whole(node)):
             return None
-        if storage.kind == "variable" and self._is_written_after(position, node, slot, storage):
+        if storage.kind == "variable" and self._is_written_after(node, slot, storage):
             self.unit.modes[node.id] = "copy: the variable is written before the last use"
             return None
         self.unit.modes[node.id] = f"view of {storage.owner}"
         return storage
 
-    def _is_written_after(self, position: int, node: Node, slot: int, storage: Storage) -> bool:
-        """Whether a variable is written between its read at `position` and the read's last use."""
+    def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
+        """Whether a variable is written between its read there and the read's last use."""
         assert storage.node is not None
         writes = self.writers.get(variable_key(storage.node), ())
-        following = bisect_right(writes, position)
-        last_use = self.extent.get((node.id, slot), position)
+        following = bisect_right(writes, self.position)
+        last_use = self.extent.get((node.id, slot), self.position)
         return following < len(writes) and writes[following] <= last_use
 
-    def _merged(self, position: int, node: Node, slot: int, shape: StaticShape) -> Storage | None:
+    def _merged(self, node: Node, slot: int, shape: StaticShape) -> Storage | None:
         """The storage of the Merge that the tensor is for; the first that is made allocates it."""
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
             return None
         if merge.id not in self.of_merge:
-            storage = self.of_merge[merge.id] = self._new(position, node, slot, shape, False)
-            storage.last = max(storage.last, self.extent.get((merge.id, 0), position))
+            storage = self.of_merge[merge.id] = self._new(node, slot, shape, False)
+            storage.last = max(storage.last, self.extent.get((merge.id, 0), self.position))
         if merge is not node:
             self.unit.modes[node.id] = f"in place of {merge.name}"
         return self.of_merge[merge.id]
 
-    def _next_value(self, position: int, node: Node, slot: int, shape: object) -> Storage | None:
+    def _next_value(self, node: Node, slot: int, shape: object) -> Storage | None:
         """The storage of a loop variable whose next value this is, where it is free by now."""
-        merge = self.loops.free_at(position, node, slot)
+        merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
             return None
         home = self.unit.homes[merge.id, 0]
@@ -235,7 +234,7 @@ class _Planner:
             or home.storage.device != memory_of_output(self.unit, node, slot)
         ):
             return None
-        if self.loops.reads_at(position, merge) and not self._may_overwrite(
+        if self.loops.reads_at(self.position, merge) and not self._may_overwrite(
             node, slot, home.storage
         ):
             return None
@@ -259,13 +258,7 @@ class _Planner:
         )
 
     def _in_place(
-        self,
-        position: int,
-        node: Node,
-        decl: OpDecl,
-        slot: int,
-        shape: object,
-        reused: set[Storage],
+        self, node: Node, decl: OpDecl, slot: int, shape: object, reused: set[Storage]
     ) -> Storage | None:
         """The storage of an input that dies here and has the output's shape and element size."""
         for index in self._alias_inputs(node, decl.alias[slot]):
@@ -273,7 +266,7 @@ class _Planner:
             storage = home.storage
             if (
                 storage.kind == "arena"
-                and storage.last == position
+                and storage.last == self.position
                 and storage not in reused
                 and home.shape == shape
                 and home.dtype.itemsize == node.output_types[slot].itemsize
@@ -289,36 +282,32 @@ class _Planner:
             return (declared,)
         return sorted(range(len(node.input_types)), key=lambda index: index != declared)
 
-    def _new(
-        self, position: int, node: Node, slot: int, shape: StaticShape, is_cell: bool
-    ) -> Storage:
+    def _new(self, node: Node, slot: int, shape: StaticShape, is_cell: bool) -> Storage:
         device = memory_of_output(self.unit, node, slot)
         name = node.name if slot == 0 else f"{node.name}:{slot}"
         if node.node_class is NodeClass.ARG:
             name = self.unit.feeds[node.attrs["index"]].name
-        first, last = self._span(position, node)
+        first, last = self._span(node)
         if is_cell:
             return Storage("cell", device, 0, first, last, name)
         if node.output_types[slot].base_dtype is resource:
             return Storage("object", device, 0, first, last, name)
-        size = node.output_types[slot].itemsize
-        for length in shape or ():
-            size *= length
+        size = node.output_types[slot].itemsize * prod(shape or ())
         storage = Storage("arena", device, size, first, last, name)
         self.storages.append(storage)
         return storage
 
-    def _span(self, position: int, node: Node) -> tuple[int, int]:
+    def _span(self, node: Node) -> tuple[int, int]:
         """The positions at which a new tensor is there, whatever uses it."""
         if node.node_class is NodeClass.ARG:
-            return 0, position
+            return 0, self.position
         flow = self.unit.flow
         if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
             frame = flow.frames.of[node.id]
             if is_loop_merge(node):
                 self.unit.modes[node.id] = "loop variable"
             return self.times.begins[frame], self.times.ends(frame)
-        return position, position
+        return self.position, self.position
 
 
 def passes_whole(node: Node) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpugraph.base.dtypes import string
 from gpugraph.base.errors import InvalidArgumentError
-from gpugraph.compile.unit.compile_unit import Target
+from gpugraph.compile.unit.compile_unit import Target, node_error
 from gpugraph.devices import DeviceFactory
 from gpugraph.graph.device_names import combine_specs, matches, without_type_and_id
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -195,9 +195,4 @@ def _names(group: Group, but: Node) -> str:
 
 
 def _cannot_assign(node: Node, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        node.node_def,
-        None,
-        f"Cannot assign a device for operation {node.name}: {why}"
-        f"\n\t [[node {node.name} (defined at {node.origin})]]",
-    )
+    return node_error(node, f"Cannot assign a device for operation {node.name}: {why}")

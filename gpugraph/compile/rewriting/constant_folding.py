@@ -192,16 +192,7 @@ class _Folding:
         """A node that is alive with one output of a Switch, to wait for."""
         key = (switch.id, slot)
         if key not in self.sides:
-            dtype = switch.output_types[slot].base_dtype
-            side = self.sides[key] = self.unit.add_op(
-                "Identity",
-                switch,
-                [(switch, slot)],
-                attrs={"T": dtype},
-                output_types=[dtype],
-                suffix="side",
-                shapes=[self.unit.shapes[switch.id][slot]],
-            )
+            side = self.sides[key] = self.unit.add_identity(switch, slot, "side")
             self.acting.add(side.id)
         return self.sides[key]
 

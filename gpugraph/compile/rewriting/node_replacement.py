@@ -95,6 +95,20 @@ class Replacing:
                 graph.update_edge(source, slot, node, edge.dst_input)
         self.unit.add_control_inputs(node, control_inputs)
 
+    def put_fused(
+        self,
+        node: Node,
+        op_type: str,
+        attrs: Mapping[str, Any],
+        edges: Iterable[Edge],
+        passed: Sequence[Node],
+        note: str,
+    ) -> None:
+        """Puts an op that does what the nodes `passed` do, too; `note` is what it is, of which."""
+        names = ", ".join(member.name for member in (*passed, node))
+        self.lines.append(f"{node.name}: {note}{names}")
+        self.put(node, op_type, attrs, [(edge.src, edge.src_output) for edge in edges], passed)
+
     def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
         """Puts an Identity, which is a view and needs no step."""
         return self.put(node, "Identity", {"T": node.output_types[0].base_dtype}, [source], passed)
@@ -144,6 +158,11 @@ NO_GPU = "no GPU has kernels of its own"
 def gpus_with_kernels(unit: Unit) -> set[str]:
     """The GPUs that are no virtual ones."""
     return {device.name for device in unit.target.devices if device.has_kernels}
+
+
+def public_attrs(node: Node) -> dict[str, Any]:
+    """A node's attrs but for those that begin with `_`, which are of this node alone."""
+    return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InternalError
+from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
@@ -75,6 +75,12 @@ class Target(NamedTuple):
 def variable_key(node: Node) -> tuple[str, str]:
     """Container and name of a VariableV2's memory: nodes that agree in both are one variable."""
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
+
+
+def node_error(node: Node, message: str) -> InvalidArgumentError:
+    """An error in the words of TensorFlow: the message, the node, and where it was defined."""
+    where = f"\n\t [[node {node.name} (defined at {node.origin})]]"
+    return InvalidArgumentError(node.node_def, None, message + where)
 
 
 def leader_name(entry: str | bytes) -> str:
@@ -204,6 +210,20 @@ class Unit:
         if reason:
             self.folded[constant.id] = reason
         return constant
+
+    def add_identity(self, source: Node, slot: int, suffix: str) -> Node:
+        """Adds an Identity of an output, with the shape of that if it is known."""
+        dtype = source.output_types[slot].base_dtype
+        shapes = [self.shapes[source.id][slot]] if source.id in self.shapes else None
+        return self.add_op(
+            "Identity",
+            source,
+            [(source, slot)],
+            attrs={"T": dtype},
+            output_types=[dtype],
+            suffix=suffix,
+            shapes=shapes,
+        )
 
     def add_control_inputs(self, node: Node, sources: Iterable[Node]) -> None:
         """Makes the node run after each of `sources`."""
