@@ -95,9 +95,9 @@ def run(
 
 def node(unit: Unit, name: str) -> Node:
     """The node called `name`, or the one whose name begins so: passes append to names."""
-    found = unit.graph.find(name)
-    if found is not None:
-        return found
+    result = unit.graph.find(name)
+    if result is not None:
+        return result
     (only,) = [each for each in unit.graph.op_nodes() if each.name.startswith(name)]
     return only
 
@@ -109,5 +109,5 @@ def where(unit: Unit, name: str) -> str:
 
 def types(unit: Unit) -> list[str]:
     """The op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
-    found = [each.type for each in unit.graph.op_nodes()]
-    return sorted(each for each in found if each not in ("_Arg", "_Retval"))
+    found_nodes = [node.type for node in unit.graph.op_nodes()]
+    return sorted(node for node in found_nodes if node not in ("_Arg", "_Retval"))

@@ -134,8 +134,8 @@ def _check_structure(session: tf.Session, fetches: Any) -> None:
         if isinstance(fetch, str):
             return values[fetch]
         if isinstance(fetch, dict):
-            return {key: expected(each) for key, each in fetch.items()}
-        parts = [expected(each) for each in fetch]
+            return {key: expected(item) for key, item in fetch.items()}
+        parts = [expected(item) for item in fetch]
         return Pair(*parts) if isinstance(fetch, Pair) else type(fetch)(parts)
 
     got = session.run(fetches)
@@ -215,9 +215,9 @@ def test_other_types_join_by_registration() -> None:
     )
     with tf.Graph().as_default() as graph:
         given = Sparse(tf.placeholder(tf.int32, [1]), tf.placeholder(tf.float32, [1]))
-        made = Sparse(given.indices + 1, given.values * 2.0)
+        result = Sparse(given.indices + 1, given.values * 2.0)
     with tf.Session(graph=graph) as session:
-        got = session.run({"out": made}, {given: ([4], [0.5])})["out"]
+        got = session.run({"out": result}, {given: ([4], [0.5])})["out"]
         assert isinstance(got, Sparse)
         np.testing.assert_array_equal(got.indices, [5])
         np.testing.assert_array_equal(got.values, [1])
