@@ -7,7 +7,9 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from gpugraph.base.errors import OpError
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
@@ -25,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     commands = parser.add_subparsers(dest="command", required=True)
     explain = commands.add_parser(
-        "explain", help="run a program and say how each of its plans runs, and why"
+        "explain", help="run a program and print how each of its plans runs, and why"
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
     scopes = commands.add_parser(
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument("program", help="the Python file of the program")
         command.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
     devices = commands.add_parser("devices", help="list the devices that a session would have")
-    devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs played by the host")
+    devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs emulated by the host")
     chosen = parser.parse_args(arguments)
     if chosen.command == "devices":
         return _devices(chosen.virtual_gpus)
@@ -63,7 +65,7 @@ def _devices(virtual_gpus: int) -> int:
         devices = list_local_devices(config)
         why = no_gpu_reason(SessionOptions("", config))
         left_out = () if virtual_gpus else unusable_gpus()
-    except OpError as error:  # of what the environment says, or of a GPU that can't be opened
+    except OpError as error:  # of a setting in the environment, or of a GPU that can't be opened
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     for device in devices:
@@ -83,27 +85,32 @@ def _explain(program: str, arguments: Sequence[str], ops: bool) -> int:
         nonlocal count
         count += 1
         text = str(explanation) if ops else f"{explanation.summary()}\n\n{explanation.passes()}"
-        sys.stdout.flush()  # what the program said comes before
+        sys.stdout.flush()  # what the program printed comes before
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
-    PLAN_LISTENERS.append(show)
-    try:
+    with _listening(PLAN_LISTENERS, show):
         return _run(program, arguments)
+
+
+@contextmanager
+def _listening(listeners: list[Any], listener: Callable[[Any], None]) -> Iterator[None]:
+    listeners.append(listener)
+    try:
+        yield
     finally:
-        PLAN_LISTENERS.remove(show)
+        listeners.remove(listener)
 
 
 def _scopes(program: str, arguments: Sequence[str]) -> int:
     graphs: dict[Graph, None] = {}
 
-    def keep(variable: Variable) -> None:
+    def note(variable: Variable) -> None:
         graphs[variable.graph] = None
 
-    VARIABLE_LISTENERS.append(keep)
     try:
-        return _run(program, arguments)
+        with _listening(VARIABLE_LISTENERS, note):
+            return _run(program, arguments)
     finally:
-        VARIABLE_LISTENERS.remove(keep)
         sys.stdout.flush()
         for count, graph in enumerate(graphs, 1):
             print(f"-- graph {count}: {explain_variables(graph)}\n", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune      what the fetches and targets need
-    reread     who runs after a write of a variable reads what was written
+    reread     what runs after a write of a variable reads what was written
     fold       exact shapes; what follows from them becomes constant
     simplify   ops that change nothing are views
     transposes what a matrix product can do itself
@@ -25,7 +25,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gpugraph.compile.analysis.flow_analysis import flow
@@ -46,13 +46,15 @@ from gpugraph.compile.rewriting.constant_folding import fold
 from gpugraph.compile.rewriting.dependency_optimization import dependencies
 from gpugraph.compile.rewriting.no_op_elimination import simplify
 from gpugraph.compile.rewriting.transpose_folding import transposes
-from gpugraph.compile.unit.compile_unit import FeedSpec as FeedSpec, Target as Target, Unit
+from gpugraph.compile.unit.compile_unit import (
+    FeedSpec as FeedSpec,
+    RunRequest as RunRequest,
+    Target as Target,
+    Unit,
+)
 from gpugraph.compile.verification import verify
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.graph_text import format_node
-from gpugraph.plan import Plan, PlanKey
+from gpugraph.plan import Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
     reread,
@@ -75,52 +77,31 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
 """The passes between `prune`, which makes the unit, and `bind`, which makes the plan of it."""
 
 
-def compile_plan(
-    graph: Graph,
-    target: Target,
-    key: PlanKey,
-    feeds: Sequence[FeedSpec],
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-) -> Plan:
-    """The plan that computes `fetches` and runs `targets` when `feeds` are fed.
+def compile_plan(target: Target, request: RunRequest) -> Plan:
+    """The plan that computes the fetches and runs the targets when the feeds are fed.
 
     Raises what the passes raise: InvalidArgumentError for an unfed placeholder, shapes that don't
     fit, a cycle or a device that isn't there; ResourceExhaustedError for too little memory.
     """
     with _without_collector():
-        return bind(_compiled(graph, target, key, feeds, fetches, targets))
+        return bind(_compiled(target, request))
 
 
-def partition_texts(
-    graph: Graph,
-    target: Target,
-    key: PlanKey,
-    feeds: Sequence[FeedSpec],
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-) -> dict[str, str]:
+def partition_texts(target: Target, request: RunRequest) -> dict[str, str]:
     """Each device's part of the graph of such a run, as text, by full device name."""
     parts: dict[str, list[str]] = {}
-    for node in _compiled(graph, target, key, feeds, fetches, targets).order:
+    for node in _compiled(target, request).order:
         parts.setdefault(node.assigned_device, []).append(format_node(node))
     return {device: "\n".join(lines) for device, lines in parts.items()}
 
 
-def _compiled(
-    graph: Graph,
-    target: Target,
-    key: PlanKey,
-    feeds: Sequence[FeedSpec],
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-) -> Unit:
-    """The unit that all passes have been over."""
-    unit = prune(graph, target, key, feeds, fetches, targets)
+def _compiled(target: Target, request: RunRequest) -> Unit:
+    """The unit that all passes have changed."""
+    unit = prune(target, request)
     _check(unit, "prune")
-    for compile_pass in PASSES:
-        compile_pass(unit)
-        _check(unit, compile_pass.__name__)
+    for change in PASSES:
+        change(unit)
+        _check(unit, change.__name__)
     return unit
 
 

@@ -27,29 +27,29 @@ def _fail(node: Node, what: str) -> InternalError:
     return InternalError(node.node_def, None, f"Compilation went wrong at '{node.name}': {what}")
 
 
-def _connected(unit: Unit) -> None:
+def _check_edges(unit: Unit) -> None:
     """Each data input has its one edge, of its dtype."""
     for node in unit.graph.op_nodes():
         edges = node.input_edges()
         for edge, dtype in zip(edges, node.input_types):
-            given = edge.src.output_types[edge.src_output]
-            if given.base_dtype is not dtype.base_dtype:
-                raise _fail(node, f"input {edge.dst_input} is {given.name}, not {dtype.name}")
+            output_type = edge.src.output_types[edge.src_output]
+            if output_type.base_dtype is not dtype.base_dtype:
+                raise _fail(node, f"input {edge.dst_input} is {output_type.name}, not {dtype.name}")
 
 
-def _shaped(unit: Unit) -> None:
+def _check_shapes(unit: Unit) -> None:
     """Each output has a shape, and constants have that of their value."""
     for node in unit.graph.op_nodes():
         shapes = unit.shapes.get(node.id)
         if shapes is None or len(shapes) != len(node.output_types):
             raise _fail(node, f"{len(node.output_types)} outputs, but the shapes {shapes}")
     for (key, slot), value in unit.values.items():
-        found = unit.graph.find_id(key)
-        if found is not None and unit.shapes[key][slot].sizes != value.shape:
-            raise _fail(found, f"its value has shape {value.shape}")
+        constant = unit.graph.find_id(key)
+        if constant is not None and unit.shapes[key][slot].sizes != value.shape:
+            raise _fail(constant, f"its value has shape {value.shape}")
 
 
-def _placed(unit: Unit) -> None:
+def _check_placement(unit: Unit) -> None:
     """Each node is on a device of the session, with a reason; references stay on one device."""
     names = {device.name for device in unit.target.devices}
     for node in unit.graph.op_nodes():
@@ -65,27 +65,27 @@ def _placed(unit: Unit) -> None:
                 raise _fail(node, f"it refers to '{source.name}' on another device")
 
 
-def _partitioned(unit: Unit) -> None:
-    """No data edge leads from one memory to another, and no way is there twice."""
+def _check_partition(unit: Unit) -> None:
+    """No data edge leads from one memory to another, and no tensor is sent to a device twice."""
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
             if is_crossing(unit, edge):
                 raise _fail(node, f"input {edge.dst_input} lies in another device's memory")
-    ways = set()
-    for send, recv in unit.ways:
+    sent = set()
+    for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
         # What is read from a variable before an assignment and after it are two tensors.
         is_ref = edge.src.output_types[edge.src_output].is_ref_dtype
-        place = frozenset(send.control_inputs) if is_ref else frozenset()
-        way = edge.src, edge.src_output, recv.assigned_device, place
-        if way in ways:
+        control_inputs = frozenset(send.control_inputs) if is_ref else frozenset()
+        transfer = edge.src, edge.src_output, recv.assigned_device, control_inputs
+        if transfer in sent:
             raise _fail(send, f"'{edge.src.name}' is sent twice to {recv.assigned_device}")
-        ways.add(way)
-    if len(unit.transfers) != len(unit.ways):
-        raise _fail(unit.graph.source, f"{len(unit.ways)} tensors are sent, but not all listed")
+        sent.add(transfer)
+    if len(unit.transfers) != len(sent):
+        raise _fail(unit.graph.source, f"{len(sent)} tensors are sent, but not all listed")
 
 
-def _ordered(unit: Unit) -> None:
+def _check_order(unit: Unit) -> None:
     """Each node comes once, after all that it needs."""
     position = {node.id: index for index, node in enumerate(unit.order)}
     if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
@@ -96,12 +96,12 @@ def _ordered(unit: Unit) -> None:
                 continue
             if position[edge.src.id] >= position[node.id]:
                 raise _fail(node, f"it comes before '{edge.src.name}', which it needs")
-    for send, recv in unit.ways:
+    for send, recv in unit.send_recv_pairs:
         if position[send.id] >= position[recv.id]:
             raise _fail(recv, "it comes before its Send")
 
 
-def _housed(unit: Unit) -> None:
+def _check_homes(unit: Unit) -> None:
     """Each output has a home in its device's memory; what lives at once shares no bytes."""
     arenas: dict[str, dict[Storage, None]] = {}
     for node in unit.order:
@@ -111,26 +111,25 @@ def _housed(unit: Unit) -> None:
                 raise _fail(node, f"output {slot} lies on {storage.device}")
             if storage.kind == "arena":
                 arenas.setdefault(storage.device, {})[storage] = None
-    for device, found in arenas.items():
-        storages = list(found)
+    for device, storages in arenas.items():
         check_offsets(
-            [Lifetime(each.size, each.first, each.last) for each in storages],
-            ArenaPlan([each.offset for each in storages], unit.arena_sizes[device]),
+            [Lifetime(storage.size, storage.first, storage.last) for storage in storages],
+            ArenaPlan([storage.offset for storage in storages], unit.arena_sizes[device]),
         )
 
 
-def _remembered(unit: Unit) -> None:
-    _housed(unit)
-    _kept(unit)
-    _outlasting(unit)
+def _check_memory(unit: Unit) -> None:
+    _check_homes(unit)
+    _check_contents(unit)
+    _check_loop_inputs(unit)
 
 
-def _outlasting(unit: Unit) -> None:
+def _check_loop_inputs(unit: Unit) -> None:
     """What a loop's ops take from outside of it lasts until the loop is over."""
     if unit.flow is None:
         return
     frames = unit.flow.frames
-    position = {node.id: at for at, node in enumerate(unit.order)}
+    position = {node.id: index for index, node in enumerate(unit.order)}
     for node in unit.order:
         if node.node_class is not NodeClass.ENTER or enters_once(node):
             continue
@@ -142,29 +141,30 @@ def _outlasting(unit: Unit) -> None:
                 raise _fail(node, f"'{slot.src.name}' does not outlast the loop")
 
 
-def _kept(unit: Unit) -> None:
+def _check_contents(unit: Unit) -> None:
     """Whenever a tensor is read, its memory holds what was written as that tensor.
 
-    The order is played through: `held` is what each piece of memory holds, `content` what each
-    tensor is. Reading a reference reads what is there now. A Recv reads in its Send's place, and
+    The order is replayed: `held` is what each piece of memory holds, `content` what each tensor
+    is. Reading a reference reads what is there now. A Recv reads in its Send's place, and
     fetches are read at the end.
     """
-    play = _Play(unit)
-    sends = {recv.id: send for send, recv in unit.ways}
-    for at, node in enumerate(unit.order):
+    replay = _Replay(unit)
+    sends = {recv.id: send for send, recv in unit.send_recv_pairs}
+    for index, node in enumerate(unit.order):
         if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
             for edge in sends.get(node.id, node).input_edges():
                 if not edge.is_back_edge:
-                    play.read(edge, at)
-            play.write(node)
+                    replay.read(edge, index)
+            replay.write(node)
         if node.type == "_LoopEnd":
-            play.turn(node, at)
+            replay.end_iteration(node, index)
     for node in unit.retvals:
-        play.read(node.input_edge(0), len(unit.order))
+        replay.read(node.input_edge(0), len(unit.order))
 
 
-class _Play:
-    """What memory holds as the order goes on: several things, under guards that exclude them."""
+class _Replay:
+    """What memory holds at a point of the order: several contents, under guards that exclude each
+    other."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -184,7 +184,7 @@ class _Play:
         if self._is_never(frame, guard):
             return
         layers = self._held.get(_bytes(storage), [])
-        left = [each for each in layers if each[0] is not frame or not each[1] >= guard]
+        left = [layer for layer in layers if layer[0] is not frame or not layer[1] >= guard]
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
     def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
@@ -201,7 +201,7 @@ class _Play:
         return frame, flow.of_output(source, edge.src_output)
 
     def held(self, storage: Storage, frame: Frame | None, guard: Guard) -> object:
-        """What the memory holds for those who read it there, under that guard."""
+        """What the memory holds for a read there, under that guard."""
         for other, written, content in reversed(self._held.get(_bytes(storage), ())):
             if not self._are_apart(frame, guard, other, written):
                 return content
@@ -215,21 +215,22 @@ class _Play:
         if flow is None or one is None or other is None:
             return False
         if one is not other:
-            shared = next(each for each in one.up() if each in list(other.up()))
+            shared = next(frame for frame in one.up() if frame in list(other.up()))
             guard = guard if one is shared else flow.outer[shared.child_towards(one)]
             written = written if other is shared else flow.outer[shared.child_towards(other)]
         return apart(guard, written)
 
-    def read(self, edge: Edge, at: int) -> None:
+    def read(self, edge: Edge, position: int) -> None:
+        """Checks that the tensor of an edge, read at this position, is there."""
         source, slot = edge.src, edge.src_output
         storage = self.unit.homes[source.id, slot].storage
         if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
             return
-        if storage.kind != "variable" and not storage.first <= at <= storage.last:
+        if storage.kind != "variable" and not storage.first <= position <= storage.last:
             raise _fail(
                 edge.dst,
                 f"'{source.name}' lives in steps {storage.first} to {storage.last}, but is read "
-                f"in step {at}",
+                f"in step {position}",
             )
         place = self._reading(edge)
         if self._is_never(*place):
@@ -251,29 +252,30 @@ class _Play:
 
     def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
         """Whether nothing of that frame, under that guard, ever runs."""
-        loops = [each for each in frame.up() if each.parent is not None] if frame else []
+        loops = [loop for loop in frame.up() if loop.parent is not None] if frame else []
         outer = self.unit.flow.outer if self.unit.flow is not None else {}
-        return holds_never(guard) or any(holds_never(outer[each]) for each in loops)
+        return holds_never(guard) or any(holds_never(outer[loop]) for loop in loops)
 
-    def turn(self, end: Node, at: int) -> None:
+    def end_iteration(self, end: Node, position: int) -> None:
         """An iteration is over: what leads back is read; the variables have their places."""
         unit, content = self.unit, self.content
         assert unit.flow is not None
-        frame = next(each for each in unit.flow.frames.loops() if each.end is end)
+        frame = next(loop for loop in unit.flow.frames.loops() if loop.end is end)
         for node in frame.next_iterations:
             for edge in node._out:
                 if edge.is_back_edge:
-                    self.read(edge, at)
+                    self.read(edge, position)
         for merge in frame.merges:
             self._hold(unit.homes[merge.id, 0].storage, merge, content[merge.id, 0][-1])
         for node in frame.exits:  # read when the loop is over
             edge = node.input_edge(0)
             if _leaves(unit, node):
                 if any(not out.is_control for out in node._out):
-                    self.read(edge, at)
+                    self.read(edge, position)
                 content[node.id, 0] = content[edge.src.id, edge.src_output]
 
     def write(self, node: Node) -> None:
+        """Notes what a node writes."""
         unit = self.unit
         decl = DECLARATIONS.get(node.type)
         for slot in decl.writes if decl is not None else ():
@@ -282,7 +284,7 @@ class _Play:
         if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
             self._merge(node)
             return
-        is_view = unit.moded.get(node.id, "").startswith("view")
+        is_view = unit.modes.get(node.id, "").startswith("view")
         for slot, dtype in enumerate(node.output_types):
             storage = unit.homes[node.id, slot].storage
             held = self.held(storage, *self._place(node)) if is_view or dtype.is_ref_dtype else None
@@ -299,17 +301,17 @@ class _Play:
         unit, flow = self.unit, self.unit.flow
         assert flow is not None
         storage = unit.homes[node.id, 0].storage
-        own: object = object()
+        content: object = object()
         known: list[object] = []
         for edge in node.input_edges():
             if unit.homes[edge.src.id, edge.src_output].storage is storage:
                 known += self.content[edge.src.id, edge.src_output]
             else:
                 guard = flow.of_output(edge.src, edge.src_output)
-                self._layer(storage, flow.frames.at(node), guard, own)
-        self.content[node.id, 0] = (*known, own)
-        self._hold(unit.homes[node.id, 1].storage, node, own)
-        self.content[node.id, 1] = (own,)
+                self._layer(storage, flow.frames.at(node), guard, content)
+        self.content[node.id, 0] = (*known, content)
+        self._hold(unit.homes[node.id, 1].storage, node, content)
+        self.content[node.id, 1] = (content,)
 
 
 def _bytes(storage: Storage) -> object:
@@ -318,26 +320,19 @@ def _bytes(storage: Storage) -> object:
 
 def _leaves(unit: Unit, node: Node) -> bool:
     """Whether the node is an Exit that is the very bytes which the loop left."""
-    is_view = unit.moded.get(node.id, "").startswith("view")
+    is_view = unit.modes.get(node.id, "").startswith("view")
     return node.node_class is NodeClass.EXIT and is_view
 
 
 _CHECKS: dict[str, Callable[[Unit], None]] = {
-    "prune": _connected,
-    "reread": _connected,
-    "fold": _shaped,
-    "simplify": _shaped,
-    "transposes": _shaped,
-    "cancel": _shaped,
-    "common": _shaped,
-    "dependencies": _shaped,
-    "place": _placed,
-    "remap": _shaped,
-    "attention": _shaped,
-    "epilogues": _shaped,
-    "fuse": _connected,
-    "partition": _partitioned,
-    "flow": _partitioned,
-    "order": _ordered,
-    "memory": _remembered,
+    **dict.fromkeys(("prune", "reread"), _check_edges),
+    **dict.fromkeys(
+        ("fold", "simplify", "transposes", "cancel", "common", "dependencies"), _check_shapes
+    ),
+    "place": _check_placement,
+    **dict.fromkeys(("remap", "attention", "epilogues"), _check_shapes),
+    "fuse": _check_edges,
+    **dict.fromkeys(("partition", "flow"), _check_partition),
+    "order": _check_order,
+    "memory": _check_memory,
 }

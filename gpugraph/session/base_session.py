@@ -2,7 +2,7 @@
 
 It turns fetches and feeds into tensors and arrays, asks the backend (made by the registered
 factory that accepts the target) for a runner, once for each combination of fetches and fed
-tensors, and puts values into the structure that was asked for.
+tensors, and puts values into the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ MOST_PREPARED = 1024
 class _Prepared:
     """One combination of fetches and fed tensors, ready for values."""
 
-    __slots__ = ("given", "plan", "runner", "simple", "tensors", "types")
+    __slots__ = ("fed", "plan", "runner", "simple", "tensors", "types")
 
     def __init__(self, plan: FetchPlan, tensors: list[Tensor], runner: Runner) -> None:
         self.plan = plan
         self.tensors = tensors
         self.runner = runner
         self.types = [_numpy_type(tensor) for tensor in tensors]
-        fed = {tensor: index for index, tensor in enumerate(tensors)}
-        self.given = [fed.get(tensor) for tensor in plan.tensors]
-        self.simple = all(index is None for index in self.given)
+        index_of = {tensor: index for index, tensor in enumerate(tensors)}
+        self.fed = [index_of.get(tensor) for tensor in plan.tensors]
+        self.simple = all(index is None for index in self.fed)
 
     def arrays(self, values: Iterable[Any]) -> list[Any]:
         """The fed values as arrays of their tensors' dtypes."""
@@ -63,7 +63,7 @@ class _Prepared:
         """The answer's structure; what was fed and fetched is what was fed."""
         if not self.simple:
             computed = iter(results)
-            results = [next(computed) if index is None else arrays[index] for index in self.given]
+            results = [next(computed) if index is None else arrays[index] for index in self.fed]
         return self.plan.rebuild(results)
 
 
@@ -86,25 +86,11 @@ class BaseSession:
         if isinstance(target, bytes):
             target = target.decode()
         if target is not None and not isinstance(target, str):
-            raise TypeError(
-                f"target must be a string, but got {type(target)}."
-                + (
-                    ' Did you do "Session(config)" instead of "Session(config=config)"?'
-                    if isinstance(target, ConfigProto)
-                    else ""
-                )
-            )
+            raise _wrong_type("target must be a string", target)
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
-            raise TypeError(
-                f"config must be a tf.ConfigProto, but got {type(config)}."
-                + (
-                    ' Did you do "Session(graph)" instead of "Session(graph=graph)"?'
-                    if isinstance(config, Graph)
-                    else ""
-                )
-            )
+            raise _wrong_type("config must be a tf.ConfigProto", config)
         self._target = target or ""
         self._graph: Graph = graph if graph is not None else graph_stack.top()
         self._config = config if config is not None else ConfigProto()
@@ -124,6 +110,7 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
+        """The graph as a GraphDef."""
         return self._graph.as_graph_def()
 
     @property
@@ -169,11 +156,11 @@ class BaseSession:
             self._barred = self._graph._barred
             self._prepared.clear()
         try:
-            found = self._prepared.get(key)
+            prepared = self._prepared.get(key)
         except TypeError:  # nested fetches that can't be hashed
-            found = None
-        if found is not None and self._changes == len(self._graph._changed):
-            return found, fed.values()
+            prepared = None
+        if prepared is not None and self._changes == len(self._graph._changed):
+            return prepared, fed.values()
         return self._prepare_anew(key, fetches, fed)
 
     def _prepare_anew(
@@ -202,7 +189,7 @@ class BaseSession:
         return _Prepared(plan, tensors, self._backend.prepare(tensors, wanted, plan.targets))
 
     def _warn_of_changes(self) -> None:
-        """Says, once, which operations were changed after this session ran the graph."""
+        """Warns once of operations that were changed after this session ran the graph."""
         changed = self._graph._changed
         late = [op for op in changed[self._changes :] if op._id < self._ran]
         self._changes = len(changed)
@@ -282,6 +269,13 @@ class BaseSession:
         backend = getattr(self, "_backend", None)
         if backend is not None and not self._closed:
             backend.close()
+
+
+def _wrong_type(rule: str, value: Any) -> TypeError:
+    """A TypeError, with a hint where the value fits another argument."""
+    keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
+    hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'
+    return TypeError(f"{rule}, but got {type(value)}.{hint if keyword else ''}")
 
 
 def _run_with(

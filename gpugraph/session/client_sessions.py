@@ -22,14 +22,7 @@ class Session(BaseSession):
     placement, logging. Leaving the `with` block closes the session.
     """
 
-    def __init__(
-        self,
-        target: str | bytes | None = "",
-        graph: Graph | None = None,
-        config: ConfigProto | None = None,
-    ) -> None:
-        super().__init__(target, graph, config)
-        self._entered: ExitStack | None = None
+    _entered: ExitStack | None = None
 
     def __enter__(self) -> Session:
         if self._entered is not None:

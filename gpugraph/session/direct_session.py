@@ -1,7 +1,7 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners, however often they are asked for, and a bounded number of plans.
+The session keeps its runners, however often they are used, and a bounded number of plans.
 When a device is full, plans that no thread runs give their memory up.
 """
 
@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
-from gpugraph.compile import FeedSpec, Target, compile_plan, partition_texts
+from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
@@ -44,7 +44,7 @@ Execution = Callable[[Plan, Sequence[Any]], list[Any]]
 _shape = attrgetter("shape")
 
 PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
-"""Called with each new plan's explanation: how the command line tells of a program's plans."""
+"""Called with each new plan's explanation: how the command line explains a program's plans."""
 
 
 class DirectSession(SessionBackend):
@@ -84,6 +84,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
+        """Takes the graph; AlreadyExistsError when it has one."""
         if self.graph is not None:
             raise AlreadyExistsError(
                 None, None, "A Graph has already been created for this session."
@@ -93,6 +94,7 @@ class DirectSession(SessionBackend):
     def prepare(
         self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
     ) -> DirectRunner:
+        """What runs these; compiles nothing yet."""
         self.check_open()
         key = (tuple(feeds), tuple(fetches), tuple(targets))
         with self.lock:
@@ -112,17 +114,10 @@ class DirectSession(SessionBackend):
         if self.graph is None:
             raise invalid_argument("Session was not created with a graph before Run()!")
 
-    def compile(
-        self,
-        key: PlanKey,
-        feeds: Sequence[FeedSpec],
-        fetches: Sequence[Tensor],
-        targets: Sequence[Operation],
-    ) -> Plan:
+    def compile(self, request: RunRequest) -> Plan:
         """A new plan. Idle ones are given up for it where a device is full."""
         self.check_open()
-        assert self.graph is not None
-        plan = compile_plan(self.graph, self.target, key, feeds, fetches, targets)
+        plan = compile_plan(self.target, request)
         if self.options.config.log_device_placement:
             self._log_placement(plan)
         for listener in PLAN_LISTENERS:
@@ -136,20 +131,24 @@ class DirectSession(SessionBackend):
                 print(f"{op.name}: ({op.op_type}): {op.device} - {op.reason}", file=sys.stderr)
 
     def list_devices(self) -> list[DeviceAttributes]:
+        """The session's devices."""
         self.check_open()
         return [device.attributes for device in self.devices]
 
     def memory_stats(self) -> dict[str, Any]:
+        """Each device's AllocatorStats, by full device name."""
         self.check_open()
         return {device.name: device.allocator.get_stats() for device in self.devices}
 
     def reset(self, containers: Sequence[str]) -> None:
+        """Clears these resource containers (all, if none are named)."""
         with self.lock:
             plans = self.plans.drop_all()
         wait_for(plans)
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
+        """Gives everything back, once runs in other threads are over."""
         with self.lock:
             if self.closed:
                 return
@@ -227,7 +226,10 @@ class DirectRunner(Runner):
             metadata.step_stats = execution.stats
             if chosen.output_partition_graphs:
                 assert execution.key is not None
-                metadata.partition_graphs = list(self._partition_texts(execution.key).values())
+                request = self._request([shape for _, shape in execution.key.feeds])
+                with self.session.lock:
+                    texts = partition_texts(self.session.target, request)
+                metadata.partition_graphs = list(texts.values())
         return results
 
     def explain(self, values: Sequence[Any]) -> Explanation:
@@ -249,31 +251,18 @@ class DirectRunner(Runner):
                 refuse_shape(tensor, shape)
             return self.plans.add(shapes)
 
-    def _partition_texts(self, key: PlanKey) -> dict[str, str]:
-        """The parts of the graph that the plan of `key` runs, by device."""
-        session = self.session
-        assert session.graph is not None
-        feeds = self._specs([shape for _, shape in key.feeds])
-        with session.lock:
-            return partition_texts(
-                session.graph, session.target, key, feeds, self.fetches, self.targets
-            )
-
-    def _specs(self, shapes: Sequence[OpenShape]) -> list[FeedSpec]:
-        return [
+    def _request(self, shapes: Sequence[OpenShape]) -> RunRequest:
+        """What to compile for feeds of these shapes."""
+        assert self.session.graph is not None
+        feeds = [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
+        return RunRequest(self.session.graph, feeds, self.fetches, self.targets)
 
     def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
-        feeds = self._specs(shapes)
-        key = PlanKey(
-            tuple((feed.name, feed.shape) for feed in feeds),
-            tuple(tensor.name for tensor in self.fetches),
-            tuple(op.name for op in self.targets),
-        )
         try:
-            return self.session.compile(key, feeds, self.fetches, self.targets)
+            return self.session.compile(self._request(shapes))
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
@@ -288,7 +277,7 @@ class DirectRunner(Runner):
 
 
 class _TracedExecution:
-    """Executes plans with a time limit (0: none) and, if asked, statistics.
+    """Executes plans with a time limit (0: none) and, if `trace`, with statistics.
 
     `stats` and `key`, of the plan, are those of the last run.
     """
@@ -309,9 +298,11 @@ class DirectSessionFactory:
     """Accepts the empty target."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
+        """Whether the target is this process."""
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:
+        """A session on this process's devices."""
         return DirectSession(options)
 
 

@@ -54,8 +54,8 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
-            said = error.args[0] if error.args else error
-            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {said}") from None
+            message = error.args[0] if error.args else error
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {message}") from None
         assert isinstance(tensor, Tensor)
         if not graph.is_feedable(tensor):
             raise ValueError(f"Tensor {tensor} may not be fed.")

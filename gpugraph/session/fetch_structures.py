@@ -140,9 +140,9 @@ class FetchPlan:
                 f"Tensor. ({error})"
             ) from None
         except (ValueError, KeyError) as error:
-            said = error.args[0] if error.args else error
+            message = error.args[0] if error.args else error
             raise ValueError(
-                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({said})"
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({message})"
             ) from None
 
 

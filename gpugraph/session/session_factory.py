@@ -20,9 +20,11 @@ _LOG = logging.getLogger("gpugraph")
 class SupportsNewSession(Protocol):
     """What a session factory has to have."""
 
-    def accepts_options(self, options: SessionOptions) -> bool: ...
+    def accepts_options(self, options: SessionOptions) -> bool:
+        """Whether this factory serves such sessions."""
 
-    def new_session(self, options: SessionOptions) -> SessionBackend: ...
+    def new_session(self, options: SessionOptions) -> SessionBackend:
+        """A session backend for these options."""
 
 
 class SessionFactory:
@@ -52,34 +54,36 @@ class SessionFactory:
         """The one factory that accepts; NotFoundError for none, InternalError for several."""
         with cls._lock:
             factories = dict(cls._factories)
-        found = [name for name, each in factories.items() if each.accepts_options(options)]
-        if len(found) == 1:
-            return factories[found[0]]
-        asked = f'{{target: "{options.target}" config: {options.config}}}'
+        accepting = [
+            name for name, factory in factories.items() if factory.accepts_options(options)
+        ]
+        if len(accepting) == 1:
+            return factories[accepting[0]]
+        wanted = f'{{target: "{options.target}" config: {options.config}}}'
         known = f"Registered factories are {{{', '.join(sorted(factories))}}}."
-        if not found:
+        if not accepting:
             raise NotFoundError(
                 None,
                 None,
-                f"No session factory registered for the given session options: {asked} {known}",
+                f"No session factory registered for the given session options: {wanted} {known}",
             )
         raise InternalError(
             None,
             None,
-            f"Multiple session factories registered for the given session options: {asked} "
-            f"Candidate factories are {{{', '.join(sorted(found))}}}. {known}",
+            f"Multiple session factories registered for the given session options: {wanted} "
+            f"Candidate factories are {{{', '.join(sorted(accepting))}}}. {known}",
         )
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
         """A session backend for these options; InternalError when the factory makes none."""
         factory = cls.get_factory(options)
-        made: Any = factory.new_session(options)
-        if not isinstance(made, SessionBackend):
+        session: Any = factory.new_session(options)
+        if not isinstance(session, SessionBackend):
             raise InternalError(
                 None,
                 None,
                 f"{type(factory).__name__}.new_session made no SessionBackend for the target "
-                f'"{options.target}", but {made!r}',
+                f'"{options.target}", but {session!r}',
             )
-        return made
+        return session

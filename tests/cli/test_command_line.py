@@ -43,10 +43,10 @@ def test_explain_tells_each_plan_and_leaves_all_as_it_was(
     monkeypatch.chdir("/")
     before = sys.argv, list(sys.path)
     assert main(["explain", "--ops", str(folder / "good.py"), "a", "--b"]) == 0
-    said = capsys.readouterr()
-    assert said.out == "arguments ['a', '--b']\nfirst 21.0\nsecond -21.0\n"
-    assert "-- plan 1: y:0" in said.err and "-- plan 2: y:0, z:0" in said.err
-    assert "the session has only CPU devices" in said.err
+    output = capsys.readouterr()
+    assert output.out == "arguments ['a', '--b']\nfirst 21.0\nsecond -21.0\n"
+    assert "-- plan 1: y:0" in output.err and "-- plan 2: y:0, z:0" in output.err
+    assert "the session has only CPU devices" in output.err
     assert (sys.argv, sys.path) == before
     assert PLAN_LISTENERS == []
     sys.modules.pop("gpugraph_test_helper")
@@ -62,11 +62,11 @@ def test_a_program_that_raises_has_its_plans_and_its_own_traceback(folder: pathl
         cwd=pathlib.Path(__file__).parents[2],
     )
     assert done.returncode == 1
-    said = done.stdout
+    output = done.stdout
     parts = ["arguments []", "-- plan 1", "first 21.0", "-- plan 2", "second -21.0", "Traceback"]
-    places = [said.index(part) for part in parts]
+    places = [output.index(part) for part in parts]
     assert places == sorted(places)
-    trace = said[places[-1] :]
+    trace = output[places[-1] :]
     assert "in fails" in trace and "ZeroDivisionError" in trace
     assert "runpy" not in trace and "cli.py" not in trace
 
@@ -83,8 +83,8 @@ def test_a_program_that_is_no_python_is_told_so(
 ) -> None:
     (folder / "odd.py").write_text("x = = 1\n")
     assert main(["explain", str(folder / "odd.py")]) == 1
-    said = capsys.readouterr().err
-    assert "odd.py" in said and "SyntaxError" in said and "runpy" not in said
+    output = capsys.readouterr().err
+    assert "odd.py" in output and "SyntaxError" in output and "runpy" not in output
 
 
 def test_a_missing_program_is_one_line(
@@ -112,9 +112,9 @@ def test_scopes_tells_the_variables_of_each_graph(
         "print('done', sys.argv[1:])\n"
     )
     assert main(["scopes", str(folder / "shares.py"), "a", "--b"]) == 0
-    said = capsys.readouterr()
-    assert said.out == "done ['a', '--b']\n"
-    assert said.err.splitlines() == [
+    output = capsys.readouterr()
+    assert output.out == "done ['a', '--b']\n"
+    assert output.err.splitlines() == [
         "-- graph 1: 1 variable, 64B",
         "tower/  1 variable, 64B",
         "  w  (4, 4) float32  64B  trainable",
@@ -137,8 +137,8 @@ def test_scopes_of_a_program_that_raises_and_of_one_without_variables(
     )
     with tf.Graph().as_default():
         assert main(["scopes", str(folder / "raises.py")]) == 1
-    said = capsys.readouterr().err
-    assert said.index("ZeroDivisionError") < said.index("left_over  (2,) float32  8B")
+    output = capsys.readouterr().err
+    assert output.index("ZeroDivisionError") < output.index("left_over  (2,) float32  8B")
     (folder / "none.py").write_text("print('nothing')\n")
     assert main(["scopes", str(folder / "none.py")]) == 0
     assert capsys.readouterr().err == "the program made no variables\n"
@@ -151,8 +151,8 @@ def test_devices_are_listed(
 ) -> None:
     monkeypatch.setenv("GPUGRAPH_GPU", "0")
     assert main(["devices", "--virtual-gpus", "2"]) == 0
-    said = capsys.readouterr().out
-    assert [line.split()[1] for line in said.splitlines()] == ["CPU", "GPU", "GPU"]
+    output = capsys.readouterr().out
+    assert [line.split()[1] for line in output.splitlines()] == ["CPU", "GPU", "GPU"]
     assert main(["devices"]) == 0
     assert "no GPU: GPUGRAPH_GPU is 0" in capsys.readouterr().out
 
@@ -162,8 +162,8 @@ def test_a_switch_that_says_nothing_is_told_of(
 ) -> None:
     monkeypatch.setenv("GPUGRAPH_GPU", "maybe")
     assert main(["devices"]) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and "GPUGRAPH_GPU is 'maybe'; possible are 0" in said.err
+    output = capsys.readouterr()
+    assert output.out == "" and "GPUGRAPH_GPU is 'maybe'; possible are 0" in output.err
 
 
 @pytest.mark.parametrize("count", ["-3", "two", "1.5"])
@@ -173,6 +173,6 @@ def test_a_number_of_gpus_that_is_none_is_refused(
     with pytest.raises(SystemExit) as caught:
         main(["devices", "--virtual-gpus", count])
     assert caught.value.code == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert f"a number of GPUs is 0 or more, but it is {count!r}" in said.err.splitlines()[-1]
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert f"a number of GPUs is 0 or more, but it is {count!r}" in output.err.splitlines()[-1]

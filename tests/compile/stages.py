@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 import gpugraph as tf
-from gpugraph.compile import PASSES, FeedSpec, Target, compile_plan
+from gpugraph.compile import PASSES, FeedSpec, RunRequest, Target, compile_plan
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.verification import verify
 from gpugraph.devices import DeviceFactory, Resources
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import Plan, PlanKey
+from gpugraph.plan import Plan
 from gpugraph.runtime import Rendezvous, execute
 
 __all__ = ["compiled", "execute", "make_plan", "make_target", "node", "run", "types", "where"]
@@ -40,20 +40,14 @@ def make_target(
     return Target(devices, resources or Resources(), config, "none was asked for", True, Rendezvous)
 
 
-def request(
-    fetches: Sequence[Any], feeds: Mapping[tf.Tensor, Any]
-) -> tuple[Any, PlanKey, list[FeedSpec], list[tf.Tensor], list[tf.Operation]]:
-    tensors = [each for each in fetches if isinstance(each, tf.Tensor)]
-    targets = [each for each in fetches if isinstance(each, tf.Operation)]
+def request(fetches: Sequence[Any], feeds: Mapping[tf.Tensor, Any]) -> RunRequest:
+    """A run of fetched tensors and target operations, with fed shapes."""
     specs = [
         FeedSpec(tensor.name, tensor.dtype.base_dtype, shape) for tensor, shape in feeds.items()
     ]
-    key = PlanKey(
-        tuple((spec.name, spec.shape) for spec in specs),
-        tuple(tensor.name for tensor in tensors),
-        tuple(op.name for op in targets),
-    )
-    return fetches[0].graph, key, specs, tensors, targets
+    tensors = [fetch for fetch in fetches if isinstance(fetch, tf.Tensor)]
+    targets = [fetch for fetch in fetches if isinstance(fetch, tf.Operation)]
+    return RunRequest(fetches[0].graph, specs, tensors, targets)
 
 
 def compiled(
@@ -63,14 +57,13 @@ def compiled(
     target: Target | None = None,
 ) -> Unit:
     """The unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
-    graph, key, specs, tensors, targets = request(fetches, feeds or {})
-    unit = prune(graph, target or make_target(), key, specs, tensors, targets)
+    unit = prune(target or make_target(), request(fetches, feeds or {}))
     verify(unit, "prune")
-    for each in PASSES:
+    for change in PASSES:
         if unit.reports[-1].name == upto:
             break
-        each(unit)
-        verify(unit, each.__name__)
+        change(unit)
+        verify(unit, change.__name__)
     assert unit.reports[-1].name == upto
     return unit
 
@@ -80,8 +73,7 @@ def make_plan(
     feeds: Mapping[tf.Tensor, Any] | None = None,
     target: Target | None = None,
 ) -> Plan:
-    graph, key, specs, tensors, targets = request(fetches, feeds or {})
-    return compile_plan(graph, target or make_target(), key, specs, tensors, targets)
+    return compile_plan(target or make_target(), request(fetches, feeds or {}))
 
 
 def run(
@@ -103,9 +95,9 @@ def run(
 
 def node(unit: Unit, name: str) -> Node:
     """The node called `name`, or the one whose name begins so: passes append to names."""
-    found = unit.graph.find(name)
-    if found is not None:
-        return found
+    result = unit.graph.find(name)
+    if result is not None:
+        return result
     (only,) = [each for each in unit.graph.op_nodes() if each.name.startswith(name)]
     return only
 
@@ -117,5 +109,5 @@ def where(unit: Unit, name: str) -> str:
 
 def types(unit: Unit) -> list[str]:
     """The op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
-    found = [each.type for each in unit.graph.op_nodes()]
-    return sorted(each for each in found if each not in ("_Arg", "_Retval"))
+    found_nodes = [node.type for node in unit.graph.op_nodes()]
+    return sorted(node for node in found_nodes if node not in ("_Arg", "_Retval"))

@@ -124,11 +124,11 @@ def test_an_edge_into_another_devices_memory():
 
 def test_a_tensor_that_is_sent_twice():
     unit = unit_after("partition")
-    (send, recv), *_ = [ends for ends in unit.ways if ends[0].name.startswith("b/")]
+    (send, recv), *_ = [ends for ends in unit.send_recv_pairs if ends[0].name.startswith("b/")]
     again = unit.graph.copy_node(send, "again")
     unit.graph.add_edge(send.input_edge(0).src, 0, again, 0)
     unit.shapes[again.id] = []
-    unit.ways.append((again, recv))
+    unit.send_recv_pairs.append((again, recv))
     assert "'b' is sent twice to" in found(unit, "partition")
 
 
@@ -158,7 +158,7 @@ def test_a_node_before_what_it_needs():
 
 def test_a_recv_before_its_send():
     unit = unit_after("order")
-    _, recv = unit.ways[-1]
+    _, recv = unit.send_recv_pairs[-1]
     unit.order.remove(recv)
     unit.order.insert(0, recv)
     assert "it comes before its Send" in found(unit, "order")
@@ -216,7 +216,7 @@ def test_a_read_of_a_variable_that_shares_its_memory_over_a_write():
     name = read.op.name
     verify(unit, "memory")
     move(unit, name, "v")
-    unit.moded[node(unit, name).id] = "view of v"
+    unit.modes[node(unit, name).id] = "view of v"
     assert f"'{name}' was overwritten before it is read" in found(unit, "memory")
 
 

@@ -44,9 +44,9 @@ def test_the_same_fetches_compile_once_in_whatever_structure(session: Any) -> No
 def test_a_session_forgets_what_it_was_asked_too_often(session: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(base, "MOST_PREPARED", 3)
     with session.graph.as_default():
-        constants = [tf.constant(float(each)) for each in range(10)]
+        constants = [tf.constant(float(number)) for number in range(10)]
     for _ in range(2):
-        assert [session.run(each) for each in constants] == list(range(10))
+        assert [session.run(number) for number in constants] == list(range(10))
     assert len(session._prepared) <= 3
     assert plans(session) == 10
 
@@ -54,8 +54,8 @@ def test_a_session_forgets_what_it_was_asked_too_often(session: Any, monkeypatch
 def test_a_graph_may_grow_between_runs(session: Any) -> None:
     np.testing.assert_array_equal(session.run("y:0", {"x:0": [1]}), [2])
     with session.graph.as_default():
-        more = session.graph.get_tensor_by_name("y:0") * 3.0
-    np.testing.assert_array_equal(session.run(more, {"x:0": [1]}), [6])
+        grown = session.graph.get_tensor_by_name("y:0") * 3.0
+    np.testing.assert_array_equal(session.run(grown, {"x:0": [1]}), [6])
     np.testing.assert_array_equal(session.run("y:0", {"x:0": [1]}), [2])
 
 

@@ -91,12 +91,12 @@ def test_as_default_keeps_the_graph_and_does_not_close(graph: Any) -> None:
 
 
 def test_the_default_session_is_the_thread_s_own(graph: Any) -> None:
-    found = []
+    results = []
     with tf.Session(graph=graph):
-        thread = threading.Thread(target=lambda: found.append(tf.get_default_session()))
+        thread = threading.Thread(target=lambda: results.append(tf.get_default_session()))
         thread.start()
         thread.join()
-    assert found == [None]
+    assert results == [None]
 
 
 def test_eval_says_what_is_wrong_with_the_session(graph: Any) -> None:

@@ -47,8 +47,8 @@ BARRIER: list[Callable[[], object]] = []
 
 
 def _meet(value: Any, out: Any) -> None:
-    for each in BARRIER:
-        each()
+    for call in BARRIER:
+        call()
     np.copyto(out, value)
 
 
@@ -84,22 +84,22 @@ def in_use(session: Any) -> dict[str, int]:
 
 def count_compilations(monkeypatch: Any) -> list[Any]:
     """A list that gets the key of each plan that is compiled from now on."""
-    made: list[Any] = []
+    values: list[Any] = []
     compile_plan = direct.compile_plan
 
-    def counted(graph: Any, target: Any, key: Any, *rest: Any) -> Any:
-        made.append(key)
-        return compile_plan(graph, target, key, *rest)
+    def counted(target: Any, request: Any) -> Any:
+        values.append(request.key)
+        return compile_plan(target, request)
 
     monkeypatch.setattr(direct, "compile_plan", counted)
-    return made
+    return values
 
 
 # -- plans
 
 
 def test_each_shape_compiles_once_and_many_shapes_open_one_plan(monkeypatch: Any) -> None:
-    made = count_compilations(monkeypatch)
+    result = count_compilations(monkeypatch)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 3])
         total = tf.reduce_sum(x * 2.0, 0)
@@ -108,38 +108,38 @@ def test_each_shape_compiles_once_and_many_shapes_open_one_plan(monkeypatch: Any
             for rows in range(1, EXACT_PLANS + 20):
                 got = session.run(total, {x: np.ones((rows, 3))})
                 np.testing.assert_array_equal(got, [2 * rows] * 3)
-    assert len(made) == EXACT_PLANS + 1
-    assert made[-1].feeds == ((x.name, (None, 3)),)
+    assert len(result) == EXACT_PLANS + 1
+    assert result[-1].feeds == ((x.name, (None, 3)),)
 
 
 def test_an_open_plan_opens_further_sizes_as_they_come(monkeypatch: Any) -> None:
-    made = count_compilations(monkeypatch)
+    result = count_compilations(monkeypatch)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32)
         y = x + 1.0
     with tf.Session(graph=graph) as session:
         for rows in range(1, EXACT_PLANS + 2):
             session.run(y, {x: np.zeros((rows, 3))})
-        assert made[-1].feeds[0][1] == (None, 3)
+        assert result[-1].feeds[0][1] == (None, 3)
         np.testing.assert_array_equal(session.run(y, {x: np.zeros((9, 5))}), np.ones((9, 5)))
-        assert made[-1].feeds[0][1] == (None, None)
+        assert result[-1].feeds[0][1] == (None, None)
         assert session.run(y, {x: 4.0}) == 5
-        assert made[-1].feeds[0][1] is None
+        assert result[-1].feeds[0][1] is None
         np.testing.assert_array_equal(session.run(y, {x: [[[1.0]]]}), [[[2.0]]])
-    assert len(made) == EXACT_PLANS + 3
+    assert len(result) == EXACT_PLANS + 3
 
 
 def test_plans_are_bounded_in_number_and_memory(monkeypatch: Any) -> None:
     monkeypatch.setattr(direct, "MOST_PLANS", 4)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [100])
-        sums = [x + float(each) for each in range(20)]
+        sums = [x + float(number) for number in range(20)]
     with tf.Session(graph=graph) as session:
         used = []
         for _ in range(2):
-            for each, fetch in enumerate(sums):
+            for number, fetch in enumerate(sums):
                 np.testing.assert_array_equal(
-                    session.run(fetch, {x: np.zeros(100)}), np.full(100, each)
+                    session.run(fetch, {x: np.zeros(100)}), np.full(100, number)
                 )
                 used.append(in_use(session)["CPU:0"])
         assert len(session._backend.plans) == 4  # type: ignore[attr-defined]
@@ -191,7 +191,7 @@ def test_threads_share_a_session_s_plans() -> None:
         y = tf.tanh(x) * 2.0 + x
         z = tf.reduce_sum(y)
     random = np.random.RandomState(0)
-    values = [random.randn(1 + each % 13).astype(np.float32) for each in range(300)]
+    values = [random.randn(1 + number % 13).astype(np.float32) for number in range(300)]
 
     with tf.Session(graph=graph) as session:
 
@@ -210,7 +210,7 @@ def test_threads_are_right_while_plans_are_given_up(monkeypatch: Any) -> None:
     monkeypatch.setattr(direct, "MOST_PLANS", 2)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [64])
-        fetches = [x * 1.0 + float(each) for each in range(6)]
+        fetches = [x * 1.0 + float(number) for number in range(6)]
     with tf.Session(graph=graph) as session:
 
         def run(each: int) -> bool:
@@ -262,7 +262,7 @@ def test_who_runs_while_a_session_closes_gets_an_answer_or_is_told() -> None:
             running = [pool.submit(run) for _ in range(4)]
             start.wait()
             session.close()
-            assert all("closed" in each.result(10) for each in running)
+            assert all("closed" in future.result(10) for future in running)
 
 
 def test_a_plan_given_up_just_before_its_run_is_made_again() -> None:
@@ -298,9 +298,9 @@ def test_an_uninitialized_variable_is_named_with_the_line_that_read_it() -> None
         for fetch in (doubled, variable, doubled):
             with pytest.raises(tf.errors.FailedPreconditionError) as caught:
                 session.run(fetch)
-            said = caught.value.message
-            assert "uninitialized value v" in said and "initializer" in said
-            assert re.search(r"test_direct_session\.py:\d+", said)
+            message = caught.value.message
+            assert "uninitialized value v" in message and "initializer" in message
+            assert re.search(r"test_direct_session\.py:\d+", message)
         session.run(variable.initializer)
         np.testing.assert_array_equal(session.run(doubled), [2, 4])
 
@@ -335,10 +335,10 @@ def test_plans_that_are_given_up_leave_nothing_at_their_variables(monkeypatch: A
     monkeypatch.setattr(direct, "MOST_PLANS", 2)
     with tf.Graph().as_default() as graph:
         variable = tf.Variable(1.0)
-        fetches = [variable + float(each) for each in range(6)]
+        fetches = [variable + float(number) for number in range(6)]
     with tf.Session(graph=graph) as session:
         session.run(variable.initializer)
-        assert [session.run(each) for each in fetches] == [1, 2, 3, 4, 5, 6]
+        assert [session.run(number) for number in fetches] == [1, 2, 3, 4, 5, 6]
         (state,) = session._backend.resources.variables.values()  # type: ignore[attr-defined]
         assert len(state.watchers) <= 2
 
@@ -405,16 +405,16 @@ def test_a_cycle_is_named_and_the_rest_of_the_graph_runs() -> None:
 def test_a_device_that_is_not_there_is_told_with_those_that_are() -> None:
     with tf.Graph().as_default() as graph, tf.device("/gpu:3"):
         far = tf.placeholder(tf.float32, [2], name="given") + 1.0
-    given = far.op.inputs[0]
+    value = far.op.inputs[0]
     with tf.Session(graph=graph, config=gpus(1)) as session:
         with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-            session.run(far, {given: [1, 2]})
-        said = caught.value.message
-        assert "GPU:3" in said.upper()
-        assert "device:CPU:0" in said and "device:GPU:0" in said
-        assert re.search(r"test_direct_session\.py:\d+", said)
+            session.run(far, {value: [1, 2]})
+        message = caught.value.message
+        assert "GPU:3" in message.upper()
+        assert "device:CPU:0" in message and "device:GPU:0" in message
+        assert re.search(r"test_direct_session\.py:\d+", message)
     with tf.Session(graph=graph, config=gpus(1, allow_soft_placement=True)) as session:
-        np.testing.assert_array_equal(session.run(far, {given: [1, 2]}), [2, 3])
+        np.testing.assert_array_equal(session.run(far, {value: [1, 2]}), [2, 3])
 
 
 def test_a_device_that_is_full_says_who_wanted_how_much_and_what_is_left() -> None:
@@ -427,21 +427,21 @@ def test_a_device_that_is_full_says_who_wanted_how_much_and_what_is_left() -> No
         for _ in range(2):
             with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
                 session.run(small, {x: np.zeros(400_000)})
-            said = caught.value.message
+            message = caught.value.message
             for part in (f"limit {1 << 20} bytes", "largest hole", "GPU:0", "GPU_0_bfc"):
-                assert part in said
-            assert re.search(r"arena of a run, .*'\S*x\S*' \(1.53MiB\)", said)
+                assert part in message
+            assert re.search(r"arena of a run, .*'\S*x\S*' \(1.53MiB\)", message)
             assert session.run(small, {x: np.zeros(1000)}) == 0
 
 
 def test_idle_plans_make_room_for_a_new_one() -> None:
     with tf.Graph().as_default() as graph, tf.device("/gpu:0"):
         x = tf.placeholder(tf.float32, [100_000])
-        sums = [tf.reduce_sum(tf.tanh(x) + float(each)) for each in range(4)]
+        sums = [tf.reduce_sum(tf.tanh(x) + float(number)) for number in range(4)]
     with tf.Session(graph=graph, config=gpus(2)) as session:
         for _ in range(2):
-            for each, fetch in enumerate(sums):
-                assert session.run(fetch, {x: np.zeros(100_000)}) == pytest.approx(each * 1e5)
+            for number, fetch in enumerate(sums):
+                assert session.run(fetch, {x: np.zeros(100_000)}) == pytest.approx(number * 1e5)
 
 
 def test_idle_plans_make_room_for_a_run_on_open_sizes() -> None:
@@ -500,22 +500,22 @@ def test_placements_are_logged_once(capsys: Any) -> None:
 @pytest.fixture
 def reentering() -> Iterator[Any]:
     """Makes ops whose kernels call what they are given before they copy their input."""
-    made: list[str] = []
+    values: list[str] = []
 
     def make(inner: Any) -> Any:
         def kernel(x: Any, out: Any) -> None:
             inner()
             out[...] = x
 
-        made.append(f"Reentering{len(made)}")
+        values.append(f"Reentering{len(values)}")
         return register_op(
-            made[-1], inputs="x: T", outputs="y: T", attrs={"T": tf.dtypes.FLOATING},
+            values[-1], inputs="x: T", outputs="y: T", attrs={"T": tf.dtypes.FLOATING},
             infer=same_shape(0), cpu=tf.Call(kernel), gpu=tf.HostOnly("a test"),
             grad=tf.NO_GRADIENT, doc="Comes back to its session.",
         )  # fmt: skip
 
     yield make
-    for name in made:
+    for name in values:
         del DECLARATIONS[name], OP_DEFS[name]
         for device_type in ("CPU", "GPU"):
             del _KERNELS[name, device_type]
@@ -528,16 +528,16 @@ def test_a_kernel_may_run_the_plan_that_runs_it(reentering: Any) -> None:
 
         def inner() -> None:
             if len(depth) < 3:
-                at = len(depth)
+                index = len(depth)
                 depth.append(None)
-                depth[at] = session.run(y, {x: [10.0 * (at + 1), 0.0]})
+                depth[index] = session.run(y, {x: [10.0 * (index + 1), 0.0]})
 
         y = reentering(inner)(x) + 1.0
         assert session.run(y, {x: [1.0, 2.0]}).tolist() == [2.0, 3.0]
-        assert [each[0] for each in depth] == [11.0, 21.0, 31.0]
-        before = sum(each.bytes_in_use for each in session.memory_stats().values())
+        assert [item[0] for item in depth] == [11.0, 21.0, 31.0]
+        before = sum(item.bytes_in_use for item in session.memory_stats().values())
         session.run(y, {x: [1.0, 2.0]})
-        assert sum(each.bytes_in_use for each in session.memory_stats().values()) == before
+        assert sum(item.bytes_in_use for item in session.memory_stats().values()) == before
 
 
 def test_a_kernel_may_close_the_session_that_runs_it(reentering: Any) -> None:
@@ -592,8 +592,8 @@ def test_threads_that_resize_one_variable_leave_one_of_their_values() -> None:
         for thread in threads:
             thread.join()
         assert failures == []
-        found = session.run(v)
-        assert set(found.tolist()) == {float(len(found))}
+        result = session.run(v)
+        assert set(result.tolist()) == {float(len(result))}
 
 
 def test_locked_updates_of_two_plans_are_all_counted() -> None:
@@ -632,16 +632,16 @@ def test_a_kernel_that_runs_something_does_not_meet_who_drops_its_plan(
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None])
         other = tf.constant([1.0]) * 3.0
-        told: list[str] = []
+        explanation: list[str] = []
 
         def inner() -> None:
             entered.set()
             assert dropping.wait(10)
             threading.Event().wait(0.05)  # by now the other thread has the session's lock
             try:
-                told.append(str(session.run(other)))
+                explanation.append(str(session.run(other)))
             except (RuntimeError, tf.errors.CancelledError) as error:
-                told.append(type(error).__name__)
+                explanation.append(type(error).__name__)
 
         y = reentering(inner)(x) + 1.0
     session: Any = tf.Session(graph=graph)
@@ -660,9 +660,9 @@ def test_a_kernel_that_runs_something_does_not_meet_who_drops_its_plan(
         dropped = pool.submit(drop)
         assert running.result(10).tolist() == [2.0, 3.0]
         dropped.result(10)
-    assert told in (["[3.]"], ["RuntimeError"], ["CancelledError"])
+    assert explanation in (["[3.]"], ["RuntimeError"], ["CancelledError"])
     session.close()
-    assert sum(each.allocator.get_stats().bytes_in_use for each in session._backend.devices) == 0
+    assert sum(stats.allocator.get_stats().bytes_in_use for stats in session._backend.devices) == 0
 
 
 def test_a_run_that_makes_room_keeps_its_own_plan() -> None:

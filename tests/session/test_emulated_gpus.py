@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compil
 
 @pytest.fixture(autouse=True)
 def graph() -> Iterator[tf.Graph]:
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as new_graph:
+        yield new_graph
 
 
 def on_gpus(count: int = 1) -> tf.Session:
@@ -59,16 +59,16 @@ def test_the_second_run_is_captured_and_the_report_says_what_is_on_the_host() ->
     values, _ = tf.unique(tf.reshape(tf.cast(x, tf.int32), [-1]))
     left, _ = tf.setdiff1d(values, [0, 1])
     with on_gpus() as session:
-        told = str(session.explain([y, left], {x: numbers(4, 3)}))
-        assert "captured from" in told
-        assert "(Unique) waits for /job:localhost/replica:0/task:0/device:GPU:0" in told
-        assert "(ListDiff) runs on the host for" in told
-        assert "the sizes of what it makes depend on values" in told
+        report = str(session.explain([y, left], {x: numbers(4, 3)}))
+        assert "captured from" in report
+        assert "(Unique) waits for /job:localhost/replica:0/task:0/device:GPU:0" in report
+        assert "(ListDiff) runs on the host for" in report
+        assert "the sizes of what it makes depend on values" in report
         fed = [numbers(4, 3, seed=seed) for seed in range(4)]
-        for each in fed:
-            found = session.run(y, {x: each})
-            e = np.exp(np.tanh(each) @ numbers(3, 5))
-            np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
+        for item in fed:
+            mapping = session.run(y, {x: item})
+            e = np.exp(np.tanh(item) @ numbers(3, 5))
+            np.testing.assert_allclose(mapping, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
 def test_a_trace_names_the_steps_also_of_what_is_captured() -> None:
@@ -79,10 +79,10 @@ def test_a_trace_names_the_steps_also_of_what_is_captured() -> None:
         names = []
         for _ in range(3):
             traced = tf.RunMetadata()
-            found = session.run(y, {x: np.arange(8)}, options=options, run_metadata=traced)
-            assert found == 236
+            mapping = session.run(y, {x: np.arange(8)}, options=options, run_metadata=traced)
+            assert mapping == 236
             (steps,) = traced.step_stats.dev_stats.values()
-            names.append([each.node_name for each in steps])
+            names.append([step.node_name for step in steps])
             session.run(y, {x: np.arange(8)})
         assert names == [[y.op.inputs[0].op.name, y.op.name, y.name]] * 3
 
@@ -107,14 +107,14 @@ def test_a_trace_waits_for_each_step_so_that_the_one_that_fails_is_named(
 
 def test_an_index_out_of_range_fails_the_run_by_name_and_the_next_one_is_right() -> None:
     rows = tf.placeholder(tf.int32, [2])
-    taken = tf.gather(tf.Variable([[1.0, 2.0], [3.0, 4.0]]), rows, name="taken")
+    rows_taken = tf.gather(tf.Variable([[1.0, 2.0], [3.0, 4.0]]), rows, name="taken")
     with on_gpus() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(3):
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 2\)") as caught:
-                session.run(taken, {rows: [0, 2]})
+                session.run(rows_taken, {rows: [0, 2]})
             assert "taken" in str(caught.value)
-            assert session.run(taken, {rows: [1, 0]}).tolist() == [[3, 4], [1, 2]]
+            assert session.run(rows_taken, {rows: [1, 0]}).tolist() == [[3, 4], [1, 2]]
 
 
 def test_loops_run_with_their_condition_on_the_host() -> None:
@@ -177,9 +177,9 @@ def test_bfloat16_and_float16_are_computed_in_float() -> None:
     for dtype, step in ((tf.bfloat16, 2**-7), (tf.float16, 2**-10)):
         wide = tf.nn.softmax(tf.cast(tf.constant(x), dtype) * tf.cast(2.0, dtype))
         with on_gpus() as session:
-            found = session.run(tf.cast(wide, tf.float32))
+            result = session.run(tf.cast(wide, tf.float32))
         e = np.exp(2 * x - (2 * x).max(1, keepdims=True))
-        np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=12 * step)
+        np.testing.assert_allclose(result, e / e.sum(1, keepdims=True), rtol=12 * step)
 
 
 def test_launches_may_be_waited_for_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,12 +196,12 @@ def gathering() -> tuple[Any, Any, Any]:
     """A gather, the same as a step that nobody fetches, and their indices."""
     rows = tf.placeholder(tf.int32, [2])
     table = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
-    taken = tf.gather(table, rows, name="taken")
-    return taken, tf.group(tf.assign(tf.Variable(tf.zeros([2, 2])), taken)), rows
+    rows_taken = tf.gather(table, rows, name="taken")
+    return rows_taken, tf.group(tf.assign(tf.Variable(tf.zeros([2, 2])), rows_taken)), rows
 
 
 def test_each_of_several_runs_is_told_what_it_was_refused_and_nothing_else() -> None:
-    taken, _, rows = gathering()
+    rows_taken, _, rows = gathering()
     wrong: list[str] = []
 
     def run(session: tf.Session, number: int) -> None:
@@ -209,7 +209,7 @@ def test_each_of_several_runs_is_told_what_it_was_refused_and_nothing_else() -> 
             bad = (number + turn) % 3 == 0
             fed = [0, 2] if bad else [1, 0]
             try:
-                session.run(taken if number % 2 else taken + 1.0, {rows: fed})
+                session.run(rows_taken if number % 2 else rows_taken + 1.0, {rows: fed})
                 refused = False
             except tf.errors.InvalidArgumentError:
                 refused = True
@@ -219,10 +219,10 @@ def test_each_of_several_runs_is_told_what_it_was_refused_and_nothing_else() -> 
     with on_gpus() as session:
         session.run(tf.global_variables_initializer())
         threads = [threading.Thread(target=run, args=(session, number)) for number in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert not wrong
 
 
@@ -251,10 +251,10 @@ def test_fetches_that_wait_for_nothing_raise_what_their_run_was_refused() -> Non
     """Of nothing but what is empty, or made on the host."""
     rows = tf.placeholder(tf.int32, [2])
     table = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    taken = tf.gather(table, rows, name="taken")
-    empty, host = taken[:, 3:], tf.py_func(lambda: np.float32(7), [], tf.float32)
+    rows_taken = tf.gather(table, rows, name="taken")
+    empty, host = rows_taken[:, 3:], tf.py_func(lambda: np.float32(7), [], tf.float32)
     with on_gpus() as session:
-        for fetches in (empty, [host, taken.op], [empty, host, taken.op]):
+        for fetches in (empty, [host, rows_taken.op], [empty, host, rows_taken.op]):
             for _ in range(3):
                 session.run(fetches, {rows: [0, 1]})
                 with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 2\)"):
@@ -267,9 +267,9 @@ def test_a_trace_has_no_checks_of_variables_and_says_what_counts_sizes() -> None
     options, traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
     with on_gpus() as session:
         session.run(variable.initializer)
-        found = session.run(places, options=options, run_metadata=traced)
-        assert found.tolist() == [[0], [2]]
+        result = session.run(places, options=options, run_metadata=traced)
+        assert result.tolist() == [[0], [2]]
     (steps,) = traced.step_stats.dev_stats.values()
-    labels = [each.timeline_label for each in steps]
+    labels = [step.timeline_label for step in steps]
     assert labels.count("places = Where, its sizes") == labels.count("places = Where") == 1
-    assert len(labels) == len({(each.node_name, each.timeline_label) for each in steps})
+    assert len(labels) == len({(step.node_name, step.timeline_label) for step in steps})

@@ -18,8 +18,8 @@ def session() -> Any:
         y = tf.add(x, 1.0, name="y")
         tf.multiply(y, 10.0, name="z")
         for dtype in (tf.bool, tf.uint8, tf.int32, tf.int64, tf.float32, tf.string):
-            given = tf.placeholder(dtype, name=dtype.name)
-            tf.identity(given, name=f"{dtype.name}_out")
+            value = tf.placeholder(dtype, name=dtype.name)
+            tf.identity(value, name=f"{dtype.name}_out")
     with tf.Session(graph=graph) as session:
         yield session
 
@@ -124,11 +124,11 @@ def test_a_value_of_the_wrong_kind_is_refused_by_name_and_line(
 @pytest.mark.parametrize("value", [1.0, [1.0], [[1.0, 2.0]], np.zeros((2, 1)), []], ids=repr)
 def test_a_value_of_the_wrong_shape_is_refused_by_name_and_line(session: Any, value: Any) -> None:
     shape = repr(np.shape(value)).replace("(", r"\(").replace(")", r"\)")
-    said = (
+    message = (
         rf"shape {shape} for Tensor 'x:0', which has shape '\(2,\)'.*test_feed_conversion\.py:\d+"
     )
     for _ in range(2):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             session.run("z:0", {"x:0": value})
     np.testing.assert_array_equal(session.run("z:0", {"x:0": [0, 0]}), [10, 10])
 
@@ -161,10 +161,10 @@ def test_a_key_that_is_no_tensor_is_refused(session: Any, key: Any, said: str) -
 def test_operations_and_tensors_of_other_graphs_are_no_keys(session: Any) -> None:
     with tf.Graph().as_default():
         foreign = tf.placeholder(tf.float32, [2], name="foreign")
-    said = "Cannot interpret feed_dict key as Tensor"
-    with pytest.raises(TypeError, match=f"{said}.*foreign"):
+    message = "Cannot interpret feed_dict key as Tensor"
+    with pytest.raises(TypeError, match=f"{message}.*foreign"):
         session.run("z:0", {foreign: [1.0, 2.0]})
-    with pytest.raises(TypeError, match=f"{said}.*Operation"):
+    with pytest.raises(TypeError, match=f"{message}.*Operation"):
         session.run("z:0", {session.graph.get_operation_by_name("x"): [1.0, 2.0]})
 
 
@@ -214,13 +214,13 @@ def test_among_many_feeds_each_comes_once_and_in_its_place() -> None:
         with pytest.raises(ValueError, match=f"{xs[7].name}.*fed twice"):
             feed_tensors(graph, [*xs, xs[7].name])
         with tf.Session() as session:
-            feeds = {x: at for at, x in enumerate(xs)}
+            feeds = {x: index for index, x in enumerate(xs)}
             assert session.run(xs, feeds) == list(range(300))
 
 
 def test_an_unfed_placeholder_is_named_with_its_line(session: Any) -> None:
-    said = r"must feed.*'x' with dtype float(32)? and shape.*\n?.*test_feed_conversion\.py:\d+"
-    with pytest.raises(tf.errors.InvalidArgumentError, match=said) as caught:
+    message = r"must feed.*'x' with dtype float(32)? and shape.*\n?.*test_feed_conversion\.py:\d+"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message) as caught:
         session.run("z:0")
     assert caught.value.op is session.graph.get_operation_by_name("x")
 

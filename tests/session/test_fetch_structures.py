@@ -116,27 +116,29 @@ STRUCTURES = st.recursive(
     ),
     max_leaves=8,
 )
-GRAPH = tf.Graph()
-with GRAPH.as_default():
-    tf.constant(7.0, name="a")
-    tf.constant(3, name="b")
-    tf.no_op(name="nothing")
-SESSION = tf.Session(graph=GRAPH)
 
 
 @given(STRUCTURES)
 def test_any_structure_comes_back_with_its_leaves_replaced(fetches: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.constant(7.0, name="a")
+        tf.constant(3, name="b")
+        tf.no_op(name="nothing")
+        _check_structure(session, fetches)
+
+
+def _check_structure(session: tf.Session, fetches: Any) -> None:
     values = {"a:0": 7.0, "b:0": 3, "nothing": None}
 
     def expected(fetch: Any) -> Any:
         if isinstance(fetch, str):
             return values[fetch]
         if isinstance(fetch, dict):
-            return {key: expected(each) for key, each in fetch.items()}
-        parts = [expected(each) for each in fetch]
+            return {key: expected(item) for key, item in fetch.items()}
+        parts = [expected(item) for item in fetch]
         return Pair(*parts) if isinstance(fetch, Pair) else type(fetch)(parts)
 
-    got = SESSION.run(fetches)
+    got = session.run(fetches)
     assert got == expected(fetches)
     if not isinstance(fetches, str):
         assert type(got) is type(fetches)
@@ -213,9 +215,9 @@ def test_other_types_join_by_registration() -> None:
     )
     with tf.Graph().as_default() as graph:
         given = Sparse(tf.placeholder(tf.int32, [1]), tf.placeholder(tf.float32, [1]))
-        made = Sparse(given.indices + 1, given.values * 2.0)
+        result = Sparse(given.indices + 1, given.values * 2.0)
     with tf.Session(graph=graph) as session:
-        got = session.run({"out": made}, {given: ([4], [0.5])})["out"]
+        got = session.run({"out": result}, {given: ([4], [0.5])})["out"]
         assert isinstance(got, Sparse)
         np.testing.assert_array_equal(got.indices, [5])
         np.testing.assert_array_equal(got.values, [1])

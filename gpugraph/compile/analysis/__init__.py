@@ -1,1 +1,1 @@
-"""What passes ask of a graph: shapes, liveness, references, purity, what can be fused."""
+"""What passes need to know of a graph: shapes, liveness, references, purity, what can be fused."""

@@ -4,13 +4,14 @@ Ops of equal guards (`compile/unit/guards.py`) become regions of the plan that r
 loop is one item of the order around it: it runs when what enters it may be alive. Inside, guards
 count from the start of an iteration. Graphs without control flow have no `unit.flow`.
 
-A dead tensor makes whoever takes it dead, over control edges and from device to device too; only
-a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on nothing.
+A dead tensor makes every op that takes it dead, over control edges and from device to device too;
+only a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on none.
 """
 
 from __future__ import annotations
 
 from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import (
     ALWAYS,
@@ -33,38 +34,38 @@ _PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
 
 
 def has_control_flow(unit: Unit) -> bool:
+    """Whether there are branches or loops."""
     return any(node.node_class in _CLASSES for node in unit.graph.op_nodes())
 
 
-def flow(unit: Unit) -> None:
+@compile_pass()
+def flow(unit: Unit) -> Outcome:
     """Fills `unit.flow` where there is control flow.
 
     InvalidArgumentError for frames that are not well-formed.
     """
-    with unit.report("flow") as say:
-        if not has_control_flow(unit):
-            say("no branches and no loops", ())
-            return
-        unit.flow = made = flow_of(unit)
-        loops = made.frames.loops()
-        guards = {guard for guard in made.guards.values() if guard}
-        say(f"{len(guards)} conditions, {len(loops)} loops", _told(unit, made))
+    if not has_control_flow(unit):
+        return "no branches and no loops", ()
+    unit.flow = flow_of(unit)
+    loops = unit.flow.frames.loops()
+    guards = {guard for guard in unit.flow.guards.values() if guard}
+    return f"{len(guards)} conditions, {len(loops)} loops", _lines(unit, unit.flow)
 
 
 def flow_of(unit: Unit) -> Flow:
     """Frames and guards of the graph as it is. InvalidArgumentError for a fetch in a loop."""
-    frames = loop_frames(unit.graph, unit.ways)
+    frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
-    made = Flow(frames, levels(unit.graph, frames, unit.ways))
+    flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(made.carried), len(made.leading)):  # what is found out changes guards
-        if known[1] != len(made.leading):
-            made.carried.clear()
-        known = len(made.carried), len(made.leading)
-        _Guards(unit, made).run()
-    return made
+    while known != (len(flow.carried), len(flow.leading)):  # what is noted changes guards
+        if known[1] != len(flow.leading):
+            flow.carried.clear()
+        known = len(flow.carried), len(flow.leading)
+        _Guards(unit, flow).run()
+    return flow
 
 
 def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
@@ -77,20 +78,20 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
     )
 
 
-def _told(unit: Unit, made: Flow) -> list[str]:
+def _lines(unit: Unit, flow: Flow) -> list[str]:
     """The report's lines: loops with their size, conditions with theirs."""
     inside: dict[Frame, int] = {}
     under: dict[Guard, int] = {}
     for node in unit.graph.op_nodes():
-        frame = made.frames.at(node)
+        frame = flow.frames.at(node)
         inside[frame] = inside.get(frame, 0) + 1
-        guard = made.guards[node.id]
+        guard = flow.guards[node.id]
         if guard:
             under[guard] = under.get(guard, 0) + 1
     lines = [
         f"loop {frame.name}: {inside.get(frame, 0)} ops, {len(frame.merges)} loop variables"
-        + ("" if made.go_on[frame] is not None else "; each ends on its own")
-        for frame in made.frames.loops()
+        + ("" if flow.go_on[frame] is not None else "; each ends on its own")
+        for frame in flow.frames.loops()
     ]
     return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]
 
@@ -100,7 +101,7 @@ def _by_node(atom: Atom) -> tuple[int, str]:
 
 
 def in_words(unit: Unit, guard: Guard) -> str:
-    """A guard for people: "if 'Less' is true and ..."."""
+    """A guard as text: "if 'Less' is true and ..."."""
     parts = []
     for atom in sorted(guard, key=_by_node):
         node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
@@ -115,34 +116,35 @@ def in_words(unit: Unit, guard: Guard) -> str:
 class _Guards:
     """One walk that gives each node its guard, inner loops before what follows them."""
 
-    def __init__(self, unit: Unit, made: Flow) -> None:
+    def __init__(self, unit: Unit, flow: Flow) -> None:
         self.unit = unit
-        self.made = made
-        self.sends = {recv.id: send for send, recv in unit.ways}
+        self.flow = flow
+        self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def run(self) -> None:
-        made = self.made
-        made.guards.clear()
-        made.irregular.clear()
-        made.entered.clear()
-        self._frame(made.frames.root)
+        """Fills the guards."""
+        flow = self.flow
+        flow.guards.clear()
+        flow.irregular.clear()
+        flow.entered.clear()
+        self._frame(flow.frames.root)
 
     def _frame(self, frame: Frame) -> None:
-        level = self.made.levels[frame]
+        level = self.flow.levels[frame]
         if frame.parent is not None:
             self._enter(frame)
         for item in sorted(level.items, key=level.depth.__getitem__):
             if isinstance(item, Frame):
                 self._frame(item)
                 continue
-            self.made.guards[item.id] = self._guard(item)
+            self.flow.guards[item.id] = self._guard(item)
             if item.node_class is NodeClass.SWITCH:
                 self._note_pred(item)
         if frame.parent is not None:
             self._end(frame)
 
     def _guard(self, node: Node) -> Guard:
-        made = self.made
+        flow = self.flow
         kind = node.node_class
         if kind is NodeClass.ENTER:
             return self._entering(node)
@@ -150,47 +152,49 @@ class _Guards:
             return ALWAYS
         if kind is NodeClass.RECV:
             send = self.sends[node.id]
-            return made.guards[send.id]
+            return flow.guards[send.id]
         if kind is NodeClass.MERGE:
             return self._merged(node)
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Says when a loop runs: if all that leads it is alive, and what all share that enters."""
-        made = self.made
+        """Notes when a loop runs: if all that leads it is alive, and what its inputs share."""
+        flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
         outer = frozenset.intersection(*guards.values())
-        outer = outer.union(*(guard for key, guard in guards.items() if key in made.leading))
-        made.outer[frame] = outer
+        outer = outer.union(*(guard for key, guard in guards.items() if key in flow.leading))
+        flow.outer[frame] = outer
         for key, guard in guards.items():
             if not guard <= outer:
-                made.entered[key] = guard | outer
-        if any(made.started(node) is not None for node in frame.merges):
-            made.carried.add(frame)
+                flow.entered[key] = guard | outer
+        if any(flow.started(node) is not None for node in frame.merges):
+            flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Finds out what a loop neither does anything nor is left without."""
-        made = self.made
-        asked = [made.guards[node.id] for node in frame.exits]
-        for item in made.levels[frame].items:
+        """Notes Enters without which the loop does nothing, nor is left."""
+        flow = self.flow
+        active = [flow.guards[node.id] for node in frame.exits]
+        for item in flow.levels[frame].items:
             if isinstance(item, Frame):
-                asked.append(made.outer[item])
+                active.append(flow.outer[item])
             elif item.op_def.is_stateful or (item.is_merge and not is_loop_merge(item)):
-                asked.append(made.guards[item.id])
-        asked = [guard for guard in asked if not holds_never(guard)]
-        shared = frozenset.intersection(*asked) if asked else ALWAYS
-        found = {atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"}
+                active.append(flow.guards[item.id])
+        active = [guard for guard in active if not holds_never(guard)]
+        shared = frozenset.intersection(*active) if active else ALWAYS
+        leading = {
+            atom.node for atom in shared if isinstance(atom, Found) and atom.what == "entered"
+        }
         for node in frame.merges:
             carried = Found(node.id, "carried")
             back = next(edge.src for edge in node._in if edge.is_back_edge)
-            if carried in shared and carried in made.guards[back.id]:
-                found.update(edge.src.id for edge in node._in if edge.src.is_enter)
-        made.leading |= found & made.entered.keys()
+            if carried in shared and carried in flow.guards[back.id]:
+                leading.update(edge.src.id for edge in node._in if edge.src.is_enter)
+        flow.leading |= leading & flow.entered.keys()
 
     def _entering(self, node: Node) -> Guard:
         """What enters for one iteration only is dead in the others, but where a Merge takes it."""
         guard = ALWAYS
-        entered = self.made.entered.get(node.id, ALWAYS)
+        entered = self.flow.entered.get(node.id, ALWAYS)
         if holds_never(entered):
             return NEVER
         if entered:
@@ -203,43 +207,43 @@ class _Guards:
         guard = ALWAYS
         for edge in edges:
             if edge.src.is_op and not edge.is_back_edge:
-                guard |= self.made.of_output(edge.src, edge.src_output)
+                guard |= self.flow.of_output(edge.src, edge.src_output)
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
         """A Merge waits for what it has to, but does not die with it."""
-        made = self.made
+        flow = self.flow
         if is_loop_merge(node):
-            if made.frames.of[node.id] in made.carried:
+            if flow.frames.of[node.id] in flow.carried:
                 return self._found(node, "carried", ALWAYS)
             return ALWAYS
         guards = [self._all([edge]) for edge in node.input_edges()]
-        found = either(guards)
-        if found is not None:
-            return found
-        shared = frozenset.intersection(*(each for each in guards if not holds_never(each)))
+        guard = either(guards)
+        if guard is not None:
+            return guard
+        shared = frozenset.intersection(*(alive for alive in guards if not holds_never(alive)))
         return self._found(node, "merge", shared)
 
     def _found(self, node: Node, what: str, within: Guard) -> Guard:
         atom = Found(node.id, what)
-        self.made.within[atom] = within | {atom}
-        return self.made.within[atom]
+        self.flow.within[atom] = within | {atom}
+        return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Finds the predicate behind what passes it on, and what a Switch's sides say of it."""
-        made = self.made
+        """Notes the predicate behind what passes it on, and its value on each side of a Switch."""
+        flow = self.flow
         edge = node.input_edge(1)
         source, slot = self._behind(edge.src, edge.src_output)
         known = self._known(source, slot)
         if known is not None:
-            made.pred_of.pop(node.id, None)
-            made.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
+            flow.pred_of.pop(node.id, None)
+            flow.sides[node.id] = (NEVER, ALWAYS) if known else (ALWAYS, NEVER)
             return
         atoms = Is((source.id, slot), False), Is((source.id, slot), True)
-        made.pred_of[node.id] = (source.id, slot)
-        made.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
+        flow.pred_of[node.id] = (source.id, slot)
+        flow.sides[node.id] = frozenset(atoms[:1]), frozenset(atoms[1:])
         for atom in atoms:
-            made.within[atom] = made.of_output(source, slot) | {atom}
+            flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
         """What makes a predicate, behind what passes it on."""
@@ -254,42 +258,42 @@ class _Guards:
 
     def _known(self, source: Node, slot: int) -> bool | None:
         """The value of a predicate that is constant, or under which a loop around is run at all."""
-        made = self.made
+        flow = self.flow
         while True:
             value = self.unit.values.get((source.id, slot))
             if value is not None:
                 return bool(value)
             if source.node_class is not NodeClass.ENTER or not source.attrs.get("is_constant"):
                 return None
-            outer = made.outer[made.frames.of[source.id]]
+            outer = flow.outer[flow.frames.of[source.id]]
             edge = source.input_edge(0)
             source, slot = self._behind(edge.src, edge.src_output)
-            for said in (False, True):
-                if Is((source.id, slot), said) in outer:
-                    return said
+            for truth in (False, True):
+                if Is((source.id, slot), truth) in outer:
+                    return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
-        """The guard under which there is another iteration, if one says it for all variables."""
-        if frame in self.made.carried:
+        """The guard under which there is another iteration, if it is one for all variables."""
+        if frame in self.flow.carried:
             return None
-        guards = {self.made.guards[node.id] for node in frame.next_iterations}
+        guards = {self.flow.guards[node.id] for node in frame.next_iterations}
         if not guards:
             return NEVER
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Says when a loop goes on, and which of its Exits it may end without."""
-        made = self.made
-        go_on = made.go_on[frame] = self._go_on(frame)
+        """Notes when a loop goes on, and which of its Exits it may end without."""
+        flow = self.flow
+        go_on = flow.go_on[frame] = self._go_on(frame)
         if go_on is None:
-            made.carried.add(frame)
-        may_be_empty = all(node.id in made.entered for node in frame.enters)
+            flow.carried.add(frame)
+        may_be_empty = all(node.id in flow.entered for node in frame.enters)
         for node in frame.exits:
-            if may_be_empty or go_on is None or go_on != _opposite(made.guards[node.id]):
-                made.irregular.add(node.id)
+            if may_be_empty or go_on is None or go_on != _opposite(flow.guards[node.id]):
+                flow.irregular.add(node.id)
                 atom = Found(node.id, "exit")
-                made.within[atom] = made.outer[frame] | {atom}
-        if any(node.id in made.entered for node in frame.enters):
+                flow.within[atom] = flow.outer[frame] | {atom}
+        if any(node.id in flow.entered for node in frame.enters):
             self._note_leading(frame)
 
 

@@ -1,8 +1,9 @@
 """Fusible: whether an op may be part of a fused step, and over which space it computes.
 
-Two kinds of groups. With a C compiler, ops whose expressions make one kernel: elementwise ops,
-reductions along the last axes with what comes before and after them, and what reduces over all
-rows, or over everything, at the end. Without one, elementwise ops over large tensors, which go tile by tile.
+There are two kinds of groups. With a C compiler, ops whose expressions make one kernel: elementwise
+ops, reductions along the last axes with what comes before and after them, and at the end what
+reduces over all rows or over everything. Without one, elementwise ops over large tensors, which go
+tile by tile.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def _space_of_reduction(node: NodeSignature) -> Space | None:
     try:
         axes = reduced_axes(node.value(1), rank)
     except ValueError:
-        return None  # the host kernel says what is wrong
+        return None  # the host kernel reports what is wrong
     over = [axis in axes for axis in range(rank) if sizes[axis] != 1]
     is_last = over == sorted(over)
     is_rows = over == sorted(over, reverse=True) and over.count(False) > 0

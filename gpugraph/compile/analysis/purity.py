@@ -1,11 +1,11 @@
-"""Pure: what does nothing but compute its outputs, the same ones from the same inputs."""
+"""Purity: which ops do nothing but compute their outputs, the same from the same inputs."""
 
 from __future__ import annotations
 
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _OF_THE_PROGRAM = {"PyFuncStateless"}
-"""Python functions are called as often as the program says, and in its runs."""
+"""Python functions are called as often as the program states, and in its runs."""
 _CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.METADATA)
 
 

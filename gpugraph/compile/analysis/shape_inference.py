@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.compile.unit.compile_unit import TensorId, Unit
+from gpugraph.compile.unit.compile_unit import TensorId, Unit, node_error
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -35,7 +35,7 @@ _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
 
 class Inference:
-    """What is known of shapes so far."""
+    """What is known of shapes, in a walk that is repeated until nothing changes."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -93,7 +93,7 @@ class Inference:
             lambda index: values.get(sources[index]),
         )
         try:
-            found: Sequence[TensorShape] = op_def.infer(context)
+            shapes: Sequence[TensorShape] = op_def.infer(context)
         except ValueError as error:
             if not self.settled:  # a loop variable will turn out to change its shape
                 return [_UNKNOWN] * len(node.output_types)
@@ -101,15 +101,15 @@ class Inference:
         if node.type in _PUTS:
             self._put(node, context.shapes[_PUTS[node.type]])
         elif node.type in _TAKES:
-            return [self._taken(node, found[0]), *found[1:]]
-        return found
+            return [self._taken(node, shapes[0]), *shapes[1:]]
+        return shapes
 
     def _of_loop(self, node: Node) -> Sequence[TensorShape]:
         shape = self.merges.get(node.id)
         for edge in node._in:
             if not edge.is_control and not edge.is_back_edge:
-                given = self.unit.shapes[edge.src.id][edge.src_output]
-                shape = given if shape is None else common_shape(shape, given)
+                entering = self.unit.shapes[edge.src.id][edge.src_output]
+                shape = entering if shape is None else common_shape(shape, entering)
         self.merges[node.id] = _UNKNOWN if shape is None else shape
         return [self.merges[node.id], _SCALAR]
 
@@ -126,19 +126,19 @@ class Inference:
         known = self.elements.get(root.id)
         self.elements[root.id] = shape if known is None else common_shape(known, shape)
 
-    def _taken(self, node: Node, found: TensorShape) -> TensorShape:
+    def _taken(self, node: Node, inferred: TensorShape) -> TensorShape:
         root = container_of(node)
         known = self.elements.get(root.id) if root is not None else None
         if known is None or known.sizes is None:
-            return found
+            return inferred
         if node.type == "TensorArrayGatherV3":
             edge = node.input_edge(1)
             count = self.unit.shapes[edge.src.id][edge.src_output].num_elements()
             known = TensorShape.of((count, *known.sizes))
-        return found.merge_with(known) if found.is_compatible_with(known) else found
+        return inferred.merge_with(known) if inferred.is_compatible_with(known) else inferred
 
     def note_push(self, node: Node, value: Any) -> None:
-        """Keeps in mind the value that a StackPushV2 pushes, None if it isn't constant."""
+        """Notes the value that a StackPushV2 pushes, None if it isn't constant."""
         root = container_of(node)
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
@@ -151,7 +151,7 @@ class Inference:
         return None if root is None else self.pushed.get(root.id)
 
     def array_size(self, node: Node) -> Any:
-        """The size of the TensorArray that a TensorArraySizeV3 asks, where it is constant."""
+        """The size of the TensorArray of a TensorArraySizeV3, where it is constant."""
         root = container_of(node)
         if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
             return None
@@ -181,10 +181,6 @@ def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
 
 
 def _refusal(node: Node, context: InferContext, error: ValueError) -> InvalidArgumentError:
-    given = ", ".join(str(shape) for shape in context.shapes)
-    return InvalidArgumentError(
-        node.node_def,
-        None,
-        f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {given}"
-        f"\n\t [[node {node.name} (defined at {node.origin})]]",
-    )
+    shapes = ", ".join(str(shape) for shape in context.shapes)
+    message = f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
+    return node_error(node, message)

@@ -1,7 +1,7 @@
 """References: which variable each tensor of a reference dtype refers to.
 
-Ops that write through a reference give it on, and so does what moves tensors. A RefMerge refers to
-a variable if all that comes into it does; otherwise it is a value, and nobody can write it.
+Ops that write through a reference pass it on, as do ops that move tensors. A RefMerge refers to a
+variable if all of its inputs do; otherwise it is a value, and no op can write it.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ def references(order: Iterable[Node]) -> dict[TensorId, Node]:
     nodes = [node for node in order if any(dtype.is_ref_dtype for dtype in node.output_types)]
     doubtful: set[int] = set()
     while True:
-        found = _walk(nodes, doubtful)
-        more = {node.id for node in nodes if _turns(node, found)}
-        if not more:
-            return found
-        doubtful |= more
+        variables = _walk(nodes, doubtful)
+        turning = {node.id for node in nodes if _turns(node, variables)}
+        if not turning:
+            return variables
+        doubtful |= turning
 
 
 def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
-    found: dict[TensorId, Node] = {}
+    variables: dict[TensorId, Node] = {}
     for node in nodes:
         if node.node_class is NodeClass.VARIABLE:
-            found[node.id, 0] = node
+            variables[node.id, 0] = node
         elif node.node_class is NodeClass.MERGE and node.id not in doubtful:
             known = [
-                found.get((edge.src.id, edge.src_output))
+                variables.get((edge.src.id, edge.src_output))
                 for edge in node.input_edges()
                 if not edge.is_back_edge
             ]
             first = known[0]
             if first is not None and all(_same(first, other) for other in known):
-                found[node.id, 0] = first
+                variables[node.id, 0] = first
         else:
             decl = DECLARATIONS.get(node.type)
             for output, source in decl.view.items() if decl is not None else ():
                 edge = node.input_edge(source)
-                variable = found.get((edge.src.id, edge.src_output))
+                variable = variables.get((edge.src.id, edge.src_output))
                 if variable is not None and node.output_types[output].is_ref_dtype:
-                    found[node.id, output] = variable
-    return found
+                    variables[node.id, output] = variable
+    return variables
 
 
-def _turns(node: Node, found: dict[TensorId, Node]) -> bool:
+def _turns(node: Node, variables: dict[TensorId, Node]) -> bool:
     """Whether a loop's Merge refers to another variable when an iteration is over."""
-    variable = found.get((node.id, 0))
+    variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:
         return False
     backs = [edge for edge in node._in if edge.is_back_edge]
-    return any(not _same(variable, found.get((e.src.id, e.src_output))) for e in backs)
+    return any(not _same(variable, variables.get((e.src.id, e.src_output))) for e in backs)
 
 
 def _same(variable: Node, other: Node | None) -> bool:

@@ -114,7 +114,7 @@ class Binder(StepList):
         """Adds the step of a node with a kernel, but for a view."""
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
-        is_view = self.unit.moded.get(node.id, "").startswith("view")
+        is_view = self.unit.modes.get(node.id, "").startswith("view")
         if decl is not None and decl.view and is_view and not node.op_def.is_stateful:
             return
         kernel = self.unit.kernel(node)

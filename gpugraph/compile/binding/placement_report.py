@@ -19,7 +19,7 @@ def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
     for node in unit.order:
         if node.type == "_LoopEnd":
             continue
-        mode = "folded" if node.id in unit.folded else unit.moded.get(node.id, "")
+        mode = "folded" if node.id in unit.folded else unit.modes.get(node.id, "")
         mode = mode or modes.get(node.name, "") or node.node_class.name.lower()
         device, reason = node.assigned_device, _reason(unit, node)
         for name, op_type, origin in unit.fused.get(node.id, ()):

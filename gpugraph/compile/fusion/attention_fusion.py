@@ -3,7 +3,7 @@
   BatchMatMul(query, key), then Mul or RealDiv by a number, then Add or AddV2 of a mask, if there
   are such, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
-Nobody else may take what lies in between, or wait for it: gradients do, so that a training step
+No other op may take what lies in between, or wait for it: gradients do, so that a training step
 keeps its ops. It takes the name of the last of the ops. Rounding differs from that of the ops
 apart. Only on GPUs with kernels of their own. `RewriterConfig.remapping`, as other such rules.
 """
@@ -13,14 +13,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpugraph.compile.rewriting.node_replacement import (
+    NO_GPU,
     Replacing,
     are_ours,
+    gpus_with_kernels,
     is_reference,
     known_value,
     only_taker,
 )
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import NodeSignature
 from gpugraph.ops.nn.activations.fused_attention import attention_sizes, shared_bytes
@@ -29,26 +31,24 @@ _PRODUCTS = ("BatchMatMul", "BatchMatMulV2")
 _ADDITIONS = ("Add", "AddV2")
 
 
-def attention(unit: Unit) -> None:
+@compile_pass("remapping")
+def attention(unit: Unit) -> Outcome:
     """Replaces the last op of each such group; the others are dropped."""
-    with unit.report("attention") as say:
-        gpus = {device.name for device in unit.target.devices if device.has_kernels}
-        why = why_off(unit, "remapping") or ("" if gpus else "no GPU has kernels of its own")
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots}
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            if node.type == "Softmax" and node.assigned_device in gpus:
-                found = _Search(unit, roots).around(node)
-                if found is not None:
-                    _put(replacing, found)
-        replacing.finish()
-        say(f"{len(replacing.lines)} attentions keep their scores", replacing.lines)
+    gpus = gpus_with_kernels(unit)
+    if not gpus:
+        return NO_GPU, ()
+    roots = {node.id for node in unit.roots}
+    replacing = Replacing(unit)
+    for node in unit.graph.op_nodes():
+        if node.type == "Softmax" and node.assigned_device in gpus:
+            group = _Search(unit, roots).around(node)
+            if group is not None:
+                _put(replacing, group)
+    replacing.finish()
+    return f"{len(replacing.lines)} attentions keep their scores", replacing.lines
 
 
-class _Found(NamedTuple):
+class _Group(NamedTuple):
     """edges: query, key, value, and a mask if there is one. passed: the ops but the last one."""
 
     last: Node
@@ -67,7 +67,7 @@ class _Search:
         self.roots = roots
         self.passed: list[Node] = []
 
-    def around(self, softmax: Node) -> _Found | None:
+    def around(self, softmax: Node) -> _Group | None:
         """What may be one op with it."""
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
@@ -81,8 +81,8 @@ class _Search:
         if not _is_product(first, ("adj_x",)) or not self._is_own(product):
             return None
         edges = [*first.input_edges(), last.dst.input_edge(1), *([mask] if mask else ())]
-        found = _Found(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
-        return found if self._has_kernel(found) else None
+        group = _Group(last.dst, [*self.passed, first, softmax], edges, scale, first.attrs["adj_y"])
+        return group if self._has_kernel(group) else None
 
     def _is_own(self, edge: Edge) -> bool:
         return only_taker(edge.src, self.roots) is edge
@@ -126,37 +126,30 @@ class _Search:
     def _shape(self, edge: Edge) -> Any:
         return self.unit.shapes[edge.src.id][edge.src_output].sizes
 
-    def _has_kernel(self, found: _Found) -> bool:
+    def _has_kernel(self, group: _Group) -> bool:
         """Whether all sizes are known, and are such that the kernel has them."""
-        if any(is_reference(edge) for edge in found.edges):
+        if any(is_reference(edge) for edge in group.edges):
             return False
-        if not are_ours(self.unit, (*found.passed, found.last)):
+        if not are_ours(self.unit, (*group.passed, group.last)):
             return False
-        shapes = [self._shape(edge) for edge in found.edges]
+        shapes = [self._shape(edge) for edge in group.edges]
         if any(sizes is None or None in sizes or 0 in sizes for sizes in shapes):
             return False
-        types = [edge.src.output_types[edge.src_output].base_dtype for edge in found.edges]
-        signature = NodeSignature(found.last.name, {}, types, types[:1], shapes, [], {})
+        types = [edge.src.output_types[edge.src_output].base_dtype for edge in group.edges]
+        signature = NodeSignature(group.last.name, {}, types, types[:1], shapes, [], {})
         try:
             sizes = attention_sizes(signature)
         except NotImplementedError:
             return False
-        return shared_bytes(sizes.head) <= self.shared[found.last.assigned_device]
+        return shared_bytes(sizes.head) <= self.shared[group.last.assigned_device]
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
     """Whether a node multiplies matrices, of which these operands are taken as they are."""
-    return node.type in _PRODUCTS and not any(node.attrs[each] for each in plain)
+    return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 
 
-def _put(replacing: Replacing, found: _Found) -> None:
-    attrs = {
-        "T": found.last.attrs["T"],
-        "num_args": len(found.edges) - 3,
-        "scale": found.scale,
-        "adj_y": found.adj_y,
-    }
-    names = ", ".join(node.name for node in (*found.passed, found.last))
-    replacing.lines.append(f"{found.last.name}: attention of {names}")
-    sources = [(edge.src, edge.src_output) for edge in found.edges]
-    replacing.put(found.last, "_FusedAttention", attrs, sources, found.passed)
+def _put(replacing: Replacing, group: _Group) -> None:
+    last, passed, edges, scale, adj_y = group
+    attrs = {"T": last.attrs["T"], "num_args": len(edges) - 3, "scale": scale, "adj_y": adj_y}
+    replacing.put_fused(last, "_FusedAttention", attrs, edges, passed, "attention of ")

@@ -3,9 +3,9 @@
   Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then Relu or Relu6, if there
   is one: one `_FusedConv2D`
 
-The results never go to memory in between, so that nobody else may take them there, or wait for
+The results never go to memory in between, so that no other op may take them there, or wait for
 them. It takes the name of the last of the ops. The bits are those of the ops apart. Only where the
-convolution is native, on the CPU or a GPU: to NumPy nothing is gained.
+convolution is native, on the CPU or a GPU: NumPy gains nothing by it.
 `RewriterConfig.remapping`, as in Grappler.
 """
 
@@ -19,11 +19,12 @@ from gpugraph.compile.rewriting.node_replacement import (
     are_ours,
     is_reference,
     only_taker,
+    public_attrs,
 )
 from gpugraph.compile.steps.native_node_code import native_form
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.jit_settings import jit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import CSource, Source
 from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
@@ -31,28 +32,25 @@ from gpugraph.ops.nn.convolution.conv_bias_activation import ACTIVATIONS
 _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 
-def remap(unit: Unit) -> None:
+@compile_pass("remapping")
+def remap(unit: Unit) -> Outcome:
     """Replaces the last op of each such group; the others are dropped."""
-    with unit.report("remap") as say:
-        native = jit(unit.target.config)
-        natives = kernels_on(unit, native.is_on)
-        why = why_off(unit, "remapping") or ("" if any(natives.values()) else native.reason)
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots}
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            if node.type == "Conv2D" and natives.get(node.assigned_device):
-                found = _found(unit, node, roots)
-                if found is not None:
-                    _put(replacing, found)
-        replacing.finish()
-        lines = replacing.lines
-        say(f"{len(lines)} convolutions add their biases themselves", lines)
+    native = jit(unit.target.config)
+    natives = kernels_on(unit, native.is_on)
+    if not any(natives.values()):
+        return native.reason, ()
+    roots = {node.id for node in unit.roots}
+    replacing = Replacing(unit)
+    for node in unit.graph.op_nodes():
+        if node.type == "Conv2D" and natives.get(node.assigned_device):
+            group = _group(unit, node, roots)
+            if group is not None:
+                _put(replacing, group)
+    replacing.finish()
+    return f"{len(replacing.lines)} convolutions add their biases themselves", replacing.lines
 
 
-class _Found(NamedTuple):
+class _Group(NamedTuple):
     """A convolution, the addition that takes it, the bias, and the activation, if there is one."""
 
     convolution: Node
@@ -61,21 +59,25 @@ class _Found(NamedTuple):
     activation: Node | None
 
 
-def _found(unit: Unit, node: Node, roots: set[int]) -> _Found | None:
+def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
     """What a convolution may do itself."""
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None
-    taken = only_taker(node, roots)
-    if taken is None or taken.dst.type not in _ADDITIONS:
+    product = only_taker(node, roots)
+    if product is None or product.dst.type not in _ADDITIONS:
         return None
-    addition = taken.dst
-    bias = addition.input_edge(1 - taken.dst_input)
+    addition = product.dst
+    bias = addition.input_edge(1 - product.dst_input)
     if not _is_bias(unit, node, addition, bias) or not are_ours(unit, (node, addition)):
         return None
-    after = only_taker(addition, roots)
-    if after is None or after.dst.type not in ACTIVATIONS or not are_ours(unit, [after.dst]):
-        return _Found(node, addition, bias, None)
-    return _Found(node, addition, bias, after.dst)
+    following = only_taker(addition, roots)
+    if (
+        following is None
+        or following.dst.type not in ACTIVATIONS
+        or not are_ours(unit, [following.dst])
+    ):
+        return _Group(node, addition, bias, None)
+    return _Group(node, addition, bias, following.dst)
 
 
 def _is_native(unit: Unit, node: Node) -> bool:
@@ -99,29 +101,25 @@ def _is_native(unit: Unit, node: Node) -> bool:
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
     """Whether the addition is of one number a channel."""
-    layout, added = (_layout(each) for each in (node, addition))
+    layout, added = _layout(node), _layout(addition)
     outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
-    given = unit.shapes[bias.src.id][bias.src_output]
-    if is_reference(bias) or given.sizes != (outputs.value,):
+    bias_shape = unit.shapes[bias.src.id][bias.src_output]
+    if is_reference(bias) or bias_shape.sizes != (outputs.value,):
         return False
     return layout == (added if addition.type == "BiasAdd" else "NHWC")
 
 
 def _layout(node: Node) -> str:
-    found = node.attrs.get("data_format", "NHWC")
-    return found.decode() if isinstance(found, bytes) else str(found)
+    layout = node.attrs.get("data_format", "NHWC")
+    return layout.decode() if isinstance(layout, bytes) else str(layout)
 
 
-def _put(replacing: Replacing, found: _Found) -> None:
-    convolution, addition, bias, activation = found
-    last = activation or addition
+def _put(replacing: Replacing, group: _Group) -> None:
+    convolution, addition, bias, activation = group
     passed = [convolution, addition] if activation else [convolution]
     fused = ["BiasAdd", *([activation.type] if activation else ())]
-    attrs = {key: value for key, value in convolution.attrs.items() if not key.startswith("_")}
+    attrs = public_attrs(convolution)
     attrs |= {"num_args": 1, "fused_ops": fused, "epsilon": 1e-4}
     edges = [*convolution.input_edges(), bias]
-    names = ", ".join(node.name for node in (*passed, last))
-    replacing.lines.append(f"{last.name}: Conv2D with {', '.join(fused)}: {names}")
-    replacing.put(
-        last, "_FusedConv2D", attrs, [(edge.src, edge.src_output) for edge in edges], passed
-    )
+    note = f"Conv2D with {', '.join(fused)}: "
+    replacing.put_fused(activation or addition, "_FusedConv2D", attrs, edges, passed, note)

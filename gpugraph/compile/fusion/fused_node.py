@@ -147,9 +147,8 @@ def _connect(unit: Unit, record: Record, fused: Node) -> None:
     """Leads the group's control inputs to the node, and its outputs from it."""
     graph = unit.graph
     for node in record.group:
-        for before in node.control_inputs:
-            if before.id not in record.inside:
-                graph.add_control_edge(before, fused)
+        outside = [source for source in node.control_inputs if source.id not in record.inside]
+        unit.add_control_inputs(fused, outside)
         for edge in list(node._out):
             if edge.dst.id in record.inside or not edge.dst.is_op:
                 continue

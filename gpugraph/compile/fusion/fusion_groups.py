@@ -21,6 +21,7 @@ from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.analysis.fusibility import Shape, Space, fusible, kernels_on
 from gpugraph.compile.fusion.fused_node import Record, rewrite
 from gpugraph.compile.fusion.group_dependencies import Dependencies, Group
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.compile.unit.loop_levels import loops_whole
@@ -31,34 +32,37 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import NodeSignature
 
 MOST = 256
-"""What a group may weigh: a compiler's time grows faster than the text."""
+"""What a group may weigh: a compiler's time grows faster than the source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
-"""What ops weigh whose functions are long; all others 1."""
+"""The weight of ops whose functions are long; all others weigh 1."""
 
 
-def fuse(unit: Unit) -> None:
+@compile_pass()
+def fuse(unit: Unit) -> Outcome:
     """Replaces the nodes of each group of two or more by one `_Fused`."""
-    with unit.report("fuse") as say:
-        options = unit.target.config.graph_options.optimizer_options
-        if options.opt_level == OptimizerOptions.L0:
-            say("switched off: opt_level is L0", ())
-            return
-        native = jit(unit.target.config)
-        lines: list[str] = []
-        count = fused = 0
-        search = _Search(unit, kernels_on(unit, native.is_on))
-        for group in search.groups():
-            for record in _kernels(search, group):
-                lines.append(rewrite(record, group.is_tiled()))
-                count, fused = count + len(record.group), fused + 1
-        done = f"{count} ops became {fused} fused steps" if fused else "nothing to fuse"
-        say(done if native.is_on else f"{done} (no native kernels: {native.reason})", lines)
+    if _is_off(unit):
+        return "switched off: opt_level is L0", ()
+    native = jit(unit.target.config)
+    lines: list[str] = []
+    count = 0
+    search = _Search(unit, kernels_on(unit, native.is_on))
+    for group in search.groups():
+        for record in _kernels(search, group):
+            lines.append(rewrite(record, group.is_tiled()))
+            count += len(record.group)
+    summary = f"{count} ops became {len(lines)} fused steps" if lines else "nothing to fuse"
+    return summary if native.is_on else f"{summary} (no native kernels: {native.reason})", lines
+
+
+def _is_off(unit: Unit) -> bool:
+    options = unit.target.config.graph_options.optimizer_options
+    return bool(options.opt_level == OptimizerOptions.L0)
 
 
 def grouping(unit: Unit) -> Mapping[int, Group]:
     """By node id, the group that each op would be in if the graph stayed as it is."""
-    if unit.target.config.graph_options.optimizer_options.opt_level == OptimizerOptions.L0:
+    if _is_off(unit):
         return {}
     search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))
     search.groups()

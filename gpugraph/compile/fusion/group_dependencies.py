@@ -10,8 +10,8 @@ Between two calls of `Dependencies.put` holds:
   - The time moves on whenever a group comes to depend on more, if a node or a group depends on it
     (`_depended_on` has one of its bits). So a note of the current time misses nothing.
 
-What a node depends on is therefore brought up to date only where it is asked for, and only if some
-group has changed meanwhile.
+What a node depends on is therefore brought up to date only where it is needed, and only if some
+group has changed since.
 """
 
 from __future__ import annotations

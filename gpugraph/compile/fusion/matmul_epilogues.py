@@ -4,16 +4,16 @@
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
   then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
 
-Nobody else may take what lies in between, or wait for it. It takes the name of the last of the ops;
+No other op may take what lies in between, or wait for it. It takes the name of the last of the ops;
 where there is a Reshape, it stays before that, and the last becomes an Identity.
 
 Fusion puts the same ops into kernels of their own, with others around them. Both are weighed by
 the passes over memory. Apart, the product is written and read again. Together, the last result is
 written, and read by those of its group that take it. So an epilogue is made where that result is
-written in any case: it is fetched, or somebody takes it that fusion would not put into the same
-kernel. If all who take it are in that kernel nothing is saved, and nothing is done; the results of
+written in any case: it is fetched, or an op takes it that fusion would not put into the same
+kernel. If all that take it are in that kernel nothing is saved, and nothing is done; the results of
 a product before a softmax loss, or before a Tanh, are such. What is added must lie in memory
-anyway, too: what the same kernel would compute on the way is no addend.
+anyway, too: what the same kernel would compute itself is no addend.
 
 Rounding differs from that of the ops apart: 16-bit types are rounded once, where cublasLt does all.
 Only on GPUs with kernels of their own, for floating types. `RewriterConfig.remapping`, as other
@@ -29,47 +29,48 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.compile.fusion.fusion_groups import grouping
 from gpugraph.compile.fusion.group_dependencies import Group
 from gpugraph.compile.rewriting.node_replacement import (
+    NO_GPU,
     Replacing,
     are_ours,
+    gpus_with_kernels,
     is_reference,
     only_taker,
+    public_attrs,
 )
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS
 
 _ADDITIONS = ("Add", "AddV2", "AddN")
 
 
-def epilogues(unit: Unit) -> None:
+@compile_pass("remapping")
+def epilogues(unit: Unit) -> Outcome:
     """Replaces the last op of each such chain; the others are dropped."""
-    with unit.report("epilogues") as say:
-        gpus = {device.name for device in unit.target.devices if device.has_kernels}
-        why = why_off(unit, "remapping") or ("" if gpus else "no GPU has kernels of its own")
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots}
-        products = [
-            node
-            for node in unit.graph.op_nodes()
-            if node.assigned_device in gpus and _may_start(unit, node, roots)
-        ]
-        replacing = Replacing(unit)
-        if products:
-            search = _Search(unit, roots, grouping(unit))
-            for node in products:
-                chain = search.of(node)
-                if chain is not None:
-                    _put(replacing, chain)
-        replacing.finish()
-        say(f"{len(replacing.lines)} products do what follows them", replacing.lines)
+    gpus = gpus_with_kernels(unit)
+    if not gpus:
+        return NO_GPU, ()
+    roots = {node.id for node in unit.roots}
+    products = [
+        node
+        for node in unit.graph.op_nodes()
+        if node.assigned_device in gpus and _may_start(unit, node, roots)
+    ]
+    replacing = Replacing(unit)
+    if products:
+        search = _Search(unit, roots, grouping(unit))
+        for node in products:
+            chain = search.of(node)
+            if chain is not None:
+                _put(replacing, chain)
+    replacing.finish()
+    return f"{len(replacing.lines)} products do what follows them", replacing.lines
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Whether it is a product that somebody alone takes, with so many columns that are known: more
-    than one, for which cublasLt's bias is not to be trusted."""
+    """Whether it is a product that one op alone takes, with a known number of columns: more than
+    one, for which cublasLt's bias is not to be trusted."""
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     if only_taker(node, roots) is None or any(map(is_reference, node.input_edges())):
@@ -87,7 +88,7 @@ class _Chain:
     product: Node
     views: list[Node] = field(default_factory=list)
     ops: list[Node] = field(default_factory=list)
-    finishes: list[str] = field(default_factory=list)
+    epilogue: list[str] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
     @property
@@ -97,7 +98,7 @@ class _Chain:
 
 
 class _Search:
-    """Follows products. Ops that have come into the graph meanwhile are in no group."""
+    """Follows products. Ops that were added to the graph since then are in no group."""
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:
         self.unit = unit
@@ -107,44 +108,44 @@ class _Search:
     def of(self, product: Node) -> _Chain | None:
         """What a product may do itself, if anything is saved by it."""
         chain = _Chain(product)
-        taken = only_taker(product, self.roots)
-        while taken is not None and self._is_view(taken):
-            chain.views.append(taken.dst)
-            taken = only_taker(taken.dst, self.roots)
-        while taken is not None and self._takes_in(chain, taken):
-            taken = only_taker(taken.dst, self.roots)
+        edge = only_taker(product, self.roots)
+        while edge is not None and self._is_view(edge):
+            chain.views.append(edge.dst)
+            edge = only_taker(edge.dst, self.roots)
+        while edge is not None and self._takes_in(chain, edge):
+            edge = only_taker(edge.dst, self.roots)
         return chain if chain.ops and self._is_written(chain.last) else None
 
-    def _is_view(self, taken: Edge) -> bool:
+    def _is_view(self, edge: Edge) -> bool:
         """Whether an op gives the same rows: a Reshape that keeps the columns."""
-        if taken.dst.type not in ("Reshape", "Identity") or taken.dst_input:
+        if edge.dst.type not in ("Reshape", "Identity") or edge.dst_input:
             return False
-        before, after = (self._sizes(node, 0) for node in (taken.src, taken.dst))
+        before, after = (self._sizes(node, 0) for node in (edge.src, edge.dst))
         return bool(before) and bool(after) and before[-1] == after[-1]
 
-    def _takes_in(self, chain: _Chain, taken: Edge) -> bool:
+    def _takes_in(self, chain: _Chain, edge: Edge) -> bool:
         """Makes an op part of the chain, if it may come after what is there."""
-        node, done = taken.dst, chain.finishes
+        node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):
             return False
         if node.type == "Relu":
-            finish = "Relu"
+            part = "Relu"
         else:
-            others = [edge for edge in node.input_edges() if edge is not taken]
+            others = [other_edge for other_edge in node.input_edges() if other_edge is not edge]
             if node.type not in ("BiasAdd", *_ADDITIONS) or len(others) != 1:
                 return False
             [other] = others
-            if is_reference(other) or self._sizes(node, 0) != self._sizes(taken.src, 0):
+            if is_reference(other) or self._sizes(node, 0) != self._sizes(edge.src, 0):
                 return False
             if not done and self._is_bias(node, other):
-                finish = "BiasAdd"
+                part = "BiasAdd"
             elif "Add" not in done and self._is_addend(node, other):
-                finish = "Add"
+                part = "Add"
             else:
                 return False
             chain.edges.append(other)
         chain.ops.append(node)
-        done.append(finish)
+        done.append(part)
         return True
 
     def _sizes(self, node: Node, slot: int) -> Sequence[int | None]:
@@ -152,12 +153,12 @@ class _Search:
 
     def _is_bias(self, node: Node, other: Edge) -> bool:
         """Whether an addition is of one number a column, which is a row of as many."""
-        given, sizes = self._sizes(other.src, other.src_output), self._sizes(node, 0)
+        bias_sizes, sizes = self._sizes(other.src, other.src_output), self._sizes(node, 0)
         layout = node.attrs.get("data_format", "NHWC")
         if layout not in ("NHWC", b"NHWC") and len(sizes) > 2:
             return False
-        ahead = given[:-1]
-        return bool(given) and given[-1] == sizes[-1] and all(size == 1 for size in ahead)
+        ahead = bias_sizes[:-1]
+        return bool(bias_sizes) and bias_sizes[-1] == sizes[-1] and all(size == 1 for size in ahead)
 
     def _is_addend(self, node: Node, other: Edge) -> bool:
         """Whether it is of the whole shape, and in memory whatever is done."""
@@ -173,7 +174,7 @@ class _Search:
         return group is not None and group is self.groups.get(other.id)
 
     def _is_written(self, last: Node) -> bool:
-        """Whether what it makes goes to memory even if fusion has it."""
+        """Whether the result is written to memory even if the op is fused."""
         return last.id in self.roots or any(
             not (edge.is_control or self._are_together(last, edge.dst)) for edge in last._out
         )
@@ -182,12 +183,12 @@ class _Search:
 def _put(replacing: Replacing, chain: _Chain) -> None:
     product, last, inner = chain.product, chain.last, chain.ops[:-1]
     fused = FUSED_PRODUCTS[product.type]
-    attrs = {key: value for key, value in product.attrs.items() if not key.startswith("_")}
-    attrs |= {"num_args": len(chain.edges), "fused_ops": chain.finishes}
+    attrs = public_attrs(product)
+    attrs |= {"num_args": len(chain.edges), "fused_ops": chain.epilogue}
     sources = [(edge.src, edge.src_output) for edge in (*product.input_edges(), *chain.edges)]
     names = ", ".join(node.name for node in (product, *chain.views, *chain.ops))
-    said = ", ".join(chain.finishes)
-    replacing.lines.append(f"{last.name}: {product.type} with {said}: {names}")
+    epilogue = ", ".join(chain.epilogue)
+    replacing.lines.append(f"{last.name}: {product.type} with {epilogue}: {names}")
     if not chain.views:
         replacing.put(last, fused, attrs, sources, [product, *inner])
         return

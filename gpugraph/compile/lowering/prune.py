@@ -4,7 +4,7 @@ Reverse reachability over data and control inputs from fetches and targets. A fe
 an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
 for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
 placeholder, by a control edge, waits for its `_Arg`. Resource variables become reference
-variables on the way: see `compile/lowering/resource_variable_lowering.py`.
+variables: see `compile/lowering/resource_variable_lowering.py`.
 
 A variable is placed once and stays, so that where it goes must not depend on which run comes
 first: ops of the whole graph that write it, or refer to it, are noted as its kin.
@@ -18,33 +18,26 @@ from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.resource_variable_lowering import (
+    Lowered,
     add_axis,
     lowered,
     ref_slots,
     refuse_handle,
 )
-from gpugraph.compile.unit.compile_unit import FeedSpec, Target, Unit, variable_key
-from gpugraph.graph.client.client_graph import Graph
+from gpugraph.compile.unit.compile_unit import FeedSpec, RunRequest, Target, Unit, variable_key
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import PlanKey
 
 
-def prune(
-    graph: Graph,
-    target: Target,
-    key: PlanKey,
-    feeds: Sequence[FeedSpec],
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-) -> Unit:
+def prune(target: Target, request: RunRequest) -> Unit:
     """The unit with which compilation starts.
 
     InvalidArgumentError naming the placeholders that are needed and not fed.
     """
-    unit = Unit(key, target, RuntimeGraph(), feeds)
+    graph, feeds, fetches, targets = request
+    unit = Unit(request.key, target, RuntimeGraph(), feeds)
     with unit.report("prune") as say:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
         needed = _needed(fed, fetches, targets)
@@ -75,10 +68,10 @@ def _needed(
             if maker not in seen and tensor not in fed:
                 seen.add(maker)
                 stack.append(maker)
-        for before in op._control_inputs:
-            if before not in seen and before not in arrived:
-                seen.add(before)
-                stack.append(before)
+        for control_input in op._control_inputs:
+            if control_input not in seen and control_input not in arrived:
+                seen.add(control_input)
+                stack.append(control_input)
     return sorted(seen, key=_by_id)
 
 
@@ -95,14 +88,16 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
     sizes = op.get_attr("shape").sizes
     listed = "<unknown>" if sizes is None else _listed(sizes)
     also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
-    raise InvalidArgumentError(
-        op.node_def,
+    raise _refusal(
         op,
-        f"You must feed a value for placeholder tensor '{op.name}' with dtype "
-        f"{dtype} and shape {listed}"
-        + (f" (and for {also})" if also else "")
-        + f"\n\t [[node {op.name} (defined at {op.origin})]]",
+        f"You must feed a value for placeholder tensor '{op.name}' with dtype {dtype} and shape "
+        f"{listed}" + (f" (and for {also})" if also else ""),
     )
+
+
+def _refusal(op: Operation, message: str) -> InvalidArgumentError:
+    where = f"\n\t [[node {op.name} (defined at {op.origin})]]"
+    return InvalidArgumentError(op.node_def, op, message + where)
 
 
 _SHORT = {"float32": "float", "float64": "double", "float16": "half"}
@@ -113,51 +108,49 @@ def _listed(sizes: Sequence[int | None]) -> str:
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
-    low = lowered(op)
-    if low is not None:
-        return graph.add_node(
-            op.name,
-            low.op_def,
-            attrs=low.attrs,
-            input_types=low.input_types,
-            output_types=low.output_types,
-            requested_device=low.device,
-            origin=op.origin,
-        )
+    op_def, attrs, input_types, output_types, device = lowered(op) or _as_it_is(op)
+    return graph.add_node(
+        op.name,
+        op_def,
+        attrs=attrs,
+        input_types=input_types,
+        output_types=output_types,
+        requested_device=device,
+        origin=op.origin,
+    )
+
+
+def _as_it_is(op: Operation) -> Lowered:
+    """The node of an op that handles no resource variable."""
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
     elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
     refs = ref_slots(op)
-    return graph.add_node(
-        op.name,
-        op_def,
-        attrs=attrs,
-        input_types=[
-            tensor._dtype if slot in refs else tensor._dtype.base_dtype
-            for slot, tensor in enumerate(op._inputs)
-        ],
-        output_types=[tensor._dtype for tensor in op._outputs],
-        requested_device=op._device,
-        origin=op.origin,
+    input_types = [
+        tensor._dtype if slot in refs else tensor._dtype.base_dtype
+        for slot, tensor in enumerate(op._inputs)
+    ]
+    return Lowered(
+        op_def, attrs, input_types, [tensor._dtype for tensor in op._outputs], op._device
     )
 
 
 def _referring(variable: Operation) -> list[Operation]:
     """The ops of the whole graph that take a reference to the variable, or its handle, in no
     order. What only reads it is none of them."""
-    found: dict[Operation, None] = {}
+    referring: dict[Operation, None] = {}
     stack = [variable]
     while stack:
         for tensor in stack.pop()._outputs:
             refers = tensor._dtype.is_ref_dtype or tensor._dtype is resource
             for op in tensor.consumers() if refers else ():
                 takes = any(op._inputs[slot] is tensor for slot in ref_slots(op))
-                if takes and op not in found:
-                    found[op] = None
+                if takes and op not in referring:
+                    referring[op] = None
                     stack.append(op)
-    return list(found)
+    return list(referring)
 
 
 def _is_resizable(variable: Operation) -> bool:
@@ -206,19 +199,18 @@ def _add_edges(unit: Unit, nodes: dict[Operation, Node], args: dict[Tensor, Node
             arg = args.get(tensor) if args else None
             if arg is not None:
                 if node.input_types[index].is_ref_dtype:
-                    raise InvalidArgumentError(
-                        op.node_def,
+                    raise _refusal(
                         op,
                         f"Input {index} of '{op.name}' must refer to a variable, but a value is "
-                        f"fed for '{tensor.name}'\n\t [[node {op.name} (defined at {op.origin})]]",
+                        f"fed for '{tensor.name}'",
                     )
                 graph.add_edge(arg, 0, node, index)
             else:
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
             add_axis(unit, op, node)
-        for before in op._control_inputs:
-            graph.add_control_edge(nodes.get(before) or args[before._outputs[0]], node)
+        sources = [nodes.get(source) or args[source._outputs[0]] for source in op._control_inputs]
+        unit.add_control_inputs(node, sources)
 
 
 def _add_retval(

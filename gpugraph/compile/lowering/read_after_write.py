@@ -1,4 +1,4 @@
-"""Reread: who must run after a write of a variable reads what was written.
+"""Reread: what must run after a write of a variable reads what was written.
 
 A variable is read by one Identity, `name/read`, made with it, which all its users share. In a run
 that also writes the variable, that read comes before or after the write as it happens; a user
@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpugraph.compile.analysis.variable_references import references
-from gpugraph.compile.lowering.read_paths import Ways
+from gpugraph.compile.lowering.read_paths import ReadPaths
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import TensorId, Unit, variable_key
 from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.graph.nodes.graph_walks import topological_order
@@ -30,17 +31,17 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 Key = tuple[str, str]
 
 
-def reread(unit: Unit) -> None:
+@compile_pass()
+def reread(unit: Unit) -> Outcome:
     """Gives users of a read that come after writes which the read does not wait for their own."""
-    with unit.report("reread") as say:
-        made: list[str] = []
-        if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
-            walk = _Walk(unit)
-            if walk.reads:
-                ways = Ways(unit)
-                for read, key in walk.reads:
-                    made += _split(walk, read, key, ways)
-        say(f"{len(made)} reads of variables were made again after a write", made)
+    lines: list[str] = []
+    if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
+        walk = _Walk(unit)
+        if walk.reads:
+            paths = ReadPaths(unit)
+            for read, key in walk.reads:
+                lines += _split(walk, read, key, paths)
+    return f"{len(lines)} reads of variables were made again after a write", lines
 
 
 class _Walk:
@@ -48,7 +49,7 @@ class _Walk:
 
     def __init__(self, unit: Unit) -> None:
         self.writes: list[Node] = []
-        self._own: dict[int, int] = {}  # node id -> the bit of its own write
+        self._written: dict[int, int] = {}  # node id -> the bit of its own write
         self.after: dict[int, int] = {}  # node id -> bits of the writes among its ancestors
         self.bits_of: dict[Key, int] = {}
         self.reads: list[tuple[Node, Key]] = []
@@ -75,14 +76,14 @@ class _Walk:
     def reached(self, node: Node) -> int:
         """The bits of a node's ancestors, and its own if it writes; an Exit's are those of all
         that its loop wrote."""
-        bits = self.after.get(node.id, 0) | self._own.get(node.id, 0)
+        bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
             bits |= self._in_loop.get(self._frames.at(node), 0)
         return bits
 
     def of(self, bits: int) -> list[Node]:
         """The writes whose bits these are."""
-        return [write for at, write in enumerate(self.writes) if bits >> at & 1]
+        return [write for bit, write in enumerate(self.writes) if bits >> bit & 1]
 
     def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
         decl = DECLARATIONS.get(node.type)
@@ -93,7 +94,7 @@ class _Walk:
             if edge.dst_input in decl.writes:
                 bit = 1 << len(self.writes)
                 self.writes.append(node)
-                self._own[node.id] = self._own.get(node.id, 0) | bit
+                self._written[node.id] = self._written.get(node.id, 0) | bit
                 for frame in self._frames.at(node).up():
                     self._in_loop[frame] = self._in_loop.get(frame, 0) | bit
                 self.bits_of[key] = self.bits_of.get(key, 0) | bit
@@ -101,32 +102,32 @@ class _Walk:
                 reads.append((node, key))
 
 
-def _split(walk: _Walk, read: Node, key: Key, ways: Ways) -> list[str]:
+def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     """New reads for the users of `read` that come after writes it does not come after, and for
     those in a loop in which the variable is written."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
     users: dict[_Place, list[Edge]] = {}
-    for edge, side in ways.users(read):
+    for edge, side in paths.users(read):
         if edge.dst.id not in walk.after:
             continue
-        frame = ways.frame_of(edge)
+        frame = paths.frame_of(edge)
         missed = walk.after[edge.dst.id] & bits & ~seen
-        again = any(ways.repeats(frame, write) for write in walk.of(bits))
+        again = any(paths.repeats(frame, write) for write in walk.of(bits))
         if missed or again:
             place = _Place(frame, side, missed, _anchors(walk, edge, missed))
             users.setdefault(place, []).append(edge)
-    made = []
+    lines = []
     for place, edges in users.items():
         later = [
-            write for write in walk.of(bits & ~place.missed) if ways.repeats(place.frame, write)
+            write for write in walk.of(bits & ~place.missed) if paths.repeats(place.frame, write)
         ]
-        made.append(_read_again(ways, read, place, edges, later))
-    return made
+        lines.append(_read_again(paths, read, place, edges, later))
+    return lines
 
 
 class _Place(NamedTuple):
-    """Where some users of a variable are: a loop, the last branch on the way to them, the writes
+    """Where some users of a variable are: a loop, the last branch before them, the writes
     they come after, and what of theirs comes after those writes."""
 
     frame: Frame
@@ -140,30 +141,30 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
     (the writes themselves may be in branches that are not taken)."""
     user = edge.dst
     others = [
-        each.src
-        for each in user._in
-        if each is not edge and (each.is_control or user.node_class is not NodeClass.MERGE)
+        other.src
+        for other in user._in
+        if other is not edge and (other.is_control or user.node_class is not NodeClass.MERGE)
     ]
     return frozenset(node for node in others if walk.reached(node) & missed)
 
 
-def _read_again(ways: Ways, read: Node, place: _Place, edges: list[Edge], later: list[Node]) -> str:
+def _read_again(
+    paths: ReadPaths, read: Node, place: _Place, edges: list[Edge], later: list[Node]
+) -> str:
     """One read for these users, after the writes they come after and before the `later` ones."""
     frame, side, _, anchors = place
-    graph = ways.unit.graph
+    unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)
-    source, slot = ways.reference(read, frame)
+    source, slot = paths.reference(read, frame)
     graph.add_edge(source, slot, again, 0)
-    if frame is ways.frames.root:
-        for before in read.control_inputs:
-            graph.add_control_edge(before, again)
+    if frame is paths.frames.root:
+        unit.add_control_inputs(again, read.control_inputs)
     if side is not None:
         graph.add_control_edge(side, again)
-    for before in sorted(anchors, key=lambda node: node.id):
-        graph.add_control_edge(before, again)
+    unit.add_control_inputs(again, sorted(anchors, key=lambda node: node.id))
     if side is None and not anchors:  # else what waits would die with a branch
         for write in later:
-            if ways.frames.at(write) is frame and not ways.leads(write, again):
+            if paths.frames.at(write) is frame and not paths.leads(write, again):
                 graph.add_control_edge(again, write)
     names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
     for edge in list(edges):

@@ -1,4 +1,4 @@
-"""Ways: how a variable's read gets to its users through branches and into loops."""
+"""Paths: how a variable's read gets to its users through branches and into loops."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
-class Ways:
-    """The ways in one graph."""
+class ReadPaths:
+    """The paths from reads of variables to their users in one graph."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -20,7 +20,7 @@ class Ways:
         self._sides: dict[tuple[int, int], Node] = {}
 
     def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
-        """The edges to all that use a read, and what is alive with the last branch on the way."""
+        """The edges to all that use a read, and what is alive with the last branch between."""
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
             node, slot, side = stack.pop()
@@ -29,7 +29,7 @@ class Ways:
                     continue
                 after = edge.dst
                 if after.node_class is NodeClass.SWITCH and edge.dst_input == 0:
-                    stack += [(after, at, self._side(after, at)) for at in (0, 1)]
+                    stack += [(after, output, self._side(after, output)) for output in (0, 1)]
                 elif after.node_class is NodeClass.ENTER and after.attrs.get("is_constant"):
                     stack.append((after, 0, None))
                 else:
@@ -45,8 +45,8 @@ class Ways:
 
     def repeats(self, frame: Frame, write: Node) -> bool:
         """Whether a loop that holds `frame` holds the write too."""
-        around = set(frame.up()) - {self.frames.root}
-        return any(each in around for each in self.frames.at(write).up())
+        loops = set(frame.up()) - {self.frames.root}
+        return not loops.isdisjoint(self.frames.at(write).up())
 
     def leads(self, write: Node, read: Node) -> bool:
         """Whether the read comes after the write."""
@@ -97,14 +97,6 @@ class Ways:
         """A node that is alive with one output of a Switch, to wait for."""
         key = (switch.id, slot)
         if key not in self._sides:
-            dtype = switch.output_types[slot].base_dtype
-            side = self._sides[key] = self.unit.add_op(
-                "Identity",
-                switch,
-                [(switch, slot)],
-                attrs={"T": dtype},
-                output_types=[dtype],
-                suffix="side",
-            )
+            side = self._sides[key] = self.unit.add_identity(switch, slot, "side")
             self.frames.of[side.id] = self.frames.at(switch)
         return self._sides[key]

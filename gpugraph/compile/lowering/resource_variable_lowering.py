@@ -6,7 +6,7 @@ which goes by RefSwitch, RefEnter and so on; what takes a handle becomes its lik
 A read becomes an Identity that is not the variable's shared `read`, so that it stays a snapshot
 at its place: `compile/lowering/read_after_write.py` leaves it alone.
 
-Each of them runs where the variable is, whatever device was asked for.
+Each of them runs where the variable is, whatever device was requested.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 def add_axis(unit: Unit, op: Operation, node: Node) -> None:
-    """Gives what a ResourceGather became the axis, which the op says by its type."""
+    """Gives what a ResourceGather became the axis, which the op type implies."""
     axis = unit.add_constant(node, "axis", np.array(op.get_attr("batch_dims"), np.int32))
     variable = node.input_edge(0).src
     unit.graph.add_control_edge(variable, axis)  # so that it is in the same loop

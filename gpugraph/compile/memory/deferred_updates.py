@@ -1,13 +1,13 @@
-"""Later: small updates of variables on GPUs, put off until they stand side by side.
+"""Deferred updates: small updates of variables on GPUs, put off until they stand side by side.
 
     by depth   dW3  Adam(W3)  dW2  Adam(W2)  dW1  Adam(W1)  train
     later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
 
-so that they are told to the GPU as one launch (`joining`). An update comes right before the first
-op that needs it, or touches a variable that it writes or takes, whichever way: who saw a variable
-before an update, or after it, still does. What it takes is kept until then, so that large updates,
-whose launch is nothing beside their work, stay where they are, as does what is in a branch or a
-loop.
+so that they are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An update
+comes right before the first op that needs it, or touches a variable that it writes or takes: what
+saw a variable before an update, or after it, still does. What it takes is kept until then, so that
+large updates, whose launch is nothing beside their work, stay where they are, as does what is in a
+branch or a loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGE = 4 << 20
 """Bytes of a variable from which an update stays where it is."""
 
 PART = 32
-"""Which part of a device's memory the variables have, at most, whose updates are put off."""
+"""Variables whose updates are put off have at most 1 / PART of a device's memory."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]
@@ -35,13 +35,13 @@ Rank = tuple[int, int, int, int, bool, int]
 
 def later(unit: Unit) -> int:
     """Changes `unit.order`; how many updates were put off."""
-    devices = {each.name: each for each in unit.target.devices if each.has_kernels}
+    devices = {device.name: device for device in unit.target.devices if device.has_kernels}
     if not devices or is_off(JOIN):
         return 0
-    found = references(unit.order)
-    refers = {key: variable_key(variable) for key, variable in found.items()}
-    sizes = {variable_key(each): _bytes(unit, each) for each in found.values()}
-    left = {name: each.attributes.memory_limit_bytes // PART for name, each in devices.items()}
+    variables = references(unit.order)
+    refers = {key: variable_key(variable) for key, variable in variables.items()}
+    sizes = {variable_key(variable): _bytes(unit, variable) for variable in variables.values()}
+    left = {name: device.attributes.memory_limit_bytes // PART for name, device in devices.items()}
     moving: set[int] = set()
     for node in unit.order:
         written = _written(unit, node, refers) if node.assigned_device in devices else set()
@@ -54,7 +54,7 @@ def later(unit: Unit) -> int:
     before = [node.id for node in unit.order]
     places = _places(unit, moving, refers)
     unit.order.sort(key=lambda node: places[node.id])
-    return sum(at != node.id for at, node in zip(before, unit.order) if node.id in moving)
+    return sum(old_id != node.id for old_id, node in zip(before, unit.order) if node.id in moving)
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
@@ -79,34 +79,34 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """What nodes are sorted by: those that are put off come right before the place of another."""
+    """The rank of each node: those that are put off come right before that of another."""
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
     places: dict[int, Rank] = {}
     touched: dict[Key, list[Rank]] = defaultdict(list)
-    for at, node in reversed(list(enumerate(unit.order))):
+    for position, node in reversed(list(enumerate(unit.order))):
         inputs = [(edge.src.id, edge.src_output) for edge in node._in]
-        keys = {refers[each] for each in inputs if each in refers}
+        keys = {refers[tensor] for tensor in inputs if tensor in refers}
         if node.id in moving:
             after = [places[edge.dst.id] for edge in node._out if edge.dst.id in places]
             after += [rank for key in keys for rank in touched[key]]
             alone = bool(node.attrs.get("use_locking"))
             rank = ranks[node.assigned_device]
-            places[node.id] = _right_before(after, len(unit.order), alone, rank, at)
+            places[node.id] = _right_before(after, len(unit.order), alone, rank, position)
         else:
-            places[node.id] = (starts[at], 1, 0, 0, False, at)
+            places[node.id] = (starts[position], 1, 0, 0, False, position)
         for key in keys:
             touched[key].append(places[node.id])
     return places
 
 
-def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, at: int) -> Rank:
+def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
     """The place before all of `after`: with others that are put off until the same node, those
     that some of them need first, then by device, those that are captured with nothing last."""
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1
-    return first, 0, row, device, alone, at
+    return first, 0, row, device, alone, position
 
 
 def _starts(unit: Unit) -> list[int]:
@@ -116,7 +116,7 @@ def _starts(unit: Unit) -> list[int]:
     frames = unit.flow.frames
     begins: dict[Frame, int] = {}
     starts = []
-    for at, node in enumerate(unit.order):
+    for position, node in enumerate(unit.order):
         around = [frame for frame in frames.at(node).up() if frame.parent is not None]
-        starts.append(begins.setdefault(around[-1], at) if around else at)
+        starts.append(begins.setdefault(around[-1], position) if around else position)
     return starts

@@ -10,6 +10,7 @@ small updates of variables on GPUs are put off (`later`).
 from __future__ import annotations
 
 from gpugraph.compile.memory.deferred_updates import later
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import ALWAYS, Flow
 from gpugraph.compile.unit.loop_levels import Item, arranged, flattened
@@ -18,22 +19,22 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
-def order(unit: Unit) -> None:
+@compile_pass()
+def order(unit: Unit) -> Outcome:
     """Fills `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""
-    with unit.report("order") as say:
-        rank = {device.name: index for index, device in enumerate(unit.target.devices)}
-        if unit.flow is not None:
-            _order_flow(unit, unit.flow, rank)
-        else:
-            unit.depth = depth = depths(unit.graph, unit.ways)
-            unit.order = sorted(
-                unit.graph.op_nodes(),
-                key=lambda node: (depth[node.id], rank[node.assigned_device], node.id),
-            )
-        deepest = max(unit.depth.values(), default=0)
-        put_off = later(unit)
-        said = f"; {put_off} updates of variables put off" if put_off else ""
-        say(f"{len(unit.order)} nodes in {deepest + 1} levels{said}", ())
+    rank = {device.name: index for index, device in enumerate(unit.target.devices)}
+    if unit.flow is not None:
+        _order_flow(unit, unit.flow, rank)
+    else:
+        unit.depth = depth = depths(unit.graph, unit.send_recv_pairs)
+        unit.order = sorted(
+            unit.graph.op_nodes(),
+            key=lambda node: (depth[node.id], rank[node.assigned_device], node.id),
+        )
+    deepest = max(unit.depth.values(), default=0)
+    deferred = later(unit)
+    note = f"; {deferred} updates of variables put off" if deferred else ""
+    return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", ()
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:

@@ -19,7 +19,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 class Lifetimes:
     """Positions in the order, and last uses.
 
-    `views` says which outputs of a node may be the bytes of which inputs. `extent` counts all
+    `views` gives the outputs of a node that may be the bytes of inputs. `extent` counts all
     uses, `inner` leaves those out that come after the tensor's own loop, by an Exit.
     """
 
@@ -37,50 +37,50 @@ class Lifetimes:
 
     def _find_begins(self, unit: Unit) -> None:
         assert unit.flow is not None
-        for at, node in enumerate(unit.order):
+        for position, node in enumerate(unit.order):
             for frame in unit.flow.frames.at(node).up():
-                self.begins.setdefault(frame, at)
+                self.begins.setdefault(frame, position)
 
     def ends(self, frame: Frame) -> int:
         """The position at which an iteration of a loop is over."""
         return self.end if frame.end is None else self.position[frame.end.id]
 
     def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
-        recv_of = {send.id: self.position[recv.id] for send, recv in self.unit.ways}
+        recv_of = {send.id: self.position[recv.id] for send, recv in self.unit.send_recv_pairs}
         if self.flow is not None:
             for frame in self.flow.frames.loops():
                 entered = [node for node in frame.enters if not enters_once(node)]
                 for node in (*entered, *frame.next_iterations):
                     self.extent[node.id, 0] = self.inner[node.id, 0] = self.ends(frame)
         for node in reversed(self.unit.order):
-            at = self.position[node.id]
+            position = self.position[node.id]
             if node.node_class is NodeClass.RETVAL:
-                at = self.end
+                position = self.end
             elif node.id in recv_of:
-                at = recv_of[node.id]
+                position = recv_of[node.id]
             if self.flow is not None and node.id in self.flow.pred_of:
-                self._keep(self.flow.pred_of[node.id], at)  # its flag is set here
+                self._keep(self.flow.pred_of[node.id], position)  # its flag is set here
             seen = views(node)
             for edge in node._in:
                 if not edge.is_control and not edge.is_back_edge:
-                    self._use(node, edge, at, seen)
+                    self._use(node, edge, position, seen)
 
-    def _keep(self, key: TensorId, at: int) -> None:
-        self.extent[key] = max(at, self.extent.get(key, -1))
-        self.inner[key] = max(at, self.inner.get(key, -1))
+    def _keep(self, key: TensorId, position: int) -> None:
+        self.extent[key] = max(position, self.extent.get(key, -1))
+        self.inner[key] = max(position, self.inner.get(key, -1))
 
-    def _use(self, node: Node, edge: Edge, at: int, views: Mapping[int, int]) -> None:
-        """Notes that `node`, and who takes its views, use a tensor."""
+    def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
+        """Notes that `node`, and what takes its views, use a tensor."""
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
-            at = self._lifted(edge, at)
-        last = inner = at
+            position = self._lifted(edge, position)
+        last = inner = position
         within = self.extent if node.node_class is NodeClass.ENTER else self.inner
         for output, source in views.items():
             if source == edge.dst_input:
-                last = max(last, self.extent.get((node.id, output), at))
-                inner = max(inner, within.get((node.id, output), at))
-        if self.flow is not None and last > at:
+                last = max(last, self.extent.get((node.id, output), position))
+                inner = max(inner, within.get((node.id, output), position))
+        if self.flow is not None and last > position:
             last, inner = self._lifted(edge, last), self._lifted(edge, inner)
         if last > self.extent.get(key, -1):
             self.extent[key] = last
@@ -92,19 +92,19 @@ class Lifetimes:
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
-    def _lifted(self, edge: Edge, at: int) -> int:
-        """The position until which a tensor must last to be used at `at`."""
+    def _lifted(self, edge: Edge, position: int) -> int:
+        """The position until which a tensor must last to be used at `position`."""
         assert self.flow is not None
         frames = self.flow.frames
         if is_loop_merge(edge.dst):
-            return at
+            return position
         home = frames.at(edge.src)
         if edge.src.node_class is NodeClass.EXIT:
             assert home.parent is not None
             home = home.parent
         user = frames.at(edge.dst)
         if edge.dst.node_class is NodeClass.ENTER and enters_once(edge.dst):
-            return at
+            return position
         if user is home or home not in list(user.up()):
-            return at
-        return max(at, self.ends(home.child_towards(user)))
+            return position
+        return max(position, self.ends(home.child_towards(user)))

@@ -1,8 +1,8 @@
-"""Loop variables: which tensors are made to be a Merge's next value, and when its place is free.
+"""Loop variables: which tensors are a Merge's next value, and when its storage is free for them.
 
     i = Merge(start, NextIteration(j))        j = i + 1
 
-`j` can be made in the place of `i` when no later op of the iteration reads `i`. That the loop may
+`j` can be made in the storage of `i` when no later op of the iteration reads `i`. That the loop may
 end with this iteration is no hindrance where `j` is made only when it goes on.
 """
 
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 class LoopVariables:
-    """The loops of a unit."""
+    """The variables of a unit's loops."""
 
     def __init__(self, unit: Unit, times: Lifetimes) -> None:
         self.unit = unit
@@ -40,8 +40,8 @@ class LoopVariables:
         known = (source.id, slot) in self.next_of
         self.next_of[source.id, slot] = None if known else merge
 
-    def free_at(self, at: int, node: Node, slot: int) -> Node | None:
-        """The variable whose next value the node makes, if its place is free for it at `at`."""
+    def free_at(self, position: int, node: Node, slot: int) -> Node | None:
+        """The variable whose next value the node makes, if its storage is free for it by then."""
         merge = self.next_of.get((node.id, slot))
         if merge is None or merge is node:
             return None
@@ -50,8 +50,8 @@ class LoopVariables:
         frame = flow.frames.of[merge.id]
         if flow.frames.at(node) is not frame or flow.guards[node.id] != flow.go_on[frame]:
             return None
-        return merge if self.times.inner.get((merge.id, 0), -1) <= at else None
+        return merge if self.times.inner.get((merge.id, 0), -1) <= position else None
 
-    def reads_at(self, at: int, merge: Node) -> bool:
-        """Whether the variable's last value is read at `at` still."""
-        return self.times.inner.get((merge.id, 0), -1) == at
+    def reads_at(self, position: int, merge: Node) -> bool:
+        """Whether the variable's last value is still read at this position."""
+        return self.times.inner.get((merge.id, 0), -1) == position

@@ -2,7 +2,7 @@
 
   variable   the memory of a session's variable, which references to it share
   constant   the array of a Const, one per device
-  cell       a tensor whose size is known only when it is made (or that holds strings): it is
+  cell       a tensor whose size is known only during a run (or that holds strings): it is
              allocated then, and freed after its last use
   object     a handle, which leads to what a kernel keeps for the time of a run
   arena      everything else: offsets into one block per device and plan
@@ -13,13 +13,14 @@ A view (Reshape, Identity) shares its input's storage and needs no step. A read 
 shares the variable's memory too, unless something writes the variable between the read and the
 read's last use: then the read is a copy, so that what was read stays what was read. An op
 declared with `alias` takes the memory of an input that dies with it. A loop variable has one
-place for the whole loop, and its next value is made there where nobody needs the last any more.
+place for the whole loop, and its next value is made there where no op needs the last any more.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
 from gpugraph.compile.placement.graph_partition import memory_of_output
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit, variable_key
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -51,28 +53,24 @@ StaticShape = tuple[int, ...] | None
 _NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 
 
-def memory(unit: Unit) -> None:
-    """Fills `unit.homes`, `unit.moded` and `unit.arena_sizes`."""
-    with unit.report("memory") as say:
-        planner = _Planner(unit)
-        for position, node in enumerate(unit.order):
-            planner.visit(position, node)
-        _set_offsets(unit, planner.storages)
-        lines = [
-            f"arena on {device}: {human_readable_bytes(size)} for {count} buffers, which hold "
-            f"{human_readable_bytes(total)} in turn"
-            for device, (size, count, total) in _totals(unit, planner.storages).items()
-        ]
-        cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
-        shared = sum(mode.startswith(("view", "in place")) for mode in unit.moded.values())
-        say(f"{shared} tensors share memory, {cells} are sized at run time", lines)
+@compile_pass()
+def memory(unit: Unit) -> Outcome:
+    """Fills `unit.homes`, `unit.modes` and `unit.arena_sizes`."""
+    planner = _Planner(unit)
+    for position, node in enumerate(unit.order):
+        planner.visit(position, node)
+    cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
+    shared = sum(mode.startswith(("view", "in place")) for mode in unit.modes.values())
+    lines = _lay_out(unit, planner.storages)
+    return f"{shared} tensors share memory, {cells} are sized at run time", lines
 
 
 class _Planner:
-    """One walk over the order."""
+    """One walk over the order; `position` is where it is."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self.position = 0
         self.storages: list[Storage] = []
         self.times = Lifetimes(unit, self._views)
         self.end, self.extent = self.times.end, self.times.extent
@@ -131,65 +129,62 @@ class _Planner:
         """Gives each output of the node its home."""
         if not node.output_types:
             return
+        self.position = position
         shapes = self.unit.shapes[node.id]
         reused: set[Storage] = set()
         for slot, dtype in enumerate(node.output_types):
             shape = _static(shapes[slot].sizes)
-            storage = self._storage(position, node, slot, shape, reused)
+            storage = self._storage(node, slot, shape, reused)
             reused.add(storage)
             storage.last = max(storage.last, self.extent.get((node.id, slot), position))
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
-    def _storage(
-        self, position: int, node: Node, slot: int, shape: StaticShape, reused: set[Storage]
-    ) -> Storage:
+    def _storage(self, node: Node, slot: int, shape: StaticShape, reused: set[Storage]) -> Storage:
         """An output's storage; `reused` is that of the outputs before it."""
         if node.node_class is NodeClass.VARIABLE:
             return self._variable(node, shape)
         if node.node_class is NodeClass.CONSTANT:
             device = node.assigned_device
-            return Storage("constant", device, 0, position, position, node.name, 0, node)
+            return Storage("constant", device, 0, self.position, self.position, node.name, 0, node)
         if (variable := self.references.get((node.id, slot))) is not None:
             return self._referred(node, slot, variable)
         decl = DECLARATIONS.get(node.type)
         is_cell = self._is_cell(node, slot)
         storage = None
         if decl is not None and slot in decl.view:
-            storage = self._shared(position, node, slot, decl.view[slot], is_cell)
+            storage = self._shared(node, slot, decl.view[slot], is_cell)
         if storage is None and not is_cell:
-            storage = self._merged(position, node, slot, shape)
+            storage = self._merged(node, slot, shape)
         if storage is None and not is_cell and not _is_one(shape):
-            storage = self._next_value(position, node, slot, shape)
+            storage = self._next_value(node, slot, shape)
             if storage is None and decl is not None and slot in decl.alias:
-                storage = self._in_place(position, node, decl, slot, shape, reused)
+                storage = self._in_place(node, decl, slot, shape, reused)
         if storage is None:
-            storage = self._new(position, node, slot, shape, is_cell)
+            storage = self._new(node, slot, shape, is_cell)
         return storage
 
     def _variable(self, node: Node, shape: StaticShape) -> Storage:
         kind = "variable" if shape is not None else "cell"
-        self.unit.moded[node.id] = "variable"
+        self.unit.modes[node.id] = "variable"
         return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
 
     def _referred(self, node: Node, slot: int, variable: Node) -> Storage:
         """The memory of the variable that an output refers to."""
         if passes_whole(node):
-            self.unit.moded[node.id] = f"view of {variable.name}"
+            self.unit.modes[node.id] = f"view of {variable.name}"
         return self.unit.homes[variable.id, 0].storage
 
     def _source(self, node: Node, index: int) -> Home:
         edge = node.input_edge(index)
         return self.unit.homes[edge.src.id, edge.src_output]
 
-    def _shared(
-        self, position: int, node: Node, slot: int, index: int, is_cell: bool
-    ) -> Storage | None:
+    def _shared(self, node: Node, slot: int, index: int, is_cell: bool) -> Storage | None:
         """The input's storage, where the output may be the same bytes."""
         home = self._source(node, index)
         storage = home.storage
         if node.output_types[slot].is_ref_dtype:
             if passes_whole(node):
-                self.unit.moded[node.id] = f"view of {storage.owner}"
+                self.unit.modes[node.id] = f"view of {storage.owner}"
             return storage
         if self.unit.flow is not None and node.id in self.unit.flow.irregular:
             return None
@@ -199,36 +194,36 @@ class _Planner:
         is_cell_of_no_variable = storage.kind == "cell" and storage.node is None
         if is_sized_at_run_time and not (is_cell_of_no_variable and passes_whole(node)):
             return None
-        if storage.kind == "variable" and self._is_written_after(position, node, slot, storage):
-            self.unit.moded[node.id] = "copy: the variable is written before the last use"
+        if storage.kind == "variable" and self._is_written_after(node, slot, storage):
+            self.unit.modes[node.id] = "copy: the variable is written before the last use"
             return None
-        self.unit.moded[node.id] = f"view of {storage.owner}"
+        self.unit.modes[node.id] = f"view of {storage.owner}"
         return storage
 
-    def _is_written_after(self, position: int, node: Node, slot: int, storage: Storage) -> bool:
-        """Whether a variable is written between its read at `position` and the read's last use."""
+    def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
+        """Whether a variable is written between its read there and the read's last use."""
         assert storage.node is not None
         writes = self.writers.get(variable_key(storage.node), ())
-        following = bisect_right(writes, position)
-        last_use = self.extent.get((node.id, slot), position)
+        following = bisect_right(writes, self.position)
+        last_use = self.extent.get((node.id, slot), self.position)
         return following < len(writes) and writes[following] <= last_use
 
-    def _merged(self, position: int, node: Node, slot: int, shape: StaticShape) -> Storage | None:
-        """The storage of the Merge that the tensor is for; the first of its makers allocates it."""
+    def _merged(self, node: Node, slot: int, shape: StaticShape) -> Storage | None:
+        """The storage of the Merge that the tensor is for; the first that is made allocates it."""
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
             return None
         if merge.id not in self.of_merge:
-            storage = self.of_merge[merge.id] = self._new(position, node, slot, shape, False)
-            storage.last = max(storage.last, self.extent.get((merge.id, 0), position))
+            storage = self.of_merge[merge.id] = self._new(node, slot, shape, False)
+            storage.last = max(storage.last, self.extent.get((merge.id, 0), self.position))
         if merge is not node:
-            self.unit.moded[node.id] = f"in place of {merge.name}"
+            self.unit.modes[node.id] = f"in place of {merge.name}"
         return self.of_merge[merge.id]
 
-    def _next_value(self, position: int, node: Node, slot: int, shape: object) -> Storage | None:
+    def _next_value(self, node: Node, slot: int, shape: object) -> Storage | None:
         """The storage of a loop variable whose next value this is, where it is free by now."""
-        merge = self.loops.free_at(position, node, slot)
+        merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
             return None
         home = self.unit.homes[merge.id, 0]
@@ -239,11 +234,11 @@ class _Planner:
             or home.storage.device != memory_of_output(self.unit, node, slot)
         ):
             return None
-        if self.loops.reads_at(position, merge) and not self._may_overwrite(
+        if self.loops.reads_at(self.position, merge) and not self._may_overwrite(
             node, slot, home.storage
         ):
             return None
-        self.unit.moded[node.id] = f"in place of {home.storage.owner}"
+        self.unit.modes[node.id] = f"in place of {home.storage.owner}"
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
@@ -263,13 +258,7 @@ class _Planner:
         )
 
     def _in_place(
-        self,
-        position: int,
-        node: Node,
-        decl: OpDecl,
-        slot: int,
-        shape: object,
-        reused: set[Storage],
+        self, node: Node, decl: OpDecl, slot: int, shape: object, reused: set[Storage]
     ) -> Storage | None:
         """The storage of an input that dies here and has the output's shape and element size."""
         for index in self._alias_inputs(node, decl.alias[slot]):
@@ -277,13 +266,13 @@ class _Planner:
             storage = home.storage
             if (
                 storage.kind == "arena"
-                and storage.last == position
+                and storage.last == self.position
                 and storage not in reused
                 and home.shape == shape
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
             ):
-                self.unit.moded[node.id] = f"in place of {storage.owner}"
+                self.unit.modes[node.id] = f"in place of {storage.owner}"
                 return storage
         return None
 
@@ -293,36 +282,32 @@ class _Planner:
             return (declared,)
         return sorted(range(len(node.input_types)), key=lambda index: index != declared)
 
-    def _new(
-        self, position: int, node: Node, slot: int, shape: StaticShape, is_cell: bool
-    ) -> Storage:
+    def _new(self, node: Node, slot: int, shape: StaticShape, is_cell: bool) -> Storage:
         device = memory_of_output(self.unit, node, slot)
         name = node.name if slot == 0 else f"{node.name}:{slot}"
         if node.node_class is NodeClass.ARG:
             name = self.unit.feeds[node.attrs["index"]].name
-        first, last = self._span(position, node)
+        first, last = self._span(node)
         if is_cell:
             return Storage("cell", device, 0, first, last, name)
         if node.output_types[slot].base_dtype is resource:
             return Storage("object", device, 0, first, last, name)
-        size = node.output_types[slot].itemsize
-        for length in shape or ():
-            size *= length
+        size = node.output_types[slot].itemsize * prod(shape or ())
         storage = Storage("arena", device, size, first, last, name)
         self.storages.append(storage)
         return storage
 
-    def _span(self, position: int, node: Node) -> tuple[int, int]:
-        """The positions at which a new tensor is there whoever uses it."""
+    def _span(self, node: Node) -> tuple[int, int]:
+        """The positions at which a new tensor is there, whatever uses it."""
         if node.node_class is NodeClass.ARG:
-            return 0, position
+            return 0, self.position
         flow = self.unit.flow
         if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
             frame = flow.frames.of[node.id]
             if is_loop_merge(node):
-                self.unit.moded[node.id] = "loop variable"
+                self.unit.modes[node.id] = "loop variable"
             return self.times.begins[frame], self.times.ends(frame)
-        return position, position
+        return self.position, self.position
 
 
 def passes_whole(node: Node) -> bool:
@@ -341,10 +326,12 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
     return sizes  # type: ignore[return-value]
 
 
-def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
+def _lay_out(unit: Unit, storages: list[Storage]) -> list[str]:
+    """Sets the offsets and sizes of the arenas; a line about each."""
     by_device: dict[str, list[Storage]] = {}
     for storage in storages:
         by_device.setdefault(storage.device, []).append(storage)
+    lines = []
     for device, group in by_device.items():
         plan = plan_offsets(
             [Lifetime(storage.size, storage.first, storage.last) for storage in group]
@@ -352,11 +339,8 @@ def _set_offsets(unit: Unit, storages: list[Storage]) -> None:
         for storage, offset in zip(group, plan.offsets):
             storage.offset = offset
         unit.arena_sizes[device] = plan.size
-
-
-def _totals(unit: Unit, storages: list[Storage]) -> dict[str, tuple[int, int, int]]:
-    totals: dict[str, tuple[int, int, int]] = {}
-    for storage in storages:
-        _, count, total = totals.get(storage.device, (0, 0, 0))
-        totals[storage.device] = (unit.arena_sizes[storage.device], count + 1, total + storage.size)
-    return totals
+        lines.append(
+            f"arena on {device}: {human_readable_bytes(plan.size)} for {len(group)} buffers, which "
+            f"hold {human_readable_bytes(sum(storage.size for storage in group))} in turn"
+        )
+    return lines

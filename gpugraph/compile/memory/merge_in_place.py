@@ -19,20 +19,20 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
-    """For tensors that may be made in the place of a Merge, which."""
-    found: dict[TensorId, Node] = {}
+    """For tensors that may be made in the storage of a Merge, that Merge."""
+    merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
     for node in unit.graph.op_nodes() if unit.flow is not None else ():
         if node.node_class is NodeClass.MERGE and not is_loop_merge(node):
             for key in _makers(unit, node):
-                if key in found:
+                if key in merge_of:
                     doubtful.add(key)
-                found[key] = node
-    return {key: node for key, node in found.items() if key not in doubtful}
+                merge_of[key] = node
+    return {key: node for key, node in merge_of.items() if key not in doubtful}
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """What makes those inputs of a Merge that can be made in its place."""
+    """The tensors that are inputs of a Merge and can be made in its storage."""
     flow = unit.flow
     assert flow is not None
     shape = unit.shapes[merge.id][0]
@@ -40,10 +40,10 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
         return []
     edges = merge.input_edges()
     guards = [flow.of_output(edge.src, edge.src_output) for edge in edges]
-    found = []
-    for at, edge in enumerate(edges):
+    makers = []
+    for number, edge in enumerate(edges):
         node, slot = _maker(edge.src, edge.src_output)
-        others = [guard for index, guard in enumerate(guards) if index != at]
+        others = [guard for index, guard in enumerate(guards) if index != number]
         if (
             node.node_class not in _ELSEWHERE
             and flow.frames.at(node) is flow.frames.at(merge)
@@ -52,8 +52,8 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
             and node.output_types[slot] is merge.output_types[0]
             and memory_of_output(unit, node, slot) == memory_of_output(unit, merge, 0)
         ):
-            found.append((node.id, slot))
-    return found
+            makers.append((node.id, slot))
+    return makers
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:

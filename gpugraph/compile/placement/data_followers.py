@@ -1,4 +1,4 @@
-"""Where ops of control flow go that nobody asked for anywhere: to their data.
+"""Placement of control flow ops for which no device is requested: with their data.
 
 A Switch, Enter, Exit, NextIteration or Merge moves a tensor and computes nothing, so that it is
 placed where the tensor is made. What a loop counts with, small integers and truths that its
@@ -24,11 +24,11 @@ _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def followed(group: Group, devices: list[str]) -> str | None:
-    """The device of `devices` that a group's data is on or was asked for on, if one is known."""
+    """The device of `devices` that a group's data is on or was requested for, if one is known."""
     if not any(node.node_class in _MOVERS for node in group.nodes):
         return _of_metadata(group)
     inside = {node.id for node in group.nodes}
-    for node in sorted(group.nodes, key=_order_of_asking):
+    for node in sorted(group.nodes, key=_priority):
         for edge in node.input_edges() if node.node_class in _MOVERS else ():
             source = edge.src
             if edge.dst_input != 0 and node.node_class is not NodeClass.MERGE:
@@ -44,8 +44,8 @@ def followed(group: Group, devices: list[str]) -> str | None:
     return None
 
 
-def _order_of_asking(node: Node) -> int:
-    """What comes back in a loop says more than what enters it."""
+def _priority(node: Node) -> int:
+    """What comes back in a loop counts more than what enters it."""
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
 
 
@@ -62,15 +62,15 @@ def counters(unit: Unit) -> set[int]:
         return set()
     nodes = unit.graph.op_nodes()
     stack = [node for node in nodes if node.node_class is NodeClass.LOOP_COND]
-    found = {node.id for node in stack}
+    counting = {node.id for node in stack}
     while stack:
         for edge in stack.pop()._in:
             source = edge.src
-            if edge.is_control or source.id in found or not _counts(unit, source):
+            if edge.is_control or source.id in counting or not _counts(unit, source):
                 continue
-            found.add(source.id)
+            counting.add(source.id)
             stack.append(source)
-    return found
+    return counting
 
 
 def _counts(unit: Unit, node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Which devices could run a group of ops, and the error that says why none can."""
+"""Which devices could run a group of ops, and the error with the reason why none can."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpugraph.base.dtypes import string
 from gpugraph.base.errors import InvalidArgumentError
-from gpugraph.compile.unit.compile_unit import Target
+from gpugraph.compile.unit.compile_unit import Target, node_error
 from gpugraph.devices import DeviceFactory
 from gpugraph.graph.device_names import combine_specs, matches, without_type_and_id
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -52,7 +52,7 @@ class Candidates:
             if not _runs_on(node, kind):
                 why = f"it has no kernel there: {_why_not(Group([node]), kind)}"
             elif not self._soft and not matches(node.requested_device, home):
-                why = f"it was asked for on '{node.requested_device}'"
+                why = f"it was requested on '{node.requested_device}'"
             else:
                 continue
             raise _cannot_assign(
@@ -100,19 +100,19 @@ class Candidates:
         if not types:
             raise self._no_type(group)
         fitting = [device for device in self._devices if matches(request, device.name)]
-        found = [device.name for device in fitting if device.device_type in types]
-        if found:
-            return found, self._reason(group, request, types)
+        names = [device.name for device in fitting if device.device_type in types]
+        if names:
+            return names, self._reason(group, request, types)
         if self._soft:
             relaxed = without_type_and_id(request)
-            found = [
+            names = [
                 device.name
                 for device in self._devices
                 if device.device_type in types and matches(relaxed, device.name)
             ]
-            if found:
+            if names:
                 why = "has no kernel there" if fitting else "there is no such device"
-                return found, f"soft placement: '{request}' was asked for, but {why}"
+                return names, f"soft placement: '{request}' was requested, but {why}"
         raise self._unsatisfied(group, request, bool(fitting))
 
     def _reason(self, group: Group, request: str, types: list[str]) -> str:
@@ -147,7 +147,7 @@ class Candidates:
         )
 
     def _unsatisfied(self, group: Group, request: str, device_exists: bool) -> InvalidArgumentError:
-        node = next((each for each in group.nodes if each.requested_device), group.nodes[0])
+        node = next((member for member in group.nodes if member.requested_device), group.nodes[0])
         if not device_exists:
             names = ", ".join(sorted(device.name for device in self._devices))
             gpu = "GPU" in request.upper() and self._target.no_gpu
@@ -195,9 +195,4 @@ def _names(group: Group, but: Node) -> str:
 
 
 def _cannot_assign(node: Node, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        node.node_def,
-        None,
-        f"Cannot assign a device for operation {node.name}: {why}"
-        f"\n\t [[node {node.name} (defined at {node.origin})]]",
-    )
+    return node_error(node, f"Cannot assign a device for operation {node.name}: {why}")

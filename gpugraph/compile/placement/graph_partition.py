@@ -13,6 +13,7 @@ an assignment and after it there are two. Their Send waits for what they wait fo
 from __future__ import annotations
 
 from gpugraph.base.dtypes import resource
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.graph.op_def import host_slots
@@ -21,22 +22,16 @@ from gpugraph.plan import Transfer
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory output `slot` lies. Handles lie on the host."""
-    op_def = node.op_def
-    if node.output_types[slot].base_dtype is resource:
-        return unit.host
-    if op_def.host_outputs and slot in host_slots(op_def.outputs, op_def.host_outputs, node.attrs):
-        return unit.host
-    return node.assigned_device
+    host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
+    is_handle = node.output_types[slot].base_dtype is resource
+    return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory input `slot` is read."""
-    op_def = node.op_def
-    if node.input_types[slot].base_dtype is resource:
-        return unit.host
-    if op_def.host_inputs and slot in host_slots(op_def.inputs, op_def.host_inputs, node.attrs):
-        return unit.host
-    return node.assigned_device
+    host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
+    is_handle = node.input_types[slot].base_dtype is resource
+    return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def is_crossing(unit: Unit, edge: Edge) -> bool:
@@ -47,23 +42,21 @@ def is_crossing(unit: Unit, edge: Edge) -> bool:
     return memory_of_output(unit, edge.src, edge.src_output) != target
 
 
-def partition(unit: Unit) -> None:
-    """Inserts the pairs; fills `unit.ways` and `unit.transfers`."""
-    with unit.report("partition") as say:
-        arrived: dict[_Way, Node] = {}
-        if len(unit.target.devices) > 1:
-            for node in unit.graph.op_nodes():
-                crossing = [
-                    edge for edge in node._in if not edge.is_control and is_crossing(unit, edge)
-                ]
-                waits = [waits_of_read(edge) for edge in crossing]
-                for edge, befores in zip(crossing, waits):
-                    _cross(unit, edge, befores, arrived)
-        lines = [f"{way.tensor}: {way.source} -> {way.target}" for way in unit.transfers]
-        say(f"{len(unit.transfers)} tensors are sent to another device", lines)
+@compile_pass()
+def partition(unit: Unit) -> Outcome:
+    """Inserts the pairs; fills `unit.send_recv_pairs` and `unit.transfers`."""
+    copies: dict[_Transfer, Node] = {}
+    if len(unit.target.devices) > 1:
+        for node in unit.graph.op_nodes():
+            crossing = [edge for edge in node.input_edges() if is_crossing(unit, edge)]
+            waits = [waits_of_read(edge) for edge in crossing]
+            for edge, control_inputs in zip(crossing, waits):
+                _cross(unit, edge, control_inputs, copies)
+    lines = [f"{copy.tensor}: {copy.source} -> {copy.target}" for copy in unit.transfers]
+    return f"{len(unit.transfers)} tensors are sent to another device", lines
 
 
-_Way = tuple[int, int, str, frozenset[Node]]
+_Transfer = tuple[int, int, str, frozenset[Node]]
 """A tensor (node id and slot), where it goes, and what must have run before it is read."""
 
 
@@ -71,24 +64,25 @@ def waits_of_read(edge: Edge) -> frozenset[Node]:
     """What must run before `edge` reads a variable: all that may write it before its end runs."""
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()
-    befores = [other.src for other in edge.dst._in if other.src is not edge.src]
-    return frozenset([node for node in befores if node._in])
+    control_inputs = [other.src for other in edge.dst._in if other.src is not edge.src]
+    return frozenset([node for node in control_inputs if node._in])
 
 
-def _cross(unit: Unit, edge: Edge, befores: frozenset[Node], arrived: dict[_Way, Node]) -> None:
-    """Replaces the edge by one from what arrives in the consumer's memory."""
+def _cross(
+    unit: Unit, edge: Edge, control_inputs: frozenset[Node], copies: dict[_Transfer, Node]
+) -> None:
+    """Replaces the edge by one from a copy in the consumer's memory."""
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
-    key = (edge.src.id, edge.src_output, target, befores)
-    if key not in arrived:
+    key = (edge.src.id, edge.src_output, target, control_inputs)
+    if key not in copies:
         if edge.src.is_constant:
-            arrived[key] = _copy_constant(unit, edge.src, target)
+            copies[key] = _copy_constant(unit, edge.src, target)
         else:
-            arrived[key] = _send(unit, edge.src, edge.src_output, source, target)
-            send, _ = unit.ways[-1]
-            for before in sorted(befores, key=lambda node: node.id):
-                unit.graph.add_control_edge(before, send)
-    unit.graph.update_edge(arrived[key], 0, edge.dst, edge.dst_input)
+            copies[key] = _send(unit, edge.src, edge.src_output, source, target)
+            send, _ = unit.send_recv_pairs[-1]
+            unit.add_control_inputs(send, sorted(control_inputs, key=lambda node: node.id))
+    unit.graph.update_edge(copies[key], 0, edge.dst, edge.dst_input)
 
 
 def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
@@ -97,8 +91,7 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
     unit.shapes[copy.id] = unit.shapes[constant.id]
     unit.values[copy.id, 0] = constant.attrs["value"]
     unit.reasons[copy.id] = "a constant is copied to each device that reads it"
-    for before in constant.control_inputs:
-        unit.graph.add_control_edge(before, copy)
+    unit.add_control_inputs(copy, constant.control_inputs)
     return copy
 
 
@@ -108,7 +101,7 @@ def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
     tensor = node.name if slot == 0 else f"{node.name}:{slot}"
     attrs = {
         "T": dtype,
-        "tensor_name": f"edge_{len(unit.ways)}_{tensor}",
+        "tensor_name": f"edge_{len(unit.send_recv_pairs)}_{tensor}",
         "send_device": source,
         "recv_device": target,
     }
@@ -126,7 +119,7 @@ def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
     )
     unit.reasons[send.id] = f"{tensor} goes to {target}"
     unit.reasons[recv.id] = f"{tensor} comes from {source}"
-    unit.ways.append((send, recv))
+    unit.send_recv_pairs.append((send, recv))
     count = shape.num_elements()
     size = None if count is None else count * dtype.itemsize
     unit.transfers.append(Transfer(tensor, source, target, size))

@@ -3,7 +3,7 @@
 Ops that must share a device (colocation by `_class`, a reference to a variable, variables of one
 shared name) form a group. A group goes where its members' requests and kernels allow, and of those
 devices to the first by priority (GPU before CPU). What refers to a variable of the group in other
-runs has a say too, where that leaves a choice. In order:
+runs counts too, where that leaves a choice. In order:
 
   1. a variable that lives on a device stays there, and its group with it;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, but for what
@@ -22,36 +22,37 @@ from collections import Counter
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.compile.placement.data_followers import counters, followed
 from gpugraph.compile.placement.device_candidates import Candidates, Group
-from gpugraph.compile.unit.compile_unit import Unit, variable_key
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Unit, leader_name, variable_key
 from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
-def place(unit: Unit) -> None:
+@compile_pass()
+def place(unit: Unit) -> Outcome:
     """Sets `assigned_device` of every node and fills `unit.reasons`."""
-    with unit.report("place") as say:
-        candidates = Candidates(unit.target)
-        nodes = unit.graph.op_nodes()
-        group_of = _groups(nodes)
-        counting = counters(unit)
-        late = []
-        for node in nodes:
-            if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
-                late.append(node)
-            elif not node.assigned_device:
-                group = group_of.get(node.id) or Group([node])
-                _place_group(unit, candidates, group, counting)
-        for node in late:
-            if not node.assigned_device:
-                _place_late(unit, candidates, node)
-        devices = Counter(node.assigned_device for node in nodes)
-        reasons = Counter(
-            (node.assigned_device, unit.reasons[node.id].partition("; ")[0]) for node in nodes
-        )
-        say(
-            ", ".join(f"{count} ops on {device}" for device, count in sorted(devices.items())),
-            [f"{count} on {device}: {why}" for (device, why), count in reasons.most_common()],
-        )
+    candidates = Candidates(unit.target)
+    nodes = unit.graph.op_nodes()
+    group_of = _groups(nodes)
+    counting = counters(unit)
+    late = []
+    for node in nodes:
+        if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
+            late.append(node)
+        elif not node.assigned_device:
+            group = group_of.get(node.id) or Group([node])
+            _place_group(unit, candidates, group, counting)
+    for node in late:
+        if not node.assigned_device:
+            _place_late(unit, candidates, node)
+    devices = Counter(node.assigned_device for node in nodes)
+    reasons = Counter(
+        (node.assigned_device, unit.reasons[node.id].partition("; ")[0]) for node in nodes
+    )
+    return (
+        ", ".join(f"{count} ops on {device}" for device, count in sorted(devices.items())),
+        [f"{count} on {device}: {why}" for (device, why), count in reasons.most_common()],
+    )
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:
@@ -61,8 +62,7 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
     by_variable: dict[tuple[str, str], Node] = {}
     for node in nodes:
         for name in node.attrs.get("_class", ()):
-            text = name.decode() if isinstance(name, bytes) else name
-            leader = text.removeprefix("loc:@")
+            leader = leader_name(name)
             # For a leader that this run leaves out stands the first that names it.
             first = by_name.setdefault(leader, node)
             _join(group_of, first, node, f"colocated with {leader}")
@@ -133,7 +133,7 @@ def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[li
         try:
             return candidates.of(Group([*group.nodes, *kin], group.why))
         except InvalidArgumentError:
-            pass  # a run that asks for the impossible will say so itself
+            pass  # a run that requests the impossible raises its own error
     return candidates.of(group)
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import DType
 from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_reference, known_value
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 LARGEST_NEUTRAL = 4096
@@ -29,21 +29,12 @@ LARGEST_NEUTRAL = 4096
 _VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 
 
-def cancel(unit: Unit) -> None:
+@compile_pass("arithmetic_optimization")
+def cancel(unit: Unit) -> Outcome:
     """Replaces nodes of the graph."""
-    with unit.report("cancel") as say:
-        off = why_off(unit, "arithmetic_optimization")
-        if off:
-            say(off, ())
-            return
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            visit = _VISITS.get(node.type)
-            if visit is not None:
-                visit(replacing, node)
-        replacing.finish()
-        lines = replacing.lines
-        say(f"{len(lines)} ops cancel others or are neutral", lines)
+    replacing = Replacing(unit)
+    replacing.visit(_VISITS)
+    return f"{len(replacing.lines)} ops cancel others or are neutral", replacing.lines
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
@@ -76,10 +67,10 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
 def _is_settled(unit: Unit, node: Node) -> bool:
     """Whether a view can't fail in a run: its sizes are known, and by constants."""
     edge, *others = node.input_edges()
-    given, made = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
     return (
-        given.is_fully_defined()
-        and made.is_fully_defined()
+        before.is_fully_defined()
+        and after.is_fully_defined()
         and all(known_value(unit, other) is not None for other in others)
     )
 
@@ -92,15 +83,16 @@ def _visit_cast(replacing: Replacing, node: Node) -> None:
     edge = _inner(node, {"Cast"}, passed)
     if edge is None or passed[-1].attrs["Truncate"] or node.attrs["Truncate"]:
         return
-    given, between, made = passed[-1].attrs["SrcT"], passed[-1].attrs["DstT"], node.attrs["DstT"]
-    if not _holds(between, given) or not (_is_inexact(made) or _holds(made, given)):
+    first, between = passed[-1].attrs["SrcT"], passed[-1].attrs["DstT"]
+    target = node.attrs["DstT"]
+    if not _holds(between, first) or not (_is_inexact(target) or _holds(target, first)):
         return
     source = edge.src, edge.src_output
-    replacing.lines.append(f"{node.name}: from {given.name}, as {passed[-1].name} loses nothing")
-    if made is given:
+    replacing.lines.append(f"{node.name}: from {first.name}, as {passed[-1].name} loses nothing")
+    if target is first:
         replacing.put_identity(node, source, passed)
     else:
-        attrs = {"SrcT": given, "DstT": made, "Truncate": False}
+        attrs = {"SrcT": first, "DstT": target, "Truncate": False}
         replacing.put(node, "Cast", attrs, [source], passed)
 
 
@@ -179,9 +171,9 @@ def _is_all(value: Any, number: Any) -> bool:
 
 
 def _keeps_shape(unit: Unit, node: Node, edge: Edge) -> bool:
-    made = unit.shapes[node.id][0]
-    given = unit.shapes[edge.src.id][edge.src_output]
-    return made.is_fully_defined() and given.sizes == made.sizes
+    after = unit.shapes[node.id][0]
+    before = unit.shapes[edge.src.id][edge.src_output]
+    return after.is_fully_defined() and before.sizes == after.sizes
 
 
 _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {

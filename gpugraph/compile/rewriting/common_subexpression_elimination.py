@@ -2,7 +2,7 @@
 
 Two nodes are one if they agree in op type, attrs, inputs (of a commutative op in either order),
 control inputs, requested device and colocation; constants if they agree in dtype, shape and bytes.
-Those inputs also say in which loop and under which condition a node runs, so these agree too.
+Those inputs also determine the loop and the condition in which a node runs, so these agree too.
 
 Left alone: whatever is not pure (random numbers, Python functions, what writes or keeps state),
 reads of variables, control flow, and nodes with which others are colocated. An Identity is looked
@@ -21,8 +21,8 @@ import numpy as np
 from gpugraph.base.dtypes import DType, resource
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.purity import is_pure
-from gpugraph.compile.unit.compile_unit import Absorbed, TensorId, Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Absorbed, TensorId, Unit, leader_name
 from gpugraph.graph.nodes.node_and_edge import SINK_ID
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 
@@ -35,19 +35,15 @@ _ORDERED = {"Maximum", "Minimum"}
 Key = tuple[Any, ...]
 
 
-def common(unit: Unit) -> None:
+@compile_pass("common_subgraph_elimination")
+def common(unit: Unit) -> Outcome:
     """Takes nodes out of the graph; fills `unit.absorbed`."""
-    with unit.report("common") as say:
-        off = why_off(unit, "common_subgraph_elimination")
-        if off:
-            say(off, ())
-            return
-        walk = _Walk(unit)
-        for node in _inputs_first(unit.graph):
-            walk.visit(node)
-        walk.finish()
-        lines = [f"{name}: as {node.name}" for name, (_, node) in walk.merged.items()]
-        say(f"{len(lines)} ops do what others do already", lines)
+    walk = _Walk(unit)
+    for node in _inputs_first(unit.graph):
+        walk.visit(node)
+    walk.finish()
+    lines = [f"{name}: as {node.name}" for name, (_, node) in walk.merged.items()]
+    return f"{len(lines)} ops do what others do already", lines
 
 
 class _Walk:
@@ -61,6 +57,7 @@ class _Walk:
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
+        """Merges a node into the first one that computes the same."""
         if not is_pure(node) or not node.output_types:
             return
         key = self._key(node)
@@ -80,20 +77,20 @@ class _Walk:
     def _key(self, node: Node) -> Key | None:
         """What must agree beside the attrs; None for a node that is left alone."""
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
-        befores = set()
+        control_inputs = set()
         for edge in node._in:
             source = edge.src
             if edge.dst_input < 0:
                 if source.id > SINK_ID:
-                    befores.add(source.id)
+                    control_inputs.add(source.id)
                 continue
             dtype = source.output_types[edge.src_output]
             if dtype.is_ref_dtype or dtype is resource:
                 return None
-            taken = source.id, edge.src_output
-            sources[edge.dst_input] = self._same.get(taken, taken)
+            tensor = source.id, edge.src_output
+            sources[edge.dst_input] = self._same.get(tensor, tensor)
         if node.node_class is NodeClass.IDENTITY:
-            if not befores:
+            if not control_inputs:
                 self._same[node.id, 0] = sources[0]
             return None
         content = _content(node) if node.node_class is NodeClass.CONSTANT else ()
@@ -101,7 +98,7 @@ class _Walk:
             return None
         if node.op_def.is_commutative and _is_symmetric(node):
             sources.sort()
-        return node.type, node.requested_device, *content, tuple(sources), frozenset(befores)
+        return node.type, node.requested_device, *content, tuple(sources), frozenset(control_inputs)
 
     def _merge(self, node: Node, first: Node) -> None:
         """Gives what takes `node` the outputs of `first`."""
@@ -120,8 +117,7 @@ class _Walk:
             unit, ends = self.unit, dict(self.merged.values())
             unit.roots = list(dict.fromkeys(ends.get(node, node) for node in unit.roots))
             for name, (node, first) in self.merged.items():
-                said = "the same as"
-                unit.absorbed[name] = Absorbed(node.type, node.origin, first.name, said)
+                unit.absorbed[name] = Absorbed(node.type, node.origin, first.name, "the same as")
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
@@ -133,7 +129,7 @@ def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
             node = stack[-1]
             waits = [e.src for e in node._in if e.src.id not in done and e.src.id > SINK_ID]
             if waits and node.node_class is NodeClass.MERGE:
-                waits = [each for each in waits if each.node_class is not NodeClass.NEXT_ITERATION]
+                waits = [wait for wait in waits if wait.node_class is not NodeClass.NEXT_ITERATION]
             stack += waits
             if waits:
                 continue
@@ -145,12 +141,8 @@ def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
 
 def _leaders(unit: Unit) -> set[str]:
     """Names of nodes with which others are colocated."""
-    names = set()
-    for node in unit.graph.op_nodes():
-        for name in node.attrs.get("_class", ()):
-            text = name.decode() if isinstance(name, bytes) else name
-            names.add(text.removeprefix("loc:@"))
-    return names
+    nodes = unit.graph.op_nodes()
+    return {leader_name(entry) for node in nodes for entry in node.attrs.get("_class", ())}
 
 
 def _is_symmetric(node: Node) -> bool:
@@ -171,15 +163,15 @@ def _content(node: Node) -> Key | None:
 
 def _attrs(node: Node) -> Key:
     """A constant's attrs are in its key, but for those of others."""
-    own = node.attrs
-    names = sorted(own)
+    attrs = node.attrs
+    names = sorted(attrs)
     if node.is_constant:
         names = [name for name in names if name not in ("value", "dtype")]
-    return tuple((name, _frozen(own[name])) for name in names)
+    return tuple((name, _frozen(attrs[name])) for name in names)
 
 
 def _frozen(value: Any) -> Key:
-    """A key that is equal for equal values of one type, and tells -0.0 from 0.0."""
+    """A key that is equal for equal values of one type, and differs for -0.0 and 0.0."""
     if isinstance(value, (list, tuple)):
         return ("list", *map(_frozen, value))
     if isinstance(value, TensorShape):

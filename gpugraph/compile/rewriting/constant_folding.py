@@ -1,7 +1,7 @@
 """Fold: exact shapes now that the fed shapes are known, and constants for what follows from them.
 
 One walk in topological order infers every shape. A stateless op whose inputs are all constant and
-whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's answers
+whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's results
 do not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value.
 Where folding is switched off, such values serve to infer shapes, and the ops stay.
 What only the folded ops needed is dropped, but for what acts beside its outputs (an assignment, a
@@ -19,6 +19,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.compile.unit.rewrite_switches import why_off
@@ -28,7 +29,7 @@ from gpugraph.ops.framework.op_evaluation import evaluate
 
 LARGEST_FOLDED = 65536
 """Bytes up to which an output is folded: beyond, keeping it costs more than making it.
-`OptimizerOptions.max_folded_constant_in_bytes` says otherwise."""
+`OptimizerOptions.max_folded_constant_in_bytes` sets another limit."""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
 _FLOW = {
@@ -42,23 +43,22 @@ _FLOW = {
 _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
-def fold(unit: Unit) -> None:
+@compile_pass()
+def fold(unit: Unit) -> Outcome:
     """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
-    with unit.report("fold") as say:
-        off = why_off(unit, "constant_folding")
-        folding = _Folding(unit)
-        order = _inputs_first(unit.graph)
-        folding.inference.settle(order, folding.look)
-        for node in order:
-            values = folding.look(node)
-            if values is not None and not off:
-                folding.replace(node, values)
-        if off:
-            say(off, ())
-            return
-        dropped = drop_unneeded(unit)
-        lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
-        say(f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines)
+    off = why_off(unit, "constant_folding")
+    folding = _Folding(unit)
+    order = _inputs_first(unit.graph)
+    folding.inference.settle(order, folding.look)
+    for node in order:
+        values = folding.look(node)
+        if values is not None and not off:
+            folding.replace(node, values)
+    if off:
+        return off, ()
+    dropped = drop_unneeded(unit)
+    lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
+    return f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
@@ -134,26 +134,26 @@ class _Folding:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
         if not sources or not shapes or not is_pure(node):
             return None
-        given = []
+        inputs = []
         for source in sources:
             value = values.get(source)
             if value is None:
                 return None
-            given.append(value)
+            inputs.append(value)
         for shape, dtype in zip(shapes, node.output_types):
             count = shape.num_elements()
             if count is not None and count * dtype.size > self.largest:
                 return None
         try:
-            made = evaluate(node.op_def, node.attrs, given)
+            outputs = evaluate(node.op_def, node.attrs, inputs)
         except Exception:  # whatever a kernel raises, the run raises, and names the node
             return None
-        if made is None or any(value.nbytes > self.largest for value in made):
+        if outputs is None or any(value.nbytes > self.largest for value in outputs):
             return None
-        return made
+        return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Makes a constant of each output that somebody takes."""
+        """Makes a constant of each output that is taken."""
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
         why = f"{node.type} of constants or known shapes"
@@ -166,8 +166,7 @@ class _Folding:
             constant = unit.add_constant(node, "folded", value, dtype, why)
             for edge in edges:
                 graph.update_edge(constant, 0, edge.dst, edge.dst_input)
-            for before in waits:
-                graph.add_control_edge(before, constant)
+            unit.add_control_inputs(constant, waits)
             if node.id in self.acting:
                 self.acting.add(constant.id)
         if constant is None:
@@ -178,31 +177,22 @@ class _Folding:
 
     def _waits(self, node: Node) -> dict[Node, None]:
         """What a constant in the node's place runs after: what ran before it for a purpose."""
-        found: dict[Node, None] = {}
+        waits: dict[Node, None] = {}
         for edge in list(node._in):
             source = edge.src
             if source.node_class is NodeClass.SWITCH and not edge.is_control:
-                found[self._side(source, edge.src_output)] = None
+                waits[self._side(source, edge.src_output)] = None
             elif edge.is_control or (source.id in self.acting and not source.is_constant):
-                found[source] = None
+                waits[source] = None
             elif source.is_constant:
-                found.update(dict.fromkeys(source.control_inputs))
-        return found
+                waits.update(dict.fromkeys(source.control_inputs))
+        return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
         """A node that is alive with one output of a Switch, to wait for."""
         key = (switch.id, slot)
         if key not in self.sides:
-            dtype = switch.output_types[slot].base_dtype
-            side = self.sides[key] = self.unit.add_op(
-                "Identity",
-                switch,
-                [(switch, slot)],
-                attrs={"T": dtype},
-                output_types=[dtype],
-                suffix="side",
-                shapes=[self.unit.shapes[switch.id][slot]],
-            )
+            side = self.sides[key] = self.unit.add_identity(switch, slot, "side")
             self.acting.add(side.id)
         return self.sides[key]
 

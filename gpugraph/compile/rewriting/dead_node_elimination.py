@@ -1,4 +1,4 @@
-"""What a run needs: nodes that lead to what was asked for. All others are dropped."""
+"""Dead nodes: those that do not lead to what a run fetches or runs are dropped."""
 
 from __future__ import annotations
 

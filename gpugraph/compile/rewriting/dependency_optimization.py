@@ -1,15 +1,15 @@
 """Dependencies: ops that are only waited for, and change nothing, need not run.
 
-A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op of which
-nobody takes a result is there only to be waited for. Where it changes nothing, whoever waits for it
-waits for what it takes instead. `RewriterConfig.dependency_optimization`, as in Grappler.
+A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op whose
+results no op takes is there only to be waited for. Where it changes nothing, what waits for it
+waits for its inputs instead. `RewriterConfig.dependency_optimization`, as in Grappler.
 """
 
 from __future__ import annotations
 
 from gpugraph.compile.analysis.purity import is_pure
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -19,24 +19,17 @@ _MOST = 16
 """Control edges that may take the place of one op."""
 
 
-def dependencies(unit: Unit) -> None:
+@compile_pass("dependency_optimization")
+def dependencies(unit: Unit) -> Outcome:
     """Removes such ops from the graph."""
-    with unit.report("dependencies") as say:
-        why = why_off(unit, "dependency_optimization")
-        if why:
-            say(why, ())
-            return
-        roots = {node.id for node in unit.roots} | {node.id for node in unit.args}
-        waited = [
-            node for node in unit.graph.op_nodes() if node.id not in roots and _is_waited_for(node)
-        ]
-        lines = []
-        if waited:
-            for node in reversed(list(topological_order(unit.graph))):
-                if node.id not in roots and _is_waited_for(node) and _is_idle(node):
-                    lines.append(f"{node.name} ({node.type}) is only waited for")
-                    _pass_by(unit, node)
-        say(f"{len(lines)} ops that nobody takes anything of are not run", lines)
+    needed = {node.id for node in (*unit.roots, *unit.args)}
+    lines = []
+    if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
+        for node in reversed(list(topological_order(unit.graph))):
+            if node.id not in needed and _is_waited_for(node) and _is_idle(node):
+                lines.append(f"{node.name} ({node.type}) is only waited for")
+                _pass_by(unit, node)
+    return f"{len(lines)} ops whose results are not taken are not run", lines
 
 
 def _is_waited_for(node: Node) -> bool:
@@ -57,7 +50,7 @@ def _is_idle(node: Node) -> bool:
     if any(edge.src.node_class not in plain for edge in node._in if edge.src.is_op):
         return False
     followers = [edge.dst for edge in node._out]
-    if not all(each.is_op for each in followers):
+    if not all(follower.is_op for follower in followers):
         return False
     return len(node._in) * len(followers) <= _MOST
 

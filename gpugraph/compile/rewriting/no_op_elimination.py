@@ -1,10 +1,10 @@
 """Simplify: ops that change nothing become Identity, which is a view and needs no step.
 
   Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
-  in the same order; Cast to the same dtype; a push onto a stack from which nobody pops.
+  in the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
 Gradients of broadcasting are full of them, once shapes are known: `fold` runs before. No other
-algebra is done. An op keeps its name, so that messages still tell of the user's op.
+algebra is done. An op keeps its name, so that messages still name the user's op.
 """
 
 from __future__ import annotations
@@ -14,33 +14,28 @@ from typing import Any
 
 from gpugraph.compile.analysis.shape_inference import container_of
 from gpugraph.compile.rewriting.node_replacement import Replacing, known_value
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Node
 
 
-def simplify(unit: Unit) -> None:
+@compile_pass("arithmetic_optimization")
+def simplify(unit: Unit) -> Outcome:
     """Replaces nodes of the graph, and in `unit.roots` and `unit.shapes`."""
-    with unit.report("simplify") as say:
-        off = why_off(unit, "arithmetic_optimization")
-        if off:
-            say(off, ())
-            return
-        replacing = Replacing(unit)
-        lines = replacing.lines
-        useless = _pushes_in_vain(unit)
-        for node in unit.graph.op_nodes():
-            why = _CHANGES_NOTHING.get(node.type)
-            reason = why(unit, node) if why is not None else ""
-            slot = 0
-            if not reason and node in useless:
-                reason, slot = "onto a stack from which nobody pops", 1
-            if reason:
-                edge = node.input_edge(slot)
-                replacing.put_identity(node, (edge.src, edge.src_output))
-                lines.append(f"{node.name}: {node.type} {reason}")
-        replacing.finish()
-        say(f"{len(lines)} ops that change nothing became Identity", lines)
+    replacing = Replacing(unit)
+    useless = _pushes_in_vain(unit)
+    for node in unit.graph.op_nodes():
+        why = _CHANGES_NOTHING.get(node.type)
+        reason = why(unit, node) if why is not None else ""
+        slot = 0
+        if not reason and node in useless:
+            reason, slot = "onto a stack from which no op pops", 1
+        if reason:
+            edge = node.input_edge(slot)
+            replacing.put_identity(node, (edge.src, edge.src_output))
+            replacing.lines.append(f"{node.name}: {node.type} {reason}")
+    replacing.finish()
+    return f"{len(replacing.lines)} ops that change nothing became Identity", replacing.lines
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:
@@ -79,8 +74,8 @@ def _of_one(unit: Unit, node: Node) -> str:
 
 def _to_same_shape(unit: Unit, node: Node) -> str:
     edge = node.input_edge(0)
-    given, made = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
-    if _value(unit, node, 1) is None or not made.is_fully_defined() or given.sizes != made.sizes:
+    before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    if _value(unit, node, 1) is None or not after.is_fully_defined() or before.sizes != after.sizes:
         return ""
     return "to the shape it has"
 

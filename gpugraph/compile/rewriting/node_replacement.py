@@ -1,17 +1,17 @@
-"""Replacing: another op in the place of a node, under its name.
+"""Replacements: another op in the place of a node, under its name.
 
-The new op waits for all that the old one waited for, and is alive when it was: it takes over the
-control inputs, also those of constants it no longer takes and of nodes it passes over. A Switch
-says by its output who is alive, which no control edge can, so that what comes from one is kept.
+The new op waits for all that the old one waited for, and is alive when it was: it gets the control
+inputs, also those of constants it no longer takes and of nodes it passes over. The output of a
+Switch decides what is alive, which no control edge can, so that what comes from one stays.
 
          [before]                              [before]
              ^                                     |
-    x --> inner --> outer        becomes     x --> outer       (inner is dropped if nobody takes it)
+    x --> inner --> outer        becomes     x --> outer       (inner is dropped if no op takes it)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,13 @@ class Replacing:
         self._replaced: dict[Node, Node] = {}
         self._passed: dict[Node, str] = {}
 
+    def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]]) -> None:
+        """Has each node visited by what `visits` has for its op type, and finishes."""
+        for node in self.unit.graph.op_nodes():
+            if node.type in visits:
+                visits[node.type](self, node)
+        self.finish()
+
     def put(
         self,
         node: Node,
@@ -42,12 +49,12 @@ class Replacing:
     ) -> Node:
         """Puts an op of one output on `sources`; it passes over the nodes `passed`."""
         graph, unit = self.unit.graph, self.unit
-        befores = dict.fromkeys(node.control_inputs)
+        control_inputs = dict.fromkeys(node.control_inputs)
         for left in (node, *passed):
-            befores.update(_waits(left, {source.id for source, _ in sources}, passed))
+            control_inputs.update(_waits(left, {source.id for source, _ in sources}, passed))
         self._passed.update(dict.fromkeys(passed, node.name))
         if op_type == node.type:
-            self._rewire(node, attrs, sources, befores)
+            self._rewire(node, attrs, sources, control_inputs)
             return node
         takers = list(node._out)
         shapes = unit.shapes[node.id]
@@ -61,8 +68,7 @@ class Replacing:
             output_types=[node.output_types[0]],
             shapes=shapes,
         )
-        for before in befores:
-            graph.add_control_edge(before, new)
+        unit.add_control_inputs(new, control_inputs)
         for edge in takers:
             if edge.is_control:
                 graph.add_control_edge(new, edge.dst)
@@ -78,7 +84,7 @@ class Replacing:
         node: Node,
         attrs: Mapping[str, Any],
         sources: Sequence[Source],
-        befores: Iterable[Node],
+        control_inputs: Iterable[Node],
     ) -> None:
         """Gives a node other attrs and inputs."""
         graph = self.unit.graph
@@ -87,8 +93,21 @@ class Replacing:
         for edge, (source, slot) in zip(node.input_edges(), sources):
             if (edge.src, edge.src_output) != (source, slot):
                 graph.update_edge(source, slot, node, edge.dst_input)
-        for before in befores:
-            graph.add_control_edge(before, node)
+        self.unit.add_control_inputs(node, control_inputs)
+
+    def put_fused(
+        self,
+        node: Node,
+        op_type: str,
+        attrs: Mapping[str, Any],
+        edges: Iterable[Edge],
+        passed: Sequence[Node],
+        note: str,
+    ) -> None:
+        """Puts an op that does what the nodes `passed` do, too; `note` is what it is, of which."""
+        names = ", ".join(member.name for member in (*passed, node))
+        self.lines.append(f"{node.name}: {note}{names}")
+        self.put(node, op_type, attrs, [(edge.src, edge.src_output) for edge in edges], passed)
 
     def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
         """Puts an Identity, which is a view and needs no step."""
@@ -107,7 +126,7 @@ class Replacing:
         return self.unit.add_constant(node, "simplified", value, reason=f"for {node.name}")
 
     def finish(self) -> None:
-        """Brings `unit.roots` up to date; drops what all passed over, and notes who did."""
+        """Brings `unit.roots` up to date; drops what all passed over, and notes which ops did."""
         unit = self.unit
         if not self.lines:
             return
@@ -119,21 +138,35 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """What a node waited for beside those who make what is still taken."""
-    found = dict.fromkeys(node.control_inputs)
+    """What a node waited for beside the nodes whose outputs are still taken."""
+    waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
         source = edge.src
         if edge.is_control or source.id in kept or source in passed:
             continue
         if source.is_constant:
-            found.update(dict.fromkeys(source.control_inputs))
+            waits.update(dict.fromkeys(source.control_inputs))
         else:
-            found[source] = None
-    return found
+            waits[source] = None
+    return waits
+
+
+NO_GPU = "no GPU has kernels of its own"
+"""Why a pass for GPUs does nothing."""
+
+
+def gpus_with_kernels(unit: Unit) -> set[str]:
+    """The GPUs that are no virtual ones."""
+    return {device.name for device in unit.target.devices if device.has_kernels}
+
+
+def public_attrs(node: Node) -> dict[str, Any]:
+    """A node's attrs but for those that begin with `_`, which are of this node alone."""
+    return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
-    """Whether an op of ours may stand for these: somebody else's kernels are to run."""
+    """Whether an op of gpugraph may stand for these: kernels that others registered are to run."""
     types = unit.device_types
     return all(is_ours(node.type, types[node.assigned_device], node.attrs) for node in nodes)
 
@@ -144,7 +177,7 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """The one edge from a node that nobody fetches or waits for; its end is on the same device."""
+    """The one edge from a node that is not fetched or waited for; its end is on the same device."""
     if node.id in roots or len(node._out) != 1:
         return None
     (edge,) = node._out

@@ -16,32 +16,23 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype, complex64, complex128, float32, float64
 from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_reference, known_value
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 _FLAGS = {
     "MatMul": ("transpose_a", "transpose_b", (float32, float64, complex64, complex128)),
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),
 }
-"""Flags of both operands, and for which dtypes they say a transpose and cost nothing."""
+"""Flags of both operands, and the dtypes for which they mean a transpose and cost nothing."""
 
 
-def transposes(unit: Unit) -> None:
+@compile_pass("arithmetic_optimization")
+def transposes(unit: Unit) -> Outcome:
     """Replaces nodes of the graph."""
-    with unit.report("transposes") as say:
-        off = why_off(unit, "arithmetic_optimization")
-        if off:
-            say(off, ())
-            return
-        replacing = Replacing(unit)
-        for node in unit.graph.op_nodes():
-            visit = _VISITS.get(node.type)
-            if visit is not None:
-                visit(replacing, node)
-        replacing.finish()
-        lines = replacing.lines
-        say(f"{len(lines)} transposes were left to products or cancelled", lines)
+    replacing = Replacing(unit)
+    replacing.visit(_VISITS)
+    return f"{len(replacing.lines)} transposes were left to products or cancelled", replacing.lines
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:
@@ -111,11 +102,11 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Whether all axes but those of size 1 stay in their order, and a Reshape can say so."""
-    given, made = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
-    if given is None or made is None or made.count(None) > 1 or (None in made and 0 in made):
+    """Whether all axes but those of size 1 stay in their order, and a Reshape can express that."""
+    before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
+    if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):
         return False
-    moved = [axis for axis in order if given[axis] != 1]
+    moved = [axis for axis in order if before[axis] != 1]
     return moved == sorted(moved)
 
 

@@ -67,8 +67,8 @@ class Arrays:
         self.arrays: dict[Any, Any] = {}
         self.variables: dict[int, VariableState] = {}
         self.devices = {device.name: device for device in unit.target.devices}
-        self.sends = {recv.id: send for send, recv in unit.ways}
-        self.recvs = {send.id: recv for send, recv in unit.ways}
+        self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
+        self.recvs = {send.id: recv for send, recv in unit.send_recv_pairs}
         self.positions = {node.id: index for index, node in enumerate(unit.order)}
         self.arenas: dict[str, int] = {}
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report

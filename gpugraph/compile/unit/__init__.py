@@ -1,1 +1,1 @@
-"""What passes hand on: the unit, guards, loops' levels; and which rewrites are asked for."""
+"""What passes hand on: the unit, guards, loops' levels; and which rewrites are on."""

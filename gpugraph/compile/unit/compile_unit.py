@@ -1,4 +1,4 @@
-"""The record that the passes hand on: one run's graph on its way to a plan.
+"""The unit: the record of one compilation, which the passes hand on.
 
 Each pass fills what is its own and leaves a `PassReport`. `verify` checks after each pass that
 what should hold by then does hold.
@@ -6,7 +6,7 @@ what should hold by then does hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,11 +14,14 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InternalError
+from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
@@ -40,6 +43,24 @@ class FeedSpec(NamedTuple):
     shape: tuple[int | None, ...] | None
 
 
+class RunRequest(NamedTuple):
+    """What is compiled: a run of a graph, with what is fed, computed, and only run."""
+
+    graph: Graph
+    feeds: Sequence[FeedSpec]
+    fetches: Sequence[Tensor]
+    targets: Sequence[Operation]
+
+    @property
+    def key(self) -> PlanKey:
+        """The key of the plan."""
+        return PlanKey(
+            tuple((feed.name, feed.shape) for feed in self.feeds),
+            tuple(tensor.name for tensor in self.fetches),
+            tuple(op.name for op in self.targets),
+        )
+
+
 class Target(NamedTuple):
     """What a session lends to a compilation: devices, lasting state, settings."""
 
@@ -54,6 +75,18 @@ class Target(NamedTuple):
 def variable_key(node: Node) -> tuple[str, str]:
     """Container and name of a VariableV2's memory: nodes that agree in both are one variable."""
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
+
+
+def node_error(node: Node, message: str) -> InvalidArgumentError:
+    """An error in the words of TensorFlow: the message, the node, and where it was defined."""
+    where = f"\n\t [[node {node.name} (defined at {node.origin})]]"
+    return InvalidArgumentError(node.node_def, None, message + where)
+
+
+def leader_name(entry: str | bytes) -> str:
+    """The node that an entry of the attr `_class` names: its owner is colocated with it."""
+    name = entry.decode() if isinstance(entry, bytes) else entry
+    return name.removeprefix("loc:@")
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +109,7 @@ class Storage:
 
 
 class Home(NamedTuple):
-    """Where a tensor lives: its storage and its static shape (None: known when it is made)."""
+    """Where a tensor lives: its storage and its static shape (None: known during a run)."""
 
     storage: Storage
     shape: tuple[int, ...] | None
@@ -84,24 +117,24 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that is gone, since op `by` does it too; `said` is how, in front of that name."""
+    """An op that is gone, since op `by` does it too; `relation` is the words before that name."""
 
     op_type: str
     origin: Any
     by: str
-    said: str
+    relation: str
 
 
 @dataclass
 class Unit:
-    """One compilation.
+    """One compilation. Dicts are keyed by node id, or by tensor.
 
     prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
-    refer to it, as nodes of another graph); fold shapes, values and folded; transposes,
-    cancel, common and remap absorbed (by name, the ops that others do besides); place reasons;
-    fuse fused (for each fused node the names, types and origins of its ops);
-    partition ways and transfers; flow `flow`, where there is control flow; order order and depth;
-    memory homes, moded and arena_sizes. Dicts are keyed by node id, or by tensor.
+    refer to it, as nodes of another graph); fold shapes, values and folded; transposes, cancel,
+    common and remap absorbed (by name, the ops that others do besides); place reasons; fuse fused
+    (for each fused node the names, types and origins of its ops); partition send_recv_pairs and
+    transfers; flow `flow`, where there is control flow; order order and depth; memory homes, modes
+    (how a node gets its memory) and arena_sizes.
     """
 
     key: PlanKey
@@ -116,12 +149,12 @@ class Unit:
     values: dict[TensorId, Any] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     folded: dict[int, str] = field(default_factory=dict)
-    ways: list[tuple[Node, Node]] = field(default_factory=list)
+    send_recv_pairs: list[tuple[Node, Node]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
-    moded: dict[int, str] = field(default_factory=dict)
+    modes: dict[int, str] = field(default_factory=dict)
     flow: Flow | None = None
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
     absorbed: dict[str, Absorbed] = field(default_factory=dict)
@@ -144,7 +177,7 @@ class Unit:
         """Adds an op that reads the values of `sources`, in the place of the node `like` or for it.
 
         It has the name of `like`, or with a `suffix` a new one under it; its origin; and its
-        devices, unless `device` says to which it is assigned.
+        devices, unless it is assigned to `device`.
         """
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
@@ -165,7 +198,7 @@ class Unit:
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
     ) -> Node:
-        """Adds a constant for the node `like`, or in its place; `reason` says why one is made."""
+        """Adds a constant for the node `like`, or in its place; `reason`: why one is made."""
         value.setflags(write=False)
         dtype = dtype or as_dtype(value.dtype)
         attrs = {"value": value, "dtype": dtype}
@@ -177,6 +210,25 @@ class Unit:
         if reason:
             self.folded[constant.id] = reason
         return constant
+
+    def add_identity(self, source: Node, slot: int, suffix: str) -> Node:
+        """Adds an Identity of an output, with the shape of that if it is known."""
+        dtype = source.output_types[slot].base_dtype
+        shapes = [self.shapes[source.id][slot]] if source.id in self.shapes else None
+        return self.add_op(
+            "Identity",
+            source,
+            [(source, slot)],
+            attrs={"T": dtype},
+            output_types=[dtype],
+            suffix=suffix,
+            shapes=shapes,
+        )
+
+    def add_control_inputs(self, node: Node, sources: Iterable[Node]) -> None:
+        """Makes the node run after each of `sources`."""
+        for source in sources:
+            self.graph.add_control_edge(source, node)
 
     def remove(self, node: Node) -> None:
         """Removes a node and its edges."""
@@ -190,10 +242,10 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """What runs a placed node. InternalError where nothing does: placement sees to it."""
-        found = self._kernels.get(node.id)
-        if found is not None:
-            return found
+        """The kernel of a placed node. InternalError where it has none: placement prevents that."""
+        kernel = self._kernels.get(node.id)
+        if kernel is not None:
+            return kernel
         entry = find_kernel(node.type, self.device_types[node.assigned_device], node.attrs)
         if entry is None or isinstance(entry.kernel, HostOnly):
             raise InternalError(
@@ -209,9 +261,13 @@ class Unit:
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Times a pass; it says what it did by calling what this yields."""
+        """Times a pass, which reports what it did by a call of what this yields."""
         start = perf_counter()
-        said: list[tuple[str, Sequence[str]]] = []
-        yield lambda summary, lines=(): said.append((summary, lines))  # type: ignore[misc]
-        summary, lines = said[-1] if said else ("", ())
-        self.reports.append(PassReport(name, summary, lines, perf_counter() - start))
+        outcome: tuple[str, Sequence[str]] = ("", ())
+
+        def say(summary: str, lines: Sequence[str]) -> None:
+            nonlocal outcome
+            outcome = summary, lines
+
+        yield say
+        self.reports.append(PassReport(name, *outcome, perf_counter() - start))

@@ -2,8 +2,8 @@
 
 A guard is a set of atoms that must all hold; the empty guard always holds. Ops whose guards are
 equal live and die together, so that a plan runs or skips them as one. Most atoms are literals,
-"this predicate is true"; what no set of literals can say (a Merge whose inputs have nothing in
-common, the Exit of a loop that may end without it) is an atom that its own step finds out.
+"this predicate is true"; what no set of literals expresses (a Merge whose inputs have nothing in
+common, the Exit of a loop that may end without it) is an atom that its own step determines.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -29,7 +29,7 @@ class Is(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the step of a node (`node`, its id) finds out in each run or iteration.
+    """What the step of a node (`node`, its id) determines in each run or iteration.
 
     `what` is "merge" (some input was alive), "exit" (the loop left by it), "carried" (a loop's
     Merge has a value in this iteration), "first" (this is the loop's first iteration), or
@@ -60,7 +60,7 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """The guard that holds when one of these does; None where no guard says that.
+    """The guard that holds when one of these does; None where no guard expresses that.
 
     {a, p} or {a, not p} is {a}; a guard that another one follows from adds nothing.
     """
@@ -92,7 +92,7 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
     """The atoms from which all others of the guard follow, in a stable order.
 
-    `within` says for an atom under which guard it can hold at all.
+    `within` gives for an atom the guard under which it can hold at all.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))
@@ -102,13 +102,15 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """Frames, and guards inside each.
 
-    guards: of each node, inside its frame. outer: of each loop, in the frame around it. leading:
-    Enters without which their loop does nothing, so that it is not run. entered: of what enters a
-    loop that runs without it too, in the frame around it, by Enter. go_on: the guard under which a
-    loop has another iteration, or None where each Merge has its own (`carried`). irregular: Exits
-    by which a loop may or may not be left. sides: what the two outputs of a Switch add to its
-    guard. pred_of: the predicate of a Switch, behind all that only passes it on; none where its
-    value is known.
+    frames: the loops, and the frame around all. levels: of each frame, its ops and loops with their
+    order. guards: of each node, inside its frame. outer: of each loop, in the frame around it.
+    leading: Enters without which their loop does nothing, so that it is not run. entered: of what
+    enters a loop that runs without it too, in the frame around it, by Enter. go_on: the guard under
+    which a loop has another iteration, or None where each Merge has its own. carried: the loops
+    with such Merges. irregular: Exits by which a loop may or may not be left. within: of an atom,
+    the guard under which it can hold at all, with the atom itself. sides: what the two outputs of a
+    Switch add to its guard. pred_of: the predicate of a Switch, behind all that only passes it on;
+    none where its value is known.
     """
 
     frames: Frames

@@ -2,7 +2,7 @@
 
 OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: waited for
                                     before the first run; OFF: none
-GPUGRAPH_NATIVE                     "0" and "wait" say the same for the whole process
+GPUGRAPH_NATIVE                     "0" and "wait" mean the same for the whole process
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpugraph.config import ConfigProto, OptimizerOptions
 from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import compiler
 
-_TOLD: set[str] = set()
+_WARNED: set[str] = set()
 
 
 class Jit(NamedTuple):
@@ -28,22 +28,21 @@ class Jit(NamedTuple):
 def jit(config: ConfigProto) -> Jit:
     """What holds for a session."""
     level = config.graph_options.optimizer_options.global_jit_level
-    asked = setting("GPUGRAPH_NATIVE")
-    if asked == "0":
+    value = setting("GPUGRAPH_NATIVE")
+    if value == "0":
         return Jit(False, False, "GPUGRAPH_NATIVE is 0")
     if level == OptimizerOptions.OFF:
         return Jit(False, False, "global_jit_level is OFF")
     reason = compiler().reason
     if reason:
         return Jit(False, False, reason)
-    return Jit(True, asked == "wait" or level in (OptimizerOptions.ON_1, OptimizerOptions.ON_2), "")
+    return Jit(True, value == "wait" or level in (OptimizerOptions.ON_1, OptimizerOptions.ON_2), "")
 
 
 def tell(reason: str) -> None:
-    """Warns, once, of what makes runs slower than they could be: a compiler that fails, a cache
-    that can't be used."""
+    """Warns once of what makes runs slower: a compiler that fails, a cache that can't be used."""
     cache = compiler().cache.reason
-    for each in (f"native code is not used: {reason}" if reason else "", cache):
-        if each and each not in _TOLD:
-            _TOLD.add(each)
-            warnings.warn(each, RuntimeWarning, stacklevel=2)
+    for message in (f"native code is not used: {reason}" if reason else "", cache):
+        if message and message not in _WARNED:
+            _WARNED.add(message)
+            warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""Schedule: orders of a graph with loops, in which each loop is one item of the frame around it.
+"""Levels: a graph with loops, in which each loop is one item of the frame around it.
 
 A level is one frame's own ops and the loops right inside it, with what must come before what. An
 edge between two frames binds the two items that hold its ends where their frames part.
@@ -30,32 +30,33 @@ class Level:
     depth: dict[Item, int] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
+        """Adds an item that nothing needs to precede yet."""
         self.items.append(item)
         self.followers[item] = []
         self.pending[item] = 0
 
 
 def levels(
-    graph: RuntimeGraph, frames: Frames, ways: Collection[tuple[Node, Node]]
+    graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
     """The level of each frame. InvalidArgumentError on a cycle or a loop that needs itself."""
-    found = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
+    level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
         assert frame.parent is not None
-        found[frame.parent].add(frame)
+        level_of[frame.parent].add(frame)
     nodes = graph.op_nodes()
     for node in nodes:
-        found[frames.at(node)].add(node)
+        level_of[frames.at(node)].add(node)
     pairs = [(e.src, e.dst) for e in graph.edges() if e.src.is_op and not e.is_back_edge]
-    for before, after in (*pairs, *ways):
+    for before, after in (*pairs, *send_recv_pairs):
         if after.is_op:
-            _bind(found, frames, before, after)
-    for level in found.values():
-        _measure(level, graph, ways)
-    return found
+            _bind(level_of, frames, before, after)
+    for level in level_of.values():
+        _measure(level, graph, send_recv_pairs)
+    return level_of
 
 
-def _bind(found: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
+def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
     """Notes that `before` comes before `after`, where their frames part."""
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:
@@ -70,12 +71,14 @@ def _bind(found: dict[Frame, Level], frames: Frames, before: Node, after: Node) 
         if first is second:
             return
         one = shared
-    level = found[one]
+    level = level_of[one]
     level.followers[first].append(second)
     level.pending[second] += 1
 
 
-def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> None:
+def _measure(
+    level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
+) -> None:
     """Fills `depth`."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
@@ -92,13 +95,11 @@ def _measure(level: Level, graph: RuntimeGraph, ways: Collection[tuple[Node, Nod
                     following.append(after)
         row = following
     if done < len(level.items):
-        validate_no_cycle(graph, ways)
-        stuck = next(
-            (each for each in level.items if isinstance(each, Frame) and pending[each]), None
-        )
-        if stuck is None:
+        validate_no_cycle(graph, send_recv_pairs)
+        stuck = [loop for loop in level.items if isinstance(loop, Frame) and pending[loop]]
+        if not stuck:
             raise InternalError(None, None, "An order ended early although there is no cycle")
-        raise _needs_itself(stuck)
+        raise _needs_itself(stuck[0])
 
 
 def _needs_itself(frame: Frame) -> InvalidArgumentError:

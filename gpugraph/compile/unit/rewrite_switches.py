@@ -1,11 +1,11 @@
-"""Switches: which rewrites of the graph a session's settings ask for.
+"""Switches: which rewrites of the graph a session's settings turn on.
 
-`OptimizerOptions.opt_level` L1, the default, asks for all of them, L0 only for those that another
-setting asks for: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
+`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only those that another
+setting turns on: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
 is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
 
-Answers do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
-they on the variables of the environment that say how a GPU is told its steps.
+Results do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
+they on the variables of the environment for how steps are enqueued on a GPU.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from gpugraph.config import OptimizerOptions, RewriterConfig
 from gpugraph.config.environment import is_on
 
 CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
-"""Variables of the environment that say 0 or 1 of how a GPU is told its steps."""
+"""Variables of the environment, 0 or 1, for how steps are enqueued on a GPU."""
 
-_ASKED = {
+_OPTIONS = {
     "constant_folding": "do_constant_folding",
     "common_subgraph_elimination": "do_common_subexpression_elimination",
 }
@@ -32,8 +32,9 @@ def why_off(unit: Unit, rewrite: str) -> str:
         return "switched off: disable_meta_optimizer"
     if toggle == RewriterConfig.OFF:
         return f"switched off: {rewrite} is OFF"
-    asked = rewrite in _ASKED and getattr(options, _ASKED[rewrite])
-    if options.opt_level == OptimizerOptions.L0 and toggle == RewriterConfig.DEFAULT and not asked:
+    is_requested = rewrite in _OPTIONS and getattr(options, _OPTIONS[rewrite])
+    is_default = toggle == RewriterConfig.DEFAULT and not is_requested
+    if is_default and options.opt_level == OptimizerOptions.L0:
         return "switched off: opt_level is L0"
     return ""
 

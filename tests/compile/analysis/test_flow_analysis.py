@@ -98,7 +98,7 @@ def test_a_merge_of_what_has_nothing_in_common_finds_out_by_itself():
 
 
 def test_what_a_merge_s_inputs_share_it_shares():
-    p, q, r = (pred(each) for each in "pqr")
+    p, q, r = (pred(item) for item in "pqr")
     x = raw_ops.Switch(tf.placeholder_with_default(1.0, []), r).output_true
     merged = raw_ops.Merge(
         [raw_ops.Switch(x, p).output_true, raw_ops.Switch(x, q).output_true], name="merged"

@@ -24,10 +24,10 @@ def graph() -> Any:
 def looped(body: Any, *start: Any, count: int = 3) -> list[Any]:
     """The variables after the loop; their shapes may change."""
     shapes = [tf.TensorShape([])] + [OPEN] * len(start)
-    found = tf.while_loop(
+    result = tf.while_loop(
         lambda i, *_: i < count, lambda i, *held: [i + 1, *body(*held)], [0, *start], shapes
     )
-    return found[1:]
+    return result[1:]
 
 
 def shape(fetch: tf.Tensor, name: str = "") -> tuple[int | None, ...] | None:
@@ -57,7 +57,7 @@ def test_what_comes_back_from_another_variable() -> None:
         lambda a, b, c: [b, c, tf.concat([c, [1.0]], 0)], *[tf.ones([2])] * 3
     )
     assert shape(one) == shape(other) == shape(third) == (None,)
-    assert [each.shape for each in run([one, other, third])] == [(3,), (4,), (5,)]
+    assert [array.shape for array in run([one, other, third])] == [(3,), (4,), (5,)]
 
 
 def test_an_inner_loop_begins_with_what_the_outer_one_changes() -> None:
@@ -81,7 +81,7 @@ def test_a_size_that_changes_is_no_constant() -> None:
     x, sizes = looped(
         lambda x, _: [tf.concat([x, x], 0), tf.shape(x)], tf.ones([1]), tf.constant([1])
     )
-    assert [each.tolist() for each in run([tf.shape(x), sizes])] == [[8], [4]]
+    assert [array.tolist() for array in run([tf.shape(x), sizes])] == [[8], [4]]
 
 
 def test_a_size_that_stays_is_a_constant_in_the_loop() -> None:
@@ -95,7 +95,7 @@ def test_a_size_that_stays_is_a_constant_in_the_loop() -> None:
 def test_what_does_not_fit_at_first_may_fit_in_the_end() -> None:
     """In the first walk the shapes do not fit: in the end it is open whether they do."""
     x, y = looped(lambda x, y: [tf.concat([x, x], 0), x + y], tf.ones([2]), tf.ones([4]), count=0)
-    assert [each.shape for each in run([x, y])] == [(2,), (4,)]
+    assert [array.shape for array in run([x, y])] == [(2,), (4,)]
     a, b = tf.placeholder(tf.float32, OPEN), tf.placeholder(tf.float32, OPEN)
     (z,) = looped(lambda z: [tf.add(z, a, name="sum")], b)
     assert run([z], {a: [1.0] * 4, b: [2.0]})[0].tolist() == [5.0] * 4
@@ -113,7 +113,7 @@ def test_what_a_gradient_takes_from_a_stack(pushed: str) -> None:
     (grad,) = tf.gradients(y, x)
     unit = compiled([grad], upto="fold")
     sizes = {
-        unit.shapes[each.id][0].sizes for each in unit.graph.op_nodes() if each.type == "StackPopV2"
+        unit.shapes[node.id][0].sizes for node in unit.graph.op_nodes() if node.type == "StackPopV2"
     }
     assert ((2,) in sizes) == (pushed == "one shape")
     one = 1.0

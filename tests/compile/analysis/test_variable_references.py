@@ -111,8 +111,8 @@ w = VariableV2()
 def referred(text: str, name: str) -> str | None:
     graph = parse_graph(OPS + text, {})
     nodes = {node.name: node for node in graph.op_nodes()}
-    found = references(topological_order(graph)).get((nodes[name].id, 0))
-    return found.name if found is not None else None
+    result = references(topological_order(graph)).get((nodes[name].id, 0))
+    return result.name if result is not None else None
 
 
 LOOP = """

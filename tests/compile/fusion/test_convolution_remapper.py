@@ -116,7 +116,7 @@ def test_it_keeps_device_reason_origin_and_name():
 def test_what_was_waited_for_is_waited_for():
     x, kernel, bias = tf.placeholder(tf.float32, SHAPE), tf.ones([1, 1, 3, 4]), vector()
     v, zero = tf.Variable(1.0), tf.constant(0.0)
-    wait = [tf.assign(v, 2.0 + each, name=f"w{each}") for each in range(3)]
+    wait = [tf.assign(v, 2.0 + number, name=f"w{number}") for number in range(3)]
     with tf.control_dependencies(wait[:1]):
         y = tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME")
     with tf.control_dependencies(wait[1:2]):
@@ -127,17 +127,17 @@ def test_what_was_waited_for_is_waited_for():
         last = tf.assign(v, zero, name="last")
     unit = after([z, last.op], {x: SHAPE})
     assert node(unit, "z").type == "_FusedConv2D"
-    waits = {each.name for each in node(unit, "z").control_inputs}
+    waits = {number.name for number in node(unit, "z").control_inputs}
     assert waits == {"w0", "w1", "w2"}
-    assert "z" in {each.name for each in node(unit, "last").control_inputs}
+    assert "z" in {number.name for number in node(unit, "last").control_inputs}
 
 
 # What others see stays
 
 
 def unchanged(fetches, feeds, **how):
-    found = types(after(fetches, feeds, **how))
-    return "Conv2D" in found and "_FusedConv2D" not in found
+    op_types = types(after(fetches, feeds, **how))
+    return "Conv2D" in op_types and "_FusedConv2D" not in op_types
 
 
 def test_a_convolution_that_others_take_stays():
@@ -281,7 +281,7 @@ def test_it_needs_native_code(monkeypatch):
 
 
 def test_it_knows_of_devices_and_comes_before_fusing():
-    names = [each.__name__ for each in PASSES]
+    names = [item.__name__ for item in PASSES]
     assert names.index("place") < names.index("remap") < names.index("fuse")
 
 
@@ -293,8 +293,8 @@ def run(how, fetches, feeds, times=3):
     with tf.Session(config=config(**how)) as session:
         session.run(tf.global_variables_initializer())
         for _ in range(times):
-            found = session.run(fetches, feeds)
-    return found
+            result = session.run(fetches, feeds)
+    return result
 
 
 def same_bits(fetches, feeds):
@@ -357,14 +357,14 @@ def test_training_goes_the_same_way():
     feeds = {x: random.randn(8, 10, 10, 3)}
     with tf.Session(config=config()) as session:
         session.run(tf.global_variables_initializer())
-        told = str(session.explain([train, loss], feeds))
-    assert "part of y" in told
-    assert "_FusedConv2D" in told
-    found = [run(how, [train, loss, w], feeds, 20)[1:] for how in ({}, {"remapping": OFF})]
-    assert found[0][0] == found[1][0]
-    assert found[0][1].tobytes() == found[1][1].tobytes()
+        report = str(session.explain([train, loss], feeds))
+    assert "part of y" in report
+    assert "_FusedConv2D" in report
+    mapping = [run(how, [train, loss, w], feeds, 20)[1:] for how in ({}, {"remapping": OFF})]
+    assert mapping[0][0] == mapping[1][0]
+    assert mapping[0][1].tobytes() == mapping[1][1].tobytes()
     plain = run({"jit": NO_JIT}, [train, loss, w], feeds, 20)[1:]
-    np.testing.assert_allclose(found[0][1], plain[1], rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(mapping[0][1], plain[1], rtol=1e-3, atol=1e-5)
 
 
 def test_in_branches_and_loops():
@@ -379,8 +379,8 @@ def test_in_branches_and_loops():
     gradient = tf.gradients(tf.reduce_sum(z), [x])[0]
     shape = (1, 4, 4, 4)
     assert types(after([z], {p: (), x: shape})).count("_FusedConv2D") == 3
-    for taken in (True, False):
-        feeds = {p: taken, x: np.linspace(-2, 2, 64).reshape(shape)}
+    for is_taken in (True, False):
+        feeds = {p: is_taken, x: np.linspace(-2, 2, 64).reshape(shape)}
         same_bits([z, looped, gradient], feeds)
 
 

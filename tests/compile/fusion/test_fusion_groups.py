@@ -119,11 +119,11 @@ def test_it_can_be_switched_off_and_says_so():
     x = placeholder()
     y = tf.tanh(tf.exp(x))
     with tf.Session(config=unfused()) as session:
-        told = str(session.explain(y, {x: np.ones(SHAPE)}))
-    assert "switched off: opt_level is L0" in told
+        report = str(session.explain(y, {x: np.ones(SHAPE)}))
+    assert "switched off: opt_level is L0" in report
     with tf.Session() as session:
-        told = str(session.explain(y, {x: np.ones(SHAPE)}))
-    assert told.count("fused into Tanh/fused") == 2
+        report = str(session.explain(y, {x: np.ones(SHAPE)}))
+    assert report.count("fused into Tanh/fused") == 2
 
 
 def test_a_target_is_run_though_nobody_reads_it():
@@ -136,9 +136,9 @@ def test_a_target_is_run_though_nobody_reads_it():
 def test_a_branch_is_fused_by_itself():
     p, x = tf.placeholder(tf.bool, []), placeholder()
     y = tf.cond(p, lambda: tf.tanh(tf.exp(x)), lambda: tf.sin(x) * 2.0)
-    for taken, want in ((True, np.tanh(np.exp(VALUE))), (False, np.sin(VALUE) * 2)):
+    for is_taken, want in ((True, np.tanh(np.exp(VALUE))), (False, np.sin(VALUE) * 2)):
         with tf.Session() as session:
-            np.testing.assert_allclose(session.run(y, {p: taken, x: VALUE}), want, rtol=1e-6)
+            np.testing.assert_allclose(session.run(y, {p: is_taken, x: VALUE}), want, rtol=1e-6)
 
 
 def test_a_loop_between_two_members_keeps_them_apart():
@@ -190,13 +190,13 @@ def test_answers_are_the_same_to_the_bit(program, tile, threads, data):
     with pytest.MonkeyPatch.context() as patch, tf.Graph().as_default():
         patch.setattr(sys.modules["gpugraph.ops.fusion.tiled_execution"], "TILE", tile)
         patch.setenv("GPUGRAPH_THREADS", str(threads))
-        inputs = [placeholder(shape, f"x{at}") for at, shape in enumerate(OPERANDS)]
+        inputs = [placeholder(shape, f"x{index}") for index, shape in enumerate(OPERANDS)]
         results = built(program, inputs)
         if not results:
             return
         chosen = data.draw(st.lists(st.sampled_from(results), min_size=1, max_size=3))
         random = np.random.RandomState(len(program))
-        feeds = {each: random.randn(*each.shape.as_list()) for each in inputs}
+        feeds = {tensor: random.randn(*tensor.shape.as_list()) for tensor in inputs}
         with tf.Session() as session, tf.Session(config=unfused()) as plain:
             for got, want in zip(session.run(chosen, feeds), plain.run(chosen, feeds)):
                 np.testing.assert_array_equal(got, want)
@@ -208,12 +208,12 @@ def test_a_group_that_grows_is_seen_by_those_that_came_before():
         a = tf.exp(x, name="a")
     with tf.device("/cpu:1"):
         other = tf.tanh(x, name="other")
-        taken = tf.sin(a, name="taken")
+        reader = tf.sin(a, name="taken")
     with tf.device("/cpu:0"):
         grown = tf.add(a, other, name="grown")
     with tf.device("/cpu:1"):
-        last = tf.add(taken, other, name="last")
+        last = tf.add(reader, other, name="last")
     unit = compiled([grown, last], {x: SHAPE}, upto="memory", target=make_target(cpus=2))
-    assert not any({"a", "grown"} <= set(each) for each in fused(unit)) or not any(
-        {"other", "last"} <= set(each) for each in fused(unit)
+    assert not any({"a", "grown"} <= set(group) for group in fused(unit)) or not any(
+        {"other", "last"} <= set(group) for group in fused(unit)
     )

@@ -37,7 +37,7 @@ def told(explained: Any) -> list[str]:
 
 def both(fetches: Any, feeds: Any, error: float = 2e-5) -> list[str]:
     """Runs it on a GPU and on the CPU, which must find the same; what the pass did."""
-    found = []
+    results = []
     for options in (GPU, None):
         with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
             session.run(tf.global_variables_initializer())
@@ -45,8 +45,8 @@ def both(fetches: Any, feeds: Any, error: float = 2e-5) -> list[str]:
             if options is GPU:
                 done = told(explained)
                 assert "runs on the host" not in str(explained)
-            found.append([session.run(fetches, feeds) for _ in range(3)])
-    for one, other in _pairs(*found):
+            results.append([session.run(fetches, feeds) for _ in range(3)])
+    for one, other in _pairs(*results):
         np.testing.assert_allclose(one, other, error, error * max(1.0, np.abs(other).max()))
     return done
 
@@ -81,10 +81,10 @@ def test_a_bias_and_a_relu_become_part_of_a_product(addition: str, relu: bool) -
     feeds, ab, _ = product()
     y = ADDITIONS[addition](ab, tf.constant(numbers(8)))
     y = tf.nn.relu(y, name="y") if relu else y
-    said = (
+    message = (
         "y: MatMul with BiasAdd, Relu: ab, sum, y" if relu else "sum: MatMul with BiasAdd: ab, sum"
     )
-    assert both(y, feeds) == [said]
+    assert both(y, feeds) == [message]
 
 
 @pytest.mark.parametrize("dtype", [tf.float64, tf.float16, tf.bfloat16])
@@ -100,16 +100,16 @@ def test_a_relu_alone_and_a_sum_of_two_products_do() -> None:
     c = tf.constant(numbers(6, 8))
     assert both(tf.nn.relu(ab, name="y"), feeds) == ["y: MatMul with Relu: ab, y"]
     for add in (raw_ops.AddV2, lambda x, y, name: tf.add_n([x, y], name=name)):
-        [said] = both(add(tf.matmul(a, c), tf.matmul(a, -c), name="sum"), feeds)
-        assert "MatMul with Add" in said and said.startswith("sum")
+        [message] = both(add(tf.matmul(a, c), tf.matmul(a, -c), name="sum"), feeds)
+        assert "MatMul with Add" in message and message.startswith("sum")
 
 
 def test_a_residual_is_added_too() -> None:
     x, w = tf.placeholder(tf.float32, [3, 5, 8]), tf.constant(numbers(8, 8))
     dense = tf.nn.bias_add(tf.tensordot(x, w, 1), tf.constant(numbers(8)), name="dense")
     y = tf.nn.relu(tf.add(x, dense, name="sum"), name="y")
-    [said] = both(y, {x: numbers(3, 5, 8)})
-    assert "MatMul with BiasAdd, Add, Relu" in said and said.startswith("y: ")
+    [message] = both(y, {x: numbers(3, 5, 8)})
+    assert "MatMul with BiasAdd, Add, Relu" in message and message.startswith("y: ")
 
 
 def test_batches_share_a_bias() -> None:
@@ -203,10 +203,11 @@ def test_what_cublaslt_has_nothing_for_is_said() -> None:
     x = tf.placeholder(tf.int32, [2, 2])
     y = tf.matmul(x, x, name="y")
     with tf.Session(config=tf.ConfigProto(gpu_options=GPU)) as session:
-        said = str(session.explain(y, {x: np.eye(2)}))
+        message = str(session.explain(y, {x: np.eye(2)}))
         assert session.run(y, {x: [[1, 2], [3, 4]]}).tolist() == [[7, 10], [15, 22]]
     assert (
-        "y (MatMul) on /job:localhost/replica:0/task:0/device:GPU:0 is computed by kernels" in said
+        "y (MatMul) on /job:localhost/replica:0/task:0/device:GPU:0 is computed by kernels"
+        in message
     )
 
 
@@ -249,15 +250,15 @@ def test_any_shapes_give_what_numpy_gives(
     wanted = wanted + bias * finishes[0] + addend * finishes[1]
     wanted = np.maximum(wanted, 0) if finishes[2] else wanted
     with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(gpu_options=GPU)) as session:
-        places = [tf.placeholder(tf.float32, each.shape) for each in (a, b, bias, addend)]
+        places = [tf.placeholder(tf.float32, item.shape) for item in (a, b, bias, addend)]
         y = tf.matmul(places[0], places[1], transpose_a=turned[0], transpose_b=turned[1])
         y = tf.nn.bias_add(y, places[2]) if finishes[0] else y
         y = y + places[3] if finishes[1] else y
         y = tf.nn.relu(y) if finishes[2] else y
         feeds = dict(zip(places, (a, b, bias, addend)))
         assert len(told(session.explain(y, feeds))) == (any(finishes) and n > 1)
-        found = session.run(y, feeds)
-    np.testing.assert_allclose(found, wanted, 2e-5, 1e-4)
+        result = session.run(y, feeds)
+    np.testing.assert_allclose(result, wanted, 2e-5, 1e-4)
 
 
 def test_sizes_that_stay_open_are_no_hindrance() -> None:

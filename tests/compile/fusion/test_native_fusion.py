@@ -42,13 +42,13 @@ def x(graph):
 
 def answers(fetches):
     """By fused steps without native code, and by native code."""
-    found = []
+    results = []
     for level in (tf.OptimizerOptions.DEFAULT, tf.OptimizerOptions.ON_1):
         options = tf.OptimizerOptions(global_jit_level=level)
         config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
         with tf.Session(config=config) as session:
-            found.append(session.run(fetches, {X[0]: VALUE}))
-    return found
+            results.append(session.run(fetches, {X[0]: VALUE}))
+    return results
 
 
 def test_small_tensors_too(x):
@@ -70,17 +70,17 @@ def test_a_sum_over_rows_ends_a_step(x):
     total = tf.reduce_sum(tf.exp(x), 0, keepdims=True)
     y = tf.tanh(x) + total
     assert groups([y]) == [["AddV2", "Tanh"], ["Exp", "Sum"]]
-    for found in answers(y):
+    for result in answers(y):
         want = np.tanh(VALUE) + np.exp(VALUE).sum(0, keepdims=True)
-        np.testing.assert_allclose(found, want, rtol=1e-5)
+        np.testing.assert_allclose(result, want, rtol=1e-5)
 
 
 def test_a_sum_over_all_ends_a_step(x):
     y = tf.exp(x) / tf.reduce_sum(tf.exp(x))
-    (found,) = [each for each in groups([y]) if "Sum" in each]
-    assert found == ["Exp", "Sum"]
-    for found in answers(y):
-        np.testing.assert_allclose(found, np.exp(VALUE) / np.exp(VALUE).sum(), rtol=1e-5)
+    (found_groups,) = [group for group in groups([y]) if "Sum" in group]
+    assert found_groups == ["Exp", "Sum"]
+    for found_groups in answers(y):
+        np.testing.assert_allclose(found_groups, np.exp(VALUE) / np.exp(VALUE).sum(), rtol=1e-5)
 
 
 def test_a_recipe_is_a_part_like_others(x):
@@ -99,9 +99,9 @@ def test_sums_in_the_middle_have_no_kernel(x):
     wide = tf.reshape(x, [2, 3, 4])
     y = tf.reduce_sum(tf.exp(wide), 1, keepdims=True)
     assert "Sum" in types(compiled([y], {x: SHAPE}, upto="memory"))
-    for found in answers(y):
+    for result in answers(y):
         want = np.exp(VALUE).reshape(2, 3, 4).sum(1, keepdims=True)
-        np.testing.assert_allclose(found, want, rtol=1e-5)
+        np.testing.assert_allclose(result, want, rtol=1e-5)
 
 
 def test_empty_tensors_and_complex_numbers_are_left_alone(graph):
@@ -117,9 +117,9 @@ def test_a_long_chain_is_cut(x, monkeypatch):
     y = x
     for _ in range(30):
         y = tf.tanh(y) + 0.1
-    found = groups([y])
-    assert sum(map(len, found)) == 60
-    assert max(map(len, found)) <= 8
+    found_groups = groups([y])
+    assert sum(map(len, found_groups)) == 60
+    assert max(map(len, found_groups)) <= 8
     plain, native = answers(y)
     np.testing.assert_allclose(plain, native, rtol=1e-5)
 

@@ -24,7 +24,7 @@ def pruned(fetches, feeds=None):
 
 
 def names(unit):
-    return {each.name for each in unit.graph.op_nodes()}
+    return {node.name for node in unit.graph.op_nodes()}
 
 
 def test_only_what_the_fetches_need_is_there():
@@ -79,7 +79,7 @@ def test_a_fed_and_fetched_tensor_goes_straight_through():
     x = tf.placeholder(tf.float32, [], name="x")
     unit = pruned([x, x], {x: ()})
     assert types(unit) == []
-    assert [each.input_edge(0).src.type for each in unit.retvals] == ["_Arg", "_Arg"]
+    assert [node.input_edge(0).src.type for node in unit.retvals] == ["_Arg", "_Arg"]
 
 
 def test_a_feed_that_nobody_needs_is_an_arg_all_the_same():
@@ -110,7 +110,7 @@ def test_what_waits_for_another_op_waits_although_that_is_fed():
 
 def test_placeholders_that_are_needed_and_not_fed_are_named():
     x = tf.placeholder(tf.float32, [2, None], name="x")
-    others = [tf.placeholder(tf.float32, [], name=f"z{at}") for at in range(7)]
+    others = [tf.placeholder(tf.float32, [], name=f"z{index}") for index in range(7)]
     y = tf.add_n([tf.reduce_sum(x), *others])
     with pytest.raises(InvalidArgumentError) as caught:
         pruned([y])

@@ -13,8 +13,8 @@ from ..stages import compiled
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as new_graph:
+        yield new_graph
 
 
 def nodes(*fetches):
@@ -29,8 +29,8 @@ def types(*fetches):
 def test_reads_and_writes_are_those_of_references():
     v = tf.Variable([1.0, 2.0], use_resource=True, name="v")
     written = v.assign([3.0, 4.0], name="w")
-    found = nodes(tf.identity(written, name="read"), v.is_initialized("known"), v.initializer)
-    assert {name: node.type for name, node in found.items() if not name.startswith("_")} == {
+    found_nodes = nodes(tf.identity(written, name="read"), v.is_initialized("known"), v.initializer)
+    assert {name: node.type for name, node in found_nodes.items() if not name.startswith("_")} == {
         "v": "VariableV2",
         "v/Initializer/initial_value": "Const",
         "v/Assign": "Assign",
@@ -40,9 +40,9 @@ def test_reads_and_writes_are_those_of_references():
         "read": "Identity",
         "known": "IsVariableInitialized",
     }
-    assert found["v"].output_types == (tf.float32._as_ref,)
-    assert found["w"].input_types == (tf.float32._as_ref, tf.float32)
-    assert found["read/ReadVariableOp"].input_types == (tf.float32,)
+    assert found_nodes["v"].output_types == (tf.float32._as_ref,)
+    assert found_nodes["w"].input_types == (tf.float32._as_ref, tf.float32)
+    assert found_nodes["read/ReadVariableOp"].input_types == (tf.float32,)
 
 
 def test_no_op_on_handles_is_left():
@@ -56,17 +56,20 @@ def test_no_op_on_handles_is_left():
 
 
 def test_handles_go_through_branches_as_references():
-    v, taken = tf.Variable(1.0, use_resource=True, name="v"), tf.placeholder_with_default(True, [])
-    found = types(tf.cond(taken, lambda: v.assign_add(1.0), lambda: v.value()))
-    assert found["cond/AssignAddVariableOp"] == "AssignAdd"
-    assert found["cond/AssignAddVariableOp/Switch"] == "RefSwitch"
+    v, condition = (
+        tf.Variable(1.0, use_resource=True, name="v"),
+        tf.placeholder_with_default(True, []),
+    )
+    op_types = types(tf.cond(condition, lambda: v.assign_add(1.0), lambda: v.value()))
+    assert op_types["cond/AssignAddVariableOp"] == "AssignAdd"
+    assert op_types["cond/AssignAddVariableOp/Switch"] == "RefSwitch"
 
 
 def test_handles_go_into_loops_as_references():
     v = tf.Variable(1.0, use_resource=True, name="v")
     loop = tf.while_loop(lambda i, _: i < 3, lambda i, _: (i + 1, v.value() + 0.0), [0, 0.0])
-    found = nodes(loop[1])
-    (entered,) = [node for node in found.values() if node.type == "RefEnter"]
+    found_nodes = nodes(loop[1])
+    (entered,) = [node for node in found_nodes.values() if node.type == "RefEnter"]
     assert entered.attrs["T"] is tf.float32
     assert entered.attrs["is_constant"]
 
@@ -74,15 +77,15 @@ def test_handles_go_into_loops_as_references():
 def test_a_handle_of_no_variable_stays_what_it_is():
     array = tf.TensorArray(tf.float32, 1)
     loop = tf.while_loop(lambda i, _: i < 1, lambda i, a: (i + 1, a.write(i, 1.0)), [0, array])
-    found = types(loop[1].stack())
-    assert "TensorArrayV3" in found.values()
-    assert not {"RefEnter", "RefSwitch"} & {*found.values()}
+    op_types = types(loop[1].stack())
+    assert "TensorArrayV3" in op_types.values()
+    assert not {"RefEnter", "RefSwitch"} & {*op_types.values()}
 
 
 def test_rows_are_gathered_along_the_first_axis():
     v = tf.Variable([[1.0], [2.0]], use_resource=True, name="v")
-    found = nodes(tf.gather(v, [1], name="rows"))
-    rows = found["rows"]
+    found_nodes = nodes(tf.gather(v, [1], name="rows"))
+    rows = found_nodes["rows"]
     assert rows.type == "GatherV2"
     axis = rows.input_edge(2).src
     assert (axis.type, int(axis.attrs["value"])) == ("Const", 0)
@@ -92,11 +95,11 @@ def test_what_reads_it_is_beside_the_variable():
     with tf.device("/gpu:1"):
         v = tf.Variable(1.0, use_resource=True, name="v")
     with tf.device("/gpu:0"):
-        found = nodes(v.read_value(), v.assign_add(1.0, name="more").op)
-    assert found["v"].requested_device == "/device:GPU:1"
-    assert found["Read/ReadVariableOp"].attrs["_class"] == [b"loc:@v"]
-    assert found["Read/ReadVariableOp"].requested_device == ""
-    assert found["more"].requested_device == ""
+        found_nodes = nodes(v.read_value(), v.assign_add(1.0, name="more").op)
+    assert found_nodes["v"].requested_device == "/device:GPU:1"
+    assert found_nodes["Read/ReadVariableOp"].attrs["_class"] == [b"loc:@v"]
+    assert found_nodes["Read/ReadVariableOp"].requested_device == ""
+    assert found_nodes["more"].requested_device == ""
 
 
 def test_ops_of_other_runs_that_change_it_are_its_kin():

@@ -33,11 +33,11 @@ def interpret(unit: Unit) -> list[Any]:
     """What the order says, one node after the other, every value a copy of its own."""
     memory = {("", name): value.copy() for name, value in START.items()}
     values: dict[tuple[int, int], Any] = {}
-    sends = {recv.id: send for send, recv in unit.ways}
+    sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def given_to(node: Node) -> list[Any]:
-        found = [values[edge.src.id, edge.src_output] for edge in node.input_edges()]
-        return [memory[each] if isinstance(each, tuple) else each for each in found]
+        result = [values[edge.src.id, edge.src_output] for edge in node.input_edges()]
+        return [memory[item] if isinstance(item, tuple) else item for item in result]
 
     for node in unit.order:
         if node.type in ("_Send", "_Retval"):
@@ -66,11 +66,11 @@ def draw_program(draw: Any, devices: list[str], open_shape: bool) -> list[tf.Ten
     for name in "ab":
         with tf.device(draw(st.sampled_from(devices))):
             shape = None if open_shape and draw(st.booleans()) else [4]
-            made = raw_ops.VariableV2(dtype=tf.float32, shape=shape, name=name)
-        variables.append(made)
+            result = raw_ops.VariableV2(dtype=tf.float32, shape=shape, name=name)
+        variables.append(result)
         if shape is not None and draw(st.booleans()):
             twin = raw_ops.VariableV2(dtype=tf.float32, shape=shape, shared_name=name)
-            twin.op._set_device(made.op.device)
+            twin.op._set_device(result.op.device)
             variables.append(twin)
     refs, values = list(variables), [tf.constant(np.float32([1, 0, 2, 0]))]
     for _ in range(draw(st.integers(2, 14))):

@@ -34,8 +34,8 @@ def test_nodes_come_by_depth_then_device_then_creation():
         b = tf.exp(x, name="b")
         c = tf.abs(x, name="c")
     unit = ordered([a, b, c], {x: (2,)})
-    depth = {each.name: unit.depth[each.id] for each in unit.order}
-    names = [each.name for each in unit.order]
+    depth = {node.name: unit.depth[node.id] for node in unit.order}
+    names = [node.name for node in unit.order]
     assert names[0] == "_arg_x_0_0"
     assert depth["a"] == depth["b"] == depth["c"] == 3  # arg, Send, Recv before
     assert names.index("b") < names.index("c") < names.index("a")
@@ -51,8 +51,8 @@ def test_a_recv_is_deeper_than_its_send_and_control_edges_count():
         b = tf.exp(x, name="b")
         c = tf.add(a, b, name="c")
     unit = ordered([c], {x: (2,)})
-    depth = {each.name: unit.depth[each.id] for each in unit.order}
-    ((send, recv),) = [ends for ends in unit.ways if ends[0].name.startswith("a/")]
+    depth = {node.name: unit.depth[node.id] for node in unit.order}
+    ((send, recv),) = [ends for ends in unit.send_recv_pairs if ends[0].name.startswith("a/")]
     assert depth[recv.name] == depth[send.name] + 1 == depth["a"] + 2
     assert depth["b"] == depth["a"] + 1
     assert depth["c"] == depth["a"] + 3
@@ -72,17 +72,17 @@ def test_a_cycle_is_named():
 def test_one_thread_never_meets_a_recv_before_its_send(data):
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [2])
-        made = [x]
+        values = [x]
         for _ in range(data.draw(st.integers(1, 25))):
-            inputs = [data.draw(st.sampled_from(made)) for _ in range(2)]
-            before = data.draw(st.lists(st.sampled_from(made), max_size=2))
+            inputs = [data.draw(st.sampled_from(values)) for _ in range(2)]
+            before = data.draw(st.lists(st.sampled_from(values), max_size=2))
             device = data.draw(st.sampled_from(["/cpu:0", "/gpu:0", "/gpu:1"]))
             with tf.device(device), tf.control_dependencies(before):
-                made.append(tf.add(*inputs))
-        unit = ordered(made[-3:], {x: (2,)})
+                values.append(tf.add(*inputs))
+        unit = ordered(values[-3:], {x: (2,)})
         done: set[int] = set()
-        sends = {recv.id: send.id for send, recv in unit.ways}
-        for each in unit.order:
-            assert all(edge.src.id in done for edge in each.in_edges if edge.src.is_op)
-            assert sends.get(each.id, -1) in {*done, -1}
-            done.add(each.id)
+        sends = {recv.id: send.id for send, recv in unit.send_recv_pairs}
+        for node in unit.order:
+            assert all(edge.src.id in done for edge in node.in_edges if edge.src.is_op)
+            assert sends.get(node.id, -1) in {*done, -1}
+            done.add(node.id)

@@ -22,7 +22,7 @@ def graph():
 
 def mode(fetch: tf.Tensor, name: str, feeds: Any = None) -> str:
     unit = compiled([fetch], feeds)
-    return unit.moded.get(node(unit, name).id, "")
+    return unit.modes.get(node(unit, name).id, "")
 
 
 def test_the_next_value_is_made_where_the_last_one_is():
@@ -60,7 +60,7 @@ def test_not_where_another_variable_begins_with_it():
     """Fibonacci: the next `a` is `b`, whose place is another's."""
     x = tf.placeholder_with_default(np.array([1.0, 2.0]), [2])
     a, b = times(5, lambda a, b: [b, a + b], [x, x])
-    assert [each.tolist() for each in run([a, b])] == [[8.0, 16.0], [13.0, 26.0]]
+    assert [array.tolist() for array in run([a, b])] == [[8.0, 16.0], [13.0, 26.0]]
 
 
 def test_not_where_an_inner_loop_gives_it_on():
@@ -109,8 +109,8 @@ def test_not_where_it_is_made_though_the_loop_may_be_over():
     sides = raw_ops.Switch(value, loop.goes_on)
     left, ten = raw_ops.Exit(sides.output_false), loop.constant(np.float64(10.0))
     with tf.control_dependencies([sides.output_true.op]):
-        made = value * ten
-    loop.back(value, raw_ops.Switch(made, loop.goes_on).output_true)
+        result = value * ten
+    loop.back(value, raw_ops.Switch(result, loop.goes_on).output_true)
     loop.close()
     assert run([left])[0].tolist() == [1000.0, 2000.0]
 
@@ -124,6 +124,6 @@ def test_what_is_done_before_the_first_iteration_comes_first():
     used = raw_ops.Exit(once + loop.constant(np.array([1.0, 1.0])))
     loop.close()
     unit = compiled([used, early, loop.left])
-    kinds = [each.type for each in unit.order if unit.flow.frames.at(each).name == "loop"]
+    kinds = [node.type for node in unit.order if unit.flow.frames.at(node).name == "loop"]
     enters, merges = kinds.count("Enter"), kinds.count("Merge")
     assert kinds[: enters + merges] == ["Enter"] * enters + ["Merge"] * merges

@@ -30,7 +30,7 @@ def home(unit, name, slot=0):
 
 
 def mode(unit, name):
-    return unit.moded.get(node(unit, name).id, "own")
+    return unit.modes.get(node(unit, name).id, "own")
 
 
 def share(unit, *names):
@@ -97,7 +97,7 @@ def test_a_tensor_under_way_to_another_device_is_not_overwritten():
         z = tf.exp(a, name="z")
     target = make_target(gpus=1)
     unit = planned([y, z], {x: (4,)}, target)
-    ((_, recv),) = [ends for ends in unit.ways if ends[0].name.startswith("a/")]
+    ((_, recv),) = [ends for ends in unit.send_recv_pairs if ends[0].name.startswith("a/")]
     assert home(unit, "a").storage.last == unit.order.index(recv)
     assert not share(unit, "a", "y")
     assert run([y, z], {x: [0, 0, 0, 0]}, target)[1].tolist() == [1.0] * 4
@@ -160,9 +160,9 @@ def test_a_feed_lives_from_the_first_step_and_an_unread_one_hurts_nobody():
     idle = fed(name="idle")
     unit = planned(fetches, {x: (4,), w: (4,), idle: (4,)})
     assert all(home(unit, f"_arg_{name}").storage.first == 0 for name in ("x", "w", "idle"))
-    given = {x: [0] * 4, w: [1, 2, 3, 4], idle: [9] * 4}
+    value = {x: [0] * 4, w: [1, 2, 3, 4], idle: [9] * 4}
     expected = np.exp(np.exp(np.exp(np.float32(0)))) + np.arange(1, 5)
-    np.testing.assert_allclose(run(fetches, given)[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(run(fetches, value)[0], expected, rtol=1e-6)
 
 
 # Views
@@ -184,9 +184,9 @@ def test_a_view_shares_bytes_and_needs_no_step():
 def test_a_view_of_what_was_fed_is_fetched_as_it_was_fed():
     x = fed((2, 3))
     y = tf.reshape(x, [3, 2])
-    given = np.arange(6, dtype=np.float32).reshape(2, 3)
-    assert run([y], {x: given})[0].tolist() == given.reshape(3, 2).tolist()
-    assert given.tolist() == [[0, 1, 2], [3, 4, 5]]
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert run([y], {x: value})[0].tolist() == value.reshape(3, 2).tolist()
+    assert value.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_a_view_of_a_constant_is_the_constant():
@@ -235,7 +235,7 @@ def test_a_fetched_read_is_what_was_read_and_a_fetched_reference_what_is_there_a
     target = make_target()
     run([v.initializer], target=target)
     got = run([read, v._ref(), written], target=target)
-    assert [each.tolist() for each in got] == [[1, 2], [5, 6], [5, 6]]
+    assert [item.tolist() for item in got] == [[1, 2], [5, 6], [5, 6]]
 
 
 @pytest.mark.parametrize(
@@ -261,22 +261,24 @@ def test_a_variable_can_be_assigned_what_is_made_of_itself(turned):
 def test_of_many_writes_only_one_between_a_read_and_its_last_use_makes_it_a_copy(late):
     v = tf.Variable([1.0], name="v")
     done, uses = tf.no_op(), []
-    for at in range(4):
+    for index in range(4):
         with tf.control_dependencies([done]):
             read = v.read_value()
         use = tf.negative(read)
-        with tf.control_dependencies([read if at in late else use]):
-            done = tf.assign_add(v, [1.0], name=f"write_{at}").op
-        if at in late:
+        with tf.control_dependencies([read if index in late else use]):
+            done = tf.assign_add(v, [1.0], name=f"write_{index}").op
+        if index in late:
             with tf.control_dependencies([done]):
-                use = tf.negative(tf.identity(read), name=f"late_{at}")
+                use = tf.negative(tf.identity(read), name=f"late_{index}")
         uses.append((read, use))
         done = tf.group(done, use)
     target = make_target()
     run([v.initializer], target=target)
     fetches = [use for _, use in uses]
     unit = planned([*fetches, done], target=target)
-    copied = {at for at, (read, _) in enumerate(uses) if mode(unit, read.op.name)[:4] == "copy"}
+    copied = {
+        index for index, (read, _) in enumerate(uses) if mode(unit, read.op.name)[:4] == "copy"
+    }
     assert copied == late
     assert run([*fetches, done], target=target) == [[-1], [-2], [-3], [-4]]
 
@@ -360,12 +362,12 @@ def test_each_device_has_an_arena_no_larger_than_it_must_be():
     unit = planned([y], {x: (1000,)}, make_target(gpus=2))
     for device, size in unit.arena_sizes.items():
         storages = {
-            id(each.storage): each.storage
-            for each in unit.homes.values()
-            if each.storage.kind == "arena" and each.storage.device == device
+            id(home.storage): home.storage
+            for home in unit.homes.values()
+            if home.storage.kind == "arena" and home.storage.device == device
         }
         lifetimes = [
-            Lifetime(-(-each.size // 64) * 64, each.first, each.last) for each in storages.values()
+            Lifetime(-(-home.size // 64) * 64, home.first, home.last) for home in storages.values()
         ]
         assert size == lower_bound(lifetimes)
     assert any(line.startswith("arena on") for line in unit.reports[-1].lines)
@@ -401,21 +403,21 @@ ALIASED = sorted(
 def test_a_kernel_gives_the_same_in_place_as_elsewhere(name):
     """For each op declared with `alias`, on each input that the planner may overwrite."""
     decl = DECLARATIONS[name]
-    attrs = {key: each.default for key, each in decl.op_def.attrs.items() if each.has_default}
+    attrs = {key: item.default for key, item in decl.op_def.attrs.items() if item.has_default}
     dtype = tf.float32
-    for key, each in decl.op_def.attrs.items():
-        if each.kind == "type":
-            attrs[key] = dtype if not each.allowed or dtype in each.allowed else each.allowed[0]
+    for key, item in decl.op_def.attrs.items():
+        if item.kind == "type":
+            attrs[key] = dtype if not item.allowed or dtype in item.allowed else item.allowed[0]
     for arg in decl.op_def.inputs:
         if arg.number_attr:
             attrs[arg.number_attr] = 3
     kernel = reference(find_kernel(name, "CPU", attrs).kernel)
     assert isinstance(kernel, Call)
     values = random_inputs(decl, attrs)
-    fresh = result(kernel, decl, attrs, [each.copy() for each in values], None)
+    fresh = result(kernel, decl, attrs, [item.copy() for item in values], None)
     for slot in may_overwrite(decl, kernel):
         if values[slot].shape == fresh.shape and values[slot].itemsize == fresh.itemsize:
-            inputs = [each.copy() for each in values]
+            inputs = [item.copy() for item in values]
             out = inputs[slot].view(fresh.dtype)
             again = result(kernel, decl, attrs, inputs, out)
             np.testing.assert_array_equal(again, fresh, f"{name} over input {slot}")
@@ -428,17 +430,17 @@ def random_inputs(decl, attrs):
         dtype = arg.type or attrs[arg.type_attr]
         shape = (3,) if arg.name == "bias" else (4, 3)
         for _ in range(attrs.get(arg.number_attr, 1)):
-            made = random.uniform(0.2, 0.9, shape)
+            result = random.uniform(0.2, 0.9, shape)
             if dtype is tf.bool:
-                made = made > 0.5
-            values.append(made.astype(dtype.as_numpy_dtype))
+                result = result > 0.5
+            values.append(result.astype(dtype.as_numpy_dtype))
     return values
 
 
 def result(kernel, decl, attrs, inputs, out):
     from_attr = decl.op_def.outputs[0]
     dtype = from_attr.type or attrs[from_attr.type_attr]
-    shape = max((each.shape for each in inputs), key=len)
+    shape = max((tensor.shape for tensor in inputs), key=len)
     if out is None:
         out = np.empty(shape, dtype.as_numpy_dtype)
     context = ArrayContext(decl.op_def.name, attrs, inputs, [shape], [dtype])

@@ -28,13 +28,13 @@ def placed(fetches: list[Any], feeds: Any = None, soft: bool = False) -> Any:
 def test_a_branch_goes_to_its_data() -> None:
     x, p = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.bool, [])
     with tf.device("/gpu:1"):
-        made = tf.tanh(x)
-    sides = raw_ops.Switch(made, p, name="switch")
+        result = tf.tanh(x)
+    sides = raw_ops.Switch(result, p, name="switch")
     with tf.device("/cpu:0"):
         other = tf.sin(sides.output_false, name="sin")
     merged = raw_ops.Merge([other, sides.output_true], name="merged")
-    at = placed([merged.output], {x: (3,), p: ()})
-    assert [at("switch"), at("sin"), at("merged")] == ["GPU:1", "CPU:0", "CPU:0"]
+    index = placed([merged.output], {x: (3,), p: ()})
+    assert [index("switch"), index("sin"), index("merged")] == ["GPU:1", "CPU:0", "CPU:0"]
 
 
 def test_what_counts_a_loop_stays_on_the_host() -> None:
@@ -44,11 +44,11 @@ def test_what_counts_a_loop_stays_on_the_host() -> None:
     last = tf.while_loop(
         lambda i, _: i < 3, lambda i, x: (i + 1, tf.sin(x, name="sin")), [0, start]
     )
-    at = placed(list(last), {x: (3,)})
+    index = placed(list(last), {x: (3,)})
     counting = ["while/Enter", "while/Merge", "while/Less", "while/LoopCond", "while/add"]
     counting += ["while/Switch", "while/NextIteration", "while/Exit"]
-    assert {at(name) for name in counting} == {"CPU:0"}
-    assert {at(f"while/{name}_1") for name in ("Enter", "Merge", "NextIteration")} <= {
+    assert {index(name) for name in counting} == {"CPU:0"}
+    assert {index(f"while/{name}_1") for name in ("Enter", "Merge", "NextIteration")} <= {
         "GPU:0",
         "GPU:1",
     }
@@ -62,17 +62,17 @@ def test_a_variable_is_where_its_next_value_is_made() -> None:
             return i + 1, tf.sin(x, name="sin")
 
     last = tf.while_loop(lambda i, _: i < 3, body, [0, x])
-    at = placed(list(last), {x: (3,)})
+    index = placed(list(last), {x: (3,)})
     names = ("Enter_1", "Merge_1", "Switch_1", "sin", "NextIteration_1", "Exit_1")
-    assert {at(f"while/{name}") for name in names} == {"GPU:1"}
+    assert {index(f"while/{name}") for name in names} == {"GPU:1"}
 
 
 def test_what_does_not_count_is_where_the_gpu_is() -> None:
     """Floats are no counters, and what only compares them is asked for on the host."""
     last = tf.while_loop(lambda x: x < 3.0, lambda x: x * 2.0, [tf.placeholder(tf.float32, [])])
-    at = placed([last], {last.graph.get_tensor_by_name("Placeholder:0"): ()})
-    assert at("while/mul") == at("while/Merge") == "GPU:0"
-    assert at("while/Less") == "CPU:0"
+    index = placed([last], {last.graph.get_tensor_by_name("Placeholder:0"): ()})
+    assert index("while/mul") == index("while/Merge") == "GPU:0"
+    assert index("while/Less") == "CPU:0"
 
 
 def test_what_the_user_asked_for_goes_first() -> None:
@@ -98,4 +98,4 @@ def test_wherever_the_parts_of_a_loop_are_it_is_the_same_loop(places: tuple[str,
         third = loop.variable(tf.constant(3.0))
     loop.close()
     got = run([first, second, third, loop.left], target=make_target(gpus=2, soft=True))
-    assert [each.tolist() for each in got] == [[16.0, 32.0], [1.0, 1.0], 48.0, 4]
+    assert [item.tolist() for item in got] == [[16.0, 32.0], [1.0, 1.0], 48.0, 4]

@@ -22,10 +22,12 @@ class Factory:
         self.kind, self.count = kind, count
 
     def create_devices(self, options, name_prefix):
-        made = [CPUDevice(f"{name_prefix}/device:{self.kind}:{at}") for at in range(self.count)]
-        for device in made:
+        values = [
+            CPUDevice(f"{name_prefix}/device:{self.kind}:{index}") for index in range(self.count)
+        ]
+        for device in values:
             device.device_type = self.kind
-        return made
+        return values
 
 
 KINDS = (("SLOW", 55, 1), ("BETA", 50, 1), ("ALPHA", 50, 2), ("QUICK", 300, 2))

@@ -41,8 +41,8 @@ def on(device, function, *inputs, name):
 def test_a_tensor_goes_once_to_a_device_however_many_read_it_there():
     x = tf.placeholder(tf.float32, [2], name="x")
     y = on("/gpu:0", tf.negative, x, name="y")
-    takers = [on("/gpu:1", tf.exp, y, name=f"there{at}") for at in range(3)]
-    takers += [on("/cpu:0", tf.exp, y, name=f"here{at}") for at in range(2)]
+    takers = [on("/gpu:1", tf.exp, y, name=f"there{index}") for index in range(3)]
+    takers += [on("/cpu:0", tf.exp, y, name=f"here{index}") for index in range(2)]
     unit = parted([*takers, y], {x: (2,)})
     assert ways(unit) == [("y", "GPU:0", "GPU:1"), ("y", "GPU:0", "CPU:0")]
     assert types(unit).count("_Send") == types(unit).count("_Recv") == 2
@@ -64,7 +64,7 @@ def test_send_and_recv_name_their_way():
     x = tf.placeholder(tf.float32, [2], name="x")
     y = on("/cpu:0", tf.exp, on("/gpu:0", tf.negative, x, name="inner"), name="y")
     unit = parted([y], {x: (2,)})
-    ((send, recv),) = unit.ways
+    ((send, recv),) = unit.send_recv_pairs
     for end in (send, recv):
         assert end.attrs["tensor_name"] == "edge_0_inner"
         assert end.attrs["send_device"] == f"{PREFIX}/device:GPU:0"
@@ -80,11 +80,13 @@ def test_constants_are_copied_not_sent():
     c = tf.constant(BIG, name="c")
     v = tf.Variable(BIG, name="v")
     here = on("/gpu:0", tf.add, c, v.value(), name="here")
-    there = [on("/gpu:1", tf.add, c, x, name=f"there{at}") for at, x in enumerate([here, here])]
+    there = [
+        on("/gpu:1", tf.add, c, x, name=f"there{index}") for index, x in enumerate([here, here])
+    ]
     unit = parted(there)
-    copies = [each for each in unit.graph.op_nodes() if each.type == "Const"]
-    assert sorted(each.assigned_device[-5:] for each in copies) == ["GPU:0", "GPU:1"]
-    assert all(each.attrs["value"] is copies[0].attrs["value"] for each in copies)
+    copies = [node for node in unit.graph.op_nodes() if node.type == "Const"]
+    assert sorted(node.assigned_device[-5:] for node in copies) == ["GPU:0", "GPU:1"]
+    assert all(node.attrs["value"] is copies[0].attrs["value"] for node in copies)
     assert [way[0] for way in ways(unit)] == ["here"]
 
 
@@ -94,9 +96,9 @@ def test_a_copied_constant_waits_for_what_the_first_waits_for():
         c = tf.constant(BIG, name="c")
     fetches = [on("/gpu:0", tf.exp, c, name="a"), on("/gpu:1", tf.exp, c, name="b")]
     unit = parted(fetches)
-    for each in unit.graph.op_nodes():
-        if each.type == "Const" and each.name.startswith("c"):
-            assert [before.name for before in each.control_inputs] == ["written"]
+    for copy in unit.graph.op_nodes():
+        if copy.type == "Const" and copy.name.startswith("c"):
+            assert [before.name for before in copy.control_inputs] == ["written"]
 
 
 def test_host_inputs_are_read_on_the_host_wherever_the_op_runs():
@@ -130,7 +132,7 @@ def test_control_edges_cross_without_a_pair():
 
 def test_with_one_device_nothing_is_looked_at():
     x = tf.placeholder(tf.float32, [2], name="x")
-    assert parted([tf.negative(x)], {x: (2,)}, gpus=0).ways == []
+    assert parted([tf.negative(x)], {x: (2,)}, gpus=0).send_recv_pairs == []
 
 
 def test_what_is_read_before_a_write_and_after_it_are_two_tensors():
@@ -148,7 +150,7 @@ def test_what_is_read_before_a_write_and_after_it_are_two_tensors():
     unit = compiled([before, after, also], upto="partition", target=target)
     assert ways(unit) == [("v", "GPU:0", "CPU:0")] * 2
     got = run([before, after, also], target=target)
-    assert [each.tolist() for each in got] == [[1, 2], [11, 12], [11, 12]]
+    assert [item.tolist() for item in got] == [[1, 2], [11, 12], [11, 12]]
 
 
 def test_a_read_by_reference_waits_for_data_that_a_write_made():
@@ -170,29 +172,32 @@ NAMES = {name: f"{PREFIX}/device:{name[1:].upper()}" for name in DEVICES}
 def test_each_tensor_goes_once_to_each_device_that_needs_it(data):
     """On random placed graphs the ways are the set of (tensor, device) worked out by hand."""
     with tf.Graph().as_default():
-        at: dict[str, str] = {}
-        made: list[tf.Tensor] = []
+        index: dict[str, str] = {}
+        values: list[tf.Tensor] = []
         for number in range(data.draw(st.integers(1, 4))):
             with tf.device(device := data.draw(st.sampled_from(DEVICES))):
-                made.append(tf.Variable(BIG, name=f"v{number}").value())
-            at[made[-1].op.name] = device
+                values.append(tf.Variable(BIG, name=f"v{number}").value())
+            index[values[-1].op.name] = device
         for number in range(data.draw(st.integers(1, 20))):
-            inputs = [data.draw(st.sampled_from(made)) for _ in range(data.draw(st.integers(1, 3)))]
+            inputs = [
+                data.draw(st.sampled_from(values)) for _ in range(data.draw(st.integers(1, 3)))
+            ]
             with tf.device(device := data.draw(st.sampled_from(DEVICES))):
                 if data.draw(st.booleans()):
-                    made.append(tf.add_n(inputs, name=f"op{number}"))
+                    values.append(tf.add_n(inputs, name=f"op{number}"))
                 else:
-                    made += tf.unstack(tf.reshape(inputs[0], [2, 2500]), name=f"op{number}")
-                    made[-2:] = [tf.tile(each, [2]) for each in made[-2:]]
-            for op in ancestors(made[-2:]):
-                at.setdefault(op.name, device)
-        fetches = data.draw(st.lists(st.sampled_from(made), min_size=1, max_size=4))
+                    values += tf.unstack(tf.reshape(inputs[0], [2, 2500]), name=f"op{number}")
+                    values[-2:] = [tf.tile(item, [2]) for item in values[-2:]]
+            for op in ancestors(values[-2:]):
+                index.setdefault(op.name, device)
+        fetches = data.draw(st.lists(st.sampled_from(values), min_size=1, max_size=4))
         needed = ancestors(fetches)
         expected = {
-            (tensor.name.removesuffix(":0"), NAMES[at[op.name]])
+            (tensor.name.removesuffix(":0"), NAMES[index[op.name]])
             for op in needed
             for tensor in op.inputs
-            if tensor.op.type not in ("Const", "VariableV2") and at[tensor.op.name] != at[op.name]
+            if tensor.op.type not in ("Const", "VariableV2")
+            and index[tensor.op.name] != index[op.name]
         }
         target = make_target(gpus=2)
         options = target.config.graph_options.optimizer_options
@@ -203,13 +208,13 @@ def test_each_tensor_goes_once_to_each_device_that_needs_it(data):
 
 
 def ancestors(fetches):
-    found, stack = set(), [tensor.op for tensor in fetches]
+    result, stack = set(), [tensor.op for tensor in fetches]
     while stack:
         op = stack.pop()
-        if op not in found:
-            found.add(op)
+        if op not in result:
+            result.add(op)
             stack += [tensor.op for tensor in op.inputs]
-    return found
+    return result
 
 
 def test_a_plan_lists_its_ways_and_its_parts():
@@ -217,8 +222,7 @@ def test_a_plan_lists_its_ways_and_its_parts():
     y = on("/cpu:0", tf.exp, on("/gpu:0", tf.negative, x, name="inner"), name="y")
     plan = make_plan([y], {x: (None,)}, make_target(gpus=1))
     assert [(way.tensor, way.num_bytes) for way in plan.transfers] == [("inner", None)]
-    graph, key, specs, tensors, targets = request([y], {x: (None,)})
-    parts = partition_texts(graph, make_target(gpus=1), key, specs, tensors, targets)
+    parts = partition_texts(make_target(gpus=1), request([y], {x: (None,)}))
     assert sorted(parts) == [f"{PREFIX}/device:CPU:0", f"{PREFIX}/device:GPU:0"]
     assert "_Send(inner)" in parts[f"{PREFIX}/device:GPU:0"]
     assert "inner = Neg" in parts[f"{PREFIX}/device:GPU:0"]

@@ -105,11 +105,11 @@ def test_each_request_goes_where_it_says():
     requests = {"/cpu:0": "CPU:0", "/cpu:1": "CPU:1", "/gpu:0": "GPU:0", "/gpu:1": "GPU:1",
                 "/device:CPU:*": "CPU:0", "/job:localhost": "GPU:0"}  # fmt: skip
     fetches = []
-    for at, request in enumerate(requests):
+    for index, request in enumerate(requests):
         with tf.device(request):
-            fetches.append(tf.negative(some_value(request, f"g{at}"), name=f"y{at}"))
+            fetches.append(tf.negative(some_value(request, f"g{index}"), name=f"y{index}"))
     unit = placed(fetches, cpus=2)
-    assert [where(unit, f"y{at}") for at in range(len(requests))] == list(requests.values())
+    assert [where(unit, f"y{index}") for index in range(len(requests))] == list(requests.values())
     assert reason(unit, "y1") == f"requested '{node(unit, 'y1').requested_device}'"
 
 
@@ -119,8 +119,8 @@ def test_each_request_goes_where_it_says():
 def test_ops_that_refer_to_a_variable_are_where_it_is():
     v = variable("v", "/gpu:1")
     written = imported(raw_ops.Assign(v, some_value("/cpu:0"), name="written"))
-    more = imported(raw_ops.AssignAdd(written, some_value("/cpu:0", "other"), name="more"))
-    unit = placed([more])
+    grown = imported(raw_ops.AssignAdd(written, some_value("/cpu:0", "other"), name="more"))
+    unit = placed([grown])
     assert [where(unit, name) for name in ("v", "written", "more")] == ["GPU:1"] * 3
     assert reason(unit, "written").endswith("refers to v")
     assert reason(unit, "v").endswith("leads its group")
@@ -229,11 +229,11 @@ def test_a_variable_stays_where_its_first_run_put_it():
 def test_the_first_run_looks_ahead_to_ops_of_other_runs_that_write_the_variable():
     target = make_target(gpus=2)
     v = tf.Variable([1.0, 2.0], name="v")
-    told = raw_ops.Telling(v._ref(), name="told")
+    explanation = raw_ops.Telling(v._ref(), name="told")
     unit = placed([v.initializer], target=target)
     assert where(unit, "v") == "CPU:0"
     run([v.initializer], target=target)
-    assert run([told], target=target)[0].tolist() == [2.0, 3.0]
+    assert run([explanation], target=target)[0].tolist() == [2.0, 3.0]
 
 
 def test_what_other_runs_ask_for_in_vain_does_not_stop_this_one():
@@ -252,7 +252,7 @@ def test_an_op_made_too_late_that_cannot_run_where_its_variable_lives_is_refused
     assert "it asks the operating system" in message
     moved = imported(tf.assign(v, [3.0, 4.0], name="moved"), "/device:CPU:0")
     message = refused([moved], target=target)
-    assert "it was asked for on '/device:CPU:0'" in message
+    assert "it was requested on '/device:CPU:0'" in message
 
 
 def test_variables_that_live_apart_cannot_be_made_to_share():
@@ -375,7 +375,7 @@ def test_soft_placement_runs_what_it_can_elsewhere_and_says_so():
         z = tf.negative(some_value("/cpu:0", "other"), name="z")
     unit = placed([y, z], soft=True)
     assert (where(unit, "y"), where(unit, "z")) == ("CPU:0", "GPU:0")
-    assert reason(unit, "y").startswith("soft placement: '/device:GPU:0' was asked for, but has no")
+    assert reason(unit, "y").startswith("soft placement: '/device:GPU:0' was requested, but has no")
     assert reason(unit, "z").endswith("there is no such device")
 
 
@@ -406,7 +406,7 @@ def test_every_op_has_a_reason_and_the_report_counts_them():
     with tf.device("/gpu:1"):
         y = tf.negative(x, name="y")
     unit = placed([y], {x: (2,)})
-    assert set(unit.reasons) == {each.id for each in unit.graph.op_nodes()}
+    assert set(unit.reasons) == {node.id for node in unit.graph.op_nodes()}
     report = unit.reports[-1]
     assert report.summary == f"3 ops on {PREFIX}/device:GPU:1"
     assert unit.reasons[unit.graph.find("y").id] == "requested '/device:GPU:1'"
@@ -416,8 +416,8 @@ def test_every_op_has_a_reason_and_the_report_counts_them():
 def test_a_plan_tells_where_each_op_is_and_why():
     x = tf.placeholder(tf.float32, [2], name="x")
     plan = make_plan([tf.negative(x, name="y")], {x: (2,)}, make_target(gpus=1))
-    told = {each.name: each for each in plan.placements}
-    assert told["y"].device.endswith("GPU:0")
-    assert told["y"].reason == "GPU has the highest priority"
-    assert told["y"].mode.startswith("in place of")
+    explanation = {op.name: op for op in plan.placements}
+    assert explanation["y"].device.endswith("GPU:0")
+    assert explanation["y"].reason == "GPU has the highest priority"
+    assert explanation["y"].mode.startswith("in place of")
     plan.release()

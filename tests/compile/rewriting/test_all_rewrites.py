@@ -83,7 +83,7 @@ def draw_graph(draw: Any) -> tuple[list[Any], dict[Any, np.ndarray]]:
         x = draw(st.sampled_from(made))
         before = [draw(st.sampled_from(made))] if draw(st.integers(0, 9)) == 0 else []
         with tf.device(draw(st.sampled_from(DEVICES))), tf.control_dependencies(before):
-            others = [each for each in made if fit(x, each)]
+            others = [item for item in made if fit(x, item)]
             if draw(st.booleans()) and others:
                 build = BINARY[draw(st.sampled_from(sorted(BINARY)))]
                 made.append(build(x, draw(st.sampled_from(others))))
@@ -104,12 +104,12 @@ def bits(answer: Any) -> tuple[Any, ...]:
 def test_random_graphs_give_the_same_bits(data: st.DataObject) -> None:
     draw = data.draw
     with tf.Graph().as_default():
-        made, feeds = draw_graph(draw)
-        fetches = draw(st.lists(st.sampled_from(made), min_size=1, max_size=6))
-        ends = [each for each in fetches if each not in feeds]
+        result, feeds = draw_graph(draw)
+        fetches = draw(st.lists(st.sampled_from(result), min_size=1, max_size=6))
+        ends = [fetch for fetch in fetches if fetch not in feeds]
         if draw(st.booleans()) and ends:
-            grads = tf.gradients(ends, made[:2])
-            fetches += [each for each in grads if isinstance(each, tf.Tensor)]
+            grads = tf.gradients(ends, result[:2])
+            fetches += [fetch for fetch in grads if isinstance(fetch, tf.Tensor)]
         answers = []
         for config in (configs(), configs({"opt_level": "L0"})):
             with tf.Session(config=config) as session:
@@ -123,7 +123,7 @@ def test_random_graphs_give_the_same_bits(data: st.DataObject) -> None:
 @given(st.data())
 def test_explain_knows_each_op_that_it_knows_without(data: st.DataObject) -> None:
     with tf.Graph().as_default():
-        made, feeds = draw_graph(data.draw)
+        result, feeds = draw_graph(data.draw)
         names = []
         for config in (
             configs(dependency_optimization=OFF),
@@ -134,9 +134,9 @@ def test_explain_knows_each_op_that_it_knows_without(data: st.DataObject) -> Non
             ),
         ):
             with tf.Session(config=config) as session:
-                placed = session.explain(made, feeds).placed
-                names.append({each.name for each in placed if each.op_type != "Const"})
-    new = {each for each in names[1] - names[0] if "/_" not in each}
+                placed = session.explain(result, feeds).placed
+                names.append({op.name for op in placed if op.op_type != "Const"})
+    new = {op for op in names[1] - names[0] if "/_" not in op}
     assert not new
 
 
@@ -146,18 +146,18 @@ def test_products_of_whole_numbers_are_the_same(data: st.DataObject) -> None:
     """Sums of whole numbers are exact in whatever order a product adds them up."""
     draw = data.draw
     with tf.Graph().as_default():
-        made = [tf.placeholder(tf.float32, [3, 3]) for _ in range(2)]
+        values = [tf.placeholder(tf.float32, [3, 3]) for _ in range(2)]
         numbers = np.random.default_rng(draw(st.integers(0, 99)))
-        feeds = {each: numbers.integers(-3, 4, (3, 3)).astype(np.float32) for each in made}
+        feeds = {item: numbers.integers(-3, 4, (3, 3)).astype(np.float32) for item in values}
         for _ in range(draw(st.integers(1, 8))):
-            x, y = (draw(st.sampled_from(made)) for _ in "ab")
+            x, y = (draw(st.sampled_from(values)) for _ in "ab")
             turn = draw(st.booleans())
-            made.append(
+            values.append(
                 tf.transpose(x) if draw(st.booleans()) else tf.matmul(x, y, transpose_b=turn) % 7
             )
         answers = []
         for config in (configs(), configs(arithmetic_optimization=OFF)):
             with tf.Session(config=config) as session:
-                answers.append(session.run(made, feeds))
+                answers.append(session.run(values, feeds))
     for one, other in zip(*answers):
         np.testing.assert_array_equal(one, other)

@@ -104,26 +104,26 @@ LOSING = [
 
 @pytest.mark.parametrize("dtypes", LOSSLESS, ids=str)
 def test_a_cast_of_a_lossless_cast_is_one(dtypes):
-    given, between, made = dtypes
-    x = fed((3,), given)
-    y = tf.cast(tf.cast(x, between), made, name="y")
+    value, between, result = dtypes
+    x = fed((3,), value)
+    y = tf.cast(tf.cast(x, between), result, name="y")
     unit = after([y], {x: (3,)})
-    assert types(unit) == ["Identity" if made is given else "Cast"]
+    assert types(unit) == ["Identity" if result is value else "Cast"]
     the_same_bits([y], {x: [0, 1, 100]})
 
 
 @pytest.mark.parametrize("dtypes", LOSING, ids=str)
 def test_a_cast_that_loses_something_stays(dtypes):
-    given, between, made = dtypes
-    x = fed((3,), given)
-    y = tf.cast(tf.cast(x, between), made, name="y")
+    value, between, result = dtypes
+    x = fed((3,), value)
+    y = tf.cast(tf.cast(x, between), result, name="y")
     assert types(after([y], {x: (3,)})) == ["Cast", "Cast"]
 
 
 @settings(max_examples=300)
 @given(st.data())
 def test_no_bit_of_any_two_casts_differs(data):
-    given_type, between, made = (data.draw(st.sampled_from(NUMBERS)) for _ in range(3))
+    given_type, between, result = (data.draw(st.sampled_from(NUMBERS)) for _ in range(3))
     values = data.draw(arrays.arrays(given_type.as_numpy_dtype, 4))
     quiet = np.array([0x7FC00000, 0xFFC00000], np.uint32).view(np.float32)
     if values.dtype.kind == "f":  # any NaN, but quiet ones: arithmetic makes no others
@@ -132,7 +132,7 @@ def test_no_bit_of_any_two_casts_differs(data):
         values = np.where(np.isnan(values), 0, values).astype(values.dtype)
     with tf.Graph().as_default():
         x = fed((4,), given_type)
-        the_same_bits([tf.cast(tf.cast(x, between), made)], {x: values})
+        the_same_bits([tf.cast(tf.cast(x, between), result)], {x: values})
 
 
 # Numbers

@@ -39,17 +39,17 @@ def test_the_same_op_of_the_same_input_runs_once():
     unit = after([y], {x: (3,)})
     assert types(unit) == ["Add", "Exp", "Tanh"]
     assert unit.reports[-1].lines == ["two: as one", "f: as e"]
-    given = np.array([0.1, -2.0, 3.0], np.float32)
-    np.testing.assert_array_equal(run([y], {x: given})[0], np.exp(np.tanh(given)) * 2)
+    value = np.array([0.1, -2.0, 3.0], np.float32)
+    np.testing.assert_array_equal(run([y], {x: value})[0], np.exp(np.tanh(value)) * 2)
 
 
 def test_explain_still_knows_the_op_that_is_gone_and_its_device():
     x = fed()
     one, two = tf.tanh(x, name="one"), tf.tanh(x, name="two")
     with tf.Session() as session:
-        told = session.explain(one + two, {x: np.ones(3, np.float32)})
-    assert told.device_of("two") == told.device_of("one")
-    (line,) = [each for each in told.placed if each.name == "two"]
+        explanation = session.explain(one + two, {x: np.ones(3, np.float32)})
+    assert explanation.device_of("two") == explanation.device_of("one")
+    (line,) = [op for op in explanation.placed if op.name == "two"]
     assert (line.op_type, line.mode) == ("Tanh", "the same as one")
 
 
@@ -126,8 +126,8 @@ def test_equal_constants_are_one_up_to_a_size():
     x = fed(shape=(300,))
     small = [tf.constant([1.5], name=name) for name in "ab"]
     large = [tf.constant(np.full(300, 3.0, np.float32), name=name) for name in "cd"]
-    y = [x * each for each in (*small, *large)]
-    assert count(after([tf.tanh(each) for each in y], {x: (300,)}), "Const") == 3
+    y = [x * item for item in (*small, *large)]
+    assert count(after([tf.tanh(item) for item in y], {x: (300,)}), "Const") == 3
 
 
 def test_constants_are_told_apart_by_their_bits_and_dtypes():
@@ -143,8 +143,8 @@ def test_constants_are_told_apart_by_their_bits_and_dtypes():
 
 
 def test_constants_of_equal_strings_are_one():
-    made = [tf.identity(tf.constant(["a", "b"])) for _ in range(2)]
-    assert count(after(made), "Const") == 1
+    values = [tf.identity(tf.constant(["a", "b"])) for _ in range(2)]
+    assert count(after(values), "Const") == 1
 
 
 def test_control_inputs_must_agree():
@@ -168,11 +168,11 @@ def test_what_waited_for_the_op_that_is_gone_waits_for_the_other():
 
 def test_devices_must_agree():
     x = fed()
-    made = []
+    values = []
     for device in ("/cpu:0", "/gpu:0", "/gpu:0", None):
         with tf.device(device):
-            made.append(tf.tanh(x))
-    assert count(after(made, {x: (3,)}, target=make_target(gpus=1)), "Tanh") == 3
+            values.append(tf.tanh(x))
+    assert count(after(values, {x: (3,)}, target=make_target(gpus=1)), "Tanh") == 3
 
 
 def test_with_whom_they_are_colocated_must_agree_and_leaders_stay():
@@ -245,8 +245,8 @@ def test_a_stack_or_an_array_is_not_shared():
 
 def test_attrs_must_agree():
     x = fed()
-    made = [tf.nn.leaky_relu(x, each) for each in (0.2, 0.2, 0.3)]
-    assert count(after(made, {x: (3,)}), "LeakyRelu") == 2
+    values = [tf.nn.leaky_relu(x, item) for item in (0.2, 0.2, 0.3)]
+    assert count(after(values, {x: (3,)}), "LeakyRelu") == 2
 
 
 def test_its_work_grows_with_the_graph_however_much_is_alike():

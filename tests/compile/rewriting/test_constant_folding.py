@@ -42,8 +42,8 @@ def test_ops_of_constants_are_evaluated_and_dropped():
     unit = folded([y])
     assert value(unit).tolist() == [13, 26]
     assert types(unit) == ["Const"]
-    made = node(unit, "y")
-    assert unit.reports[-1].lines == [f"{made.name}: {y.op.type} of constants or known shapes"]
+    op = node(unit, "y")
+    assert unit.reports[-1].lines == [f"{op.name}: {y.op.type} of constants or known shapes"]
     assert not value(unit).flags.writeable
 
 
@@ -53,7 +53,7 @@ def test_shapes_sizes_and_ranks_need_no_value():
     asked = [tf.shape(y, out_type=tf.int64), tf.size(y), tf.rank(y), *tf.shape_n([y, y])]
     unit = folded(asked, {x: (2, 3)})
     assert types(unit) == ["Const"] * 5  # nothing computes y
-    assert [value(unit, at).tolist() for at in range(5)] == [[2, 3], 6, 2, [2, 3], [2, 3]]
+    assert [value(unit, index).tolist() for index in range(5)] == [[2, 3], 6, 2, [2, 3], [2, 3]]
     assert value(unit, 0).dtype == np.int64
 
 
@@ -74,9 +74,9 @@ def test_shape_arithmetic_settles_a_reshape():
 
 
 def test_both_outputs_of_broadcast_gradient_args_fold():
-    made = raw_ops.BroadcastGradientArgs(np.array([2, 3], np.int32), np.array([3], np.int32))
-    unit = folded(list(made))
-    assert [value(unit, at).tolist() for at in (0, 1)] == [[], [0]]
+    result = raw_ops.BroadcastGradientArgs(np.array([2, 3], np.int32), np.array([3], np.int32))
+    unit = folded(list(result))
+    assert [value(unit, index).tolist() for index in (0, 1)] == [[], [0]]
 
 
 def test_only_outputs_that_are_taken_become_constants():
@@ -99,8 +99,8 @@ def test_what_would_be_large_is_left_to_the_run():
 
 
 def test_a_large_output_whose_size_only_the_kernel_knows_is_not_kept():
-    found = tf.where(np.ones(LARGEST_FOLDED + 1, bool))
-    assert "Where" in types(folded([found]))
+    result = tf.where(np.ones(LARGEST_FOLDED + 1, bool))
+    assert "Where" in types(folded([result]))
 
 
 def test_errors_are_left_to_the_run_which_names_the_node():
@@ -128,7 +128,7 @@ def test_an_order_that_was_asked_for_outlives_the_folded_op():
     unit = folded([y])
     source = unit.retvals[0].input_edge(0).src
     assert source.type == "Const"
-    assert [each.name for each in source.control_inputs] == ["written"]
+    assert [node.name for node in source.control_inputs] == ["written"]
 
 
 def test_what_a_constant_waited_for_passes_on_to_what_is_made_of_it():

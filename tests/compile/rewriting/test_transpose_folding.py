@@ -42,9 +42,9 @@ def test_a_product_transposes_by_its_own_flags(flags, turned, batch):
     assert types(unit) == ["BatchMatMulV2" if batch else "MatMul"]
     assert len(unit.reports[-1].lines) == sum(turned)
     x, z = numbers(a_shape), numbers(b_shape)
-    given = x.swapaxes(-1, -2) if flags[0] ^ turned[0] else x
+    value = x.swapaxes(-1, -2) if flags[0] ^ turned[0] else x
     other = z.swapaxes(-1, -2) if flags[1] ^ turned[1] else z
-    np.testing.assert_allclose(run([y], {a: x, b: z})[0], given @ other, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(run([y], {a: x, b: z})[0], value @ other, rtol=1e-5, atol=1e-6)
 
 
 def test_a_complex_batch_keeps_its_transpose_for_the_flag_says_adjoint():
@@ -54,8 +54,8 @@ def test_a_complex_batch_keeps_its_transpose_for_the_flag_says_adjoint():
     two = fed((3, 4), tf.complex64, "two")
     z = tf.matmul(tf.transpose(two), two)
     assert "Transpose" not in types(after([z], {two: (3, 4)}))
-    given = (numbers((3, 4)) + 1j * numbers((3, 4))).astype(np.complex64)
-    np.testing.assert_allclose(run([z], {two: given})[0], given.T @ given, rtol=1e-4)
+    value = (numbers((3, 4)) + 1j * numbers((3, 4))).astype(np.complex64)
+    np.testing.assert_allclose(run([z], {two: value})[0], value.T @ value, rtol=1e-4)
 
 
 def test_a_transpose_that_others_take_stays_for_them():
@@ -82,10 +82,10 @@ def test_two_transposes_are_one_and_there_and_back_is_a_view():
     unit = after([y, back], {x: (2, 3, 4)})
     assert types(unit) == ["Const", "Identity", "Transpose"]
     assert unit.reports[-1].lines == ["y: one with there", "back: one with there"]
-    given = numbers((2, 3, 4))
-    a, b = run([y, back], {x: given})
-    np.testing.assert_array_equal(a, given.transpose(1, 2, 0).transpose(2, 1, 0))
-    np.testing.assert_array_equal(b, given)
+    value = numbers((2, 3, 4))
+    a, b = run([y, back], {x: value})
+    np.testing.assert_array_equal(a, value.transpose(1, 2, 0).transpose(2, 1, 0))
+    np.testing.assert_array_equal(b, value)
 
 
 def test_three_in_a_row_and_negative_axes():
@@ -94,9 +94,9 @@ def test_three_in_a_row_and_negative_axes():
     for perm in ([-1, 0, 1], [1, 0, 2], [0, -1, -2]):
         y = tf.transpose(y, perm)
     assert types(after([y], {x: (2, 3, 4)})).count("Transpose") <= 1
-    given = numbers((2, 3, 4))
-    expected = given.transpose(2, 0, 1).transpose(1, 0, 2).transpose(0, 2, 1)
-    np.testing.assert_array_equal(run([y], {x: given})[0], expected)
+    value = numbers((2, 3, 4))
+    expected = value.transpose(2, 0, 1).transpose(1, 0, 2).transpose(0, 2, 1)
+    np.testing.assert_array_equal(run([y], {x: value})[0], expected)
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 4), (3, 1, 4), (1, 1, 5)])
@@ -105,8 +105,8 @@ def test_axes_of_size_1_are_moved_without_moving_elements(shape):
     y = tf.transpose(x, [1, 0, 2], name="y")
     assert node(after([y], {x: shape}), "y").type == "Reshape"
     assert make_plan([y], {x: shape}).steps == ()
-    given = numbers(shape)
-    np.testing.assert_array_equal(run([y], {x: given})[0], given.transpose(1, 0, 2))
+    value = numbers(shape)
+    np.testing.assert_array_equal(run([y], {x: value})[0], value.transpose(1, 0, 2))
 
 
 def test_one_size_may_be_open():
@@ -148,13 +148,13 @@ def test_in_a_loop_and_in_a_branch():
     y = tf.cond(n > 1, lambda: tf.matmul(tf.transpose(loop), x), lambda: tf.transpose(x))
     unit = after([y], {x: (3, 3), n: ()})
     assert types(unit).count("Transpose") == 1
-    given = numbers((3, 3))
+    value = numbers((3, 3))
     for count in (0, 1, 3):
-        expected = given
+        expected = value
         for _ in range(count):
-            expected = expected.T @ given / 4
-        expected = expected.T @ given if count > 1 else given.T
-        answer = run([y], {x: given, n: count})[0]
+            expected = expected.T @ value / 4
+        expected = expected.T @ value if count > 1 else value.T
+        answer = run([y], {x: value, n: count})[0]
         np.testing.assert_allclose(answer, expected, rtol=1e-4, atol=1e-6)
 
 
@@ -162,6 +162,6 @@ def test_explain_still_knows_the_transpose():
     x = fed((3, 4))
     y = tf.matmul(tf.transpose(x, name="turned"), x, name="y")
     with tf.Session() as session:
-        told = session.explain(y, {x: np.ones((3, 4), np.float32)})
-    (line,) = [each for each in told.placed if each.name == "turned"]
+        explanation = session.explain(y, {x: np.ones((3, 4), np.float32)})
+    (line,) = [op for op in explanation.placed if op.name == "turned"]
     assert (line.op_type, line.mode) == ("Transpose", "part of y")

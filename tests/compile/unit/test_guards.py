@@ -34,7 +34,7 @@ def of(*atoms: Is | Found) -> Guard:
 
 
 def cases() -> list[dict[tuple[int, int], bool]]:
-    return [dict(zip(PREDS, each)) for each in product([False, True], repeat=len(PREDS))]
+    return [dict(zip(PREDS, item)) for item in product([False, True], repeat=len(PREDS))]
 
 
 def holds(guard: Guard, case: dict[tuple[int, int], bool]) -> bool:
@@ -63,10 +63,10 @@ def test_what_no_guard_says_is_none() -> None:
 
 @given(st.lists(guards, max_size=4))
 def test_either_holds_just_when_one_of_them_does(given: list[Guard]) -> None:
-    found = either(given)
-    if found is not None:
+    result = either(given)
+    if result is not None:
         for case in cases():
-            assert holds(found, case) == any(holds(guard, case) for guard in given)
+            assert holds(result, case) == any(holds(guard, case) for guard in given)
 
 
 @given(guards, guards)

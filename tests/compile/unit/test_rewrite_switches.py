@@ -29,13 +29,19 @@ def left(config):
     """What is left of a fold, a product of a transpose, a double negation and a pair of twins."""
     x = tf.placeholder(tf.float32, [2, 2])
     folded = tf.constant([2.0]) / 3.0
-    made = [folded, tf.matmul(tf.transpose(x, [1, 0]), x), tf.negative(-x), tf.tanh(x), tf.tanh(x)]
-    unit = compiled(made, {x: (2, 2)}, "common", make_target()._replace(config=config))
-    found = types(unit)
+    values = [
+        folded,
+        tf.matmul(tf.transpose(x, [1, 0]), x),
+        tf.negative(-x),
+        tf.tanh(x),
+        tf.tanh(x),
+    ]
+    unit = compiled(values, {x: (2, 2)}, "common", make_target()._replace(config=config))
+    op_types = types(unit)
     return {
-        "folding": "RealDiv" not in found,
-        "arithmetic": "Transpose" not in found and "Neg" not in found,
-        "common": found.count("Tanh") == 1,
+        "folding": "RealDiv" not in op_types,
+        "arithmetic": "Transpose" not in op_types and "Neg" not in op_types,
+        "common": op_types.count("Tanh") == 1,
     }
 
 
@@ -83,7 +89,7 @@ def test_explain_says_what_switched_a_pass_off():
     ):
         with tf.Session(config=config) as session:
             reports = session.explain(tf.tanh(x), {x: [1.0, 2.0]}).reports
-        assert why in {each.name: each.summary for each in reports}["fold"]
+        assert why in {report.name: report.summary for report in reports}["fold"]
 
 
 def test_the_largest_constant_that_folding_makes_can_be_set():

@@ -1,0 +1,32 @@
+"""Passes: functions that change the unit and return what they did, for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.rewrite_switches import why_off
+
+Outcome = tuple[str, Sequence[str]]
+"""A report's summary and lines."""
+
+
+def compile_pass(
+    rewrite: str = "",
+) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
+    """Makes a pass of a function: it is timed, and reported under the function's name.
+
+    rewrite: the rewrite of `RewriterConfig` that the pass is; where it is off, nothing is done.
+    """
+
+    def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:
+        @wraps(change)
+        def run(unit: Unit) -> None:
+            with unit.report(change.__name__) as say:
+                why = why_off(unit, rewrite) if rewrite else ""
+                say(*((why, ()) if why else change(unit)))
+
+        return run
+
+    return decorate
