@@ -15,7 +15,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
-from gpugraph.ops.framework.row_update_launches import copied
+from gpugraph.ops.framework.row_update_launches import copy_elements
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
@@ -43,8 +43,8 @@ def _launch_bitcast(signature: Signature) -> list[Launch]:
     """One copy of elements of the larger dtype."""
     source, target = signature.input_types[0], signature.output_types[0]
     if source.size > target.size:
-        return [copied(Arg(0), Arg(1), prod(signature.input_shapes[0]), source)]
-    return [copied(Arg(0), Arg(1), prod(signature.output_shapes[0]), target)]
+        return [copy_elements(Arg(0), Arg(1), prod(signature.input_shapes[0]), source)]
+    return [copy_elements(Arg(0), Arg(1), prod(signature.output_shapes[0]), target)]
 
 
 _CALL = Call(make=_bind_bitcast, direct=True)

@@ -159,7 +159,7 @@ def squeeze(
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
     axes = squeeze_dims if axis is None else axis
-    chosen = [] if axes is None else [int(each) for each in np.atleast_1d(axes)]
+    chosen = [] if axes is None else [int(number) for number in np.atleast_1d(axes)]
     return _squeeze(input, squeeze_dims=chosen, name=name)
 
 

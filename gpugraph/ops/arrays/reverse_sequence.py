@@ -37,7 +37,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callable[[], Any]:
     axes = (context.attrs["batch_dim"], context.attrs["seq_dim"])
-    source, target = (np.moveaxis(each, axes, (0, 1)) for each in (value, out))
+    source, target = (np.moveaxis(array, axes, (0, 1)) for array in (value, out))
     if source.shape[0] != lengths.shape[0]:
         raise invalid_argument(f"{lengths.shape[0]} seq_lengths for a batch of {source.shape[0]}")
 

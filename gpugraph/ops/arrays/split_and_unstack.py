@@ -154,7 +154,7 @@ def _infer_split_v(context: InferContext) -> Sequence[TensorShape]:
         return [_with_size(sizes, axis, None)] * count
     if np.size(lengths) != count:
         raise ValueError(f"{np.size(lengths)} size_splits are given for {count} parts")
-    return [_with_size(sizes, axis, each) for each in _part_lengths(lengths, sizes[axis])]
+    return [_with_size(sizes, axis, length) for length in _part_lengths(lengths, sizes[axis])]
 
 
 def _cut(signature: Signature, value: Any, *outputs: Any) -> Pairs:

@@ -216,7 +216,7 @@ def _infer_mirror_pad_grad(context: InferContext) -> Sequence[TensorShape]:
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
     """(border, what it mirrors) views of a padded array, in the order in which to fill them."""
-    found = []
+    mirrors = []
     for axis, (before, after) in enumerate(pairs):
         size = array.shape[axis]
         index = [slice(None)] * axis + [
@@ -231,11 +231,11 @@ def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
 
         if before:
             start = before + edge
-            found.append((part(0, before, False), part(start, start + before, True)))
+            mirrors.append((part(0, before, False), part(start, start + before, True)))
         if after:
             stop = size - after - edge
-            found.append((part(size - after, size, False), part(stop - after, stop, True)))
-    return found
+            mirrors.append((part(size - after, size, False), part(stop - after, stop, True)))
+    return mirrors
 
 
 def _mirrored(signature: Signature, source: Any, out: Any) -> Pairs:
@@ -331,13 +331,10 @@ def pad(
     than there is.
     """
     mode = mode.upper()
-    made: Tensor
     if mode != "CONSTANT":
         if mode not in ("REFLECT", "SYMMETRIC"):
             raise ValueError(f"Unknown padding mode: {mode}")
-        made = _mirror_pad(tensor, paddings, mode=mode, name=name)
-    elif not isinstance(constant_values, Tensor) and constant_values == 0:
-        made = _pad(tensor, paddings, name=name)
-    else:
-        made = _pad_v2(tensor, paddings, constant_values, name=name)
-    return made
+        return _mirror_pad(tensor, paddings, mode=mode, name=name)
+    if not isinstance(constant_values, Tensor) and constant_values == 0:
+        return _pad(tensor, paddings, name=name)
+    return _pad_v2(tensor, paddings, constant_values, name=name)

@@ -144,8 +144,8 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
     """Copies y, and x where the condition holds; a vector chooses along the first axis."""
-    rank, given = len(context.output_shapes[0]), len(context.input_shapes[0])
-    if given == 1 and rank > 1:
+    rank, condition_rank = len(context.output_shapes[0]), len(context.input_shapes[0])
+    if condition_rank == 1 and rank > 1:
         condition = condition.reshape((-1,) + (1,) * (rank - 1))
 
     def choose() -> None:

@@ -30,9 +30,9 @@ _WHOLE = {part: whole for whole, part in _PARTS.items()}
 
 
 def _infer_part(context: InferContext) -> list[TensorShape]:
-    made = context.attrs["Tout"]
-    if _PARTS[context.attrs["T"]] is not made:
-        raise ValueError(f"The parts of {context.attrs['T'].name} are no {made.name}")
+    part = context.attrs["Tout"]
+    if _PARTS[context.attrs["T"]] is not part:
+        raise ValueError(f"The parts of {context.attrs['T'].name} are no {part.name}")
     return [context.shapes[0]]
 
 
@@ -113,9 +113,9 @@ def _join(real: Any, imag: Any, out: Any) -> None:
 
 
 def _infer_complex(context: InferContext) -> Any:
-    made = context.attrs["Tout"]
-    if _PARTS[made] is not context.attrs["T"]:
-        raise ValueError(f"{made.name} is not made of {context.attrs['T'].name}")
+    whole = context.attrs["Tout"]
+    if _PARTS[whole] is not context.attrs["T"]:
+        raise ValueError(f"{whole.name} is not made of {context.attrs['T'].name}")
     return broadcast(context)
 
 
@@ -145,10 +145,10 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:
-        types = [each.dtype.base_dtype for each in parts]
+        types = [part.dtype.base_dtype for part in parts]
         if types[0] is not types[1] or types[0] not in _WHOLE:
-            given = " and ".join(each.name for each in types)
-            raise TypeError(f"Complex numbers are of two float32 or two float64, not of {given}")
+            names = " and ".join(dtype.name for dtype in types)
+            raise TypeError(f"Complex numbers are of two float32 or two float64, not of {names}")
         return _complex(*parts, Tout=_WHOLE[types[0]], name=scope)
 
 

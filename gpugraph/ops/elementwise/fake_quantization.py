@@ -121,9 +121,9 @@ _args_gradient = op(
 
 def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorShape]]:
     def infer(context: InferContext) -> Sequence[TensorShape]:
-        *given, least, most = context.shapes
+        *tensors, least, most = context.shapes
         ends = least.merge_with(most).with_rank(1 if per_channel else 0)
-        shape = given[0].merge_with(given[-1])
+        shape = tensors[0].merge_with(tensors[-1])
         if per_channel:
             shape = shape.with_rank_at_least(1)
             if shape.sizes is not None:
@@ -156,7 +156,7 @@ def _bind_vars_gradient(
 
 def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
     gradient_type = f"FakeQuantWithMinMaxVars{end}Gradient"
-    each = " of each channel, the last axis" if per_channel else ""
+    of_channels = " of each channel, the last axis" if per_channel else ""
 
     def back(op: Any, dy: Any) -> Any:
         return getattr(raw_ops, gradient_type)(dy, *op.inputs, **_attrs_of(op))
@@ -170,7 +170,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         cpu=Call(make=_bind_vars),
         gpu=Call(make=_bind_vars),
         grad=back,
-        doc=f"Numbers clamped to [min, max]{each} and rounded to 2 ** num_bits steps.",
+        doc=f"Numbers clamped to [min, max]{of_channels} and rounded to 2 ** num_bits steps.",
     )
     backward = op(
         gradient_type,

@@ -86,10 +86,10 @@ def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
         numbers = [int(item) if isinstance(item, Dimension) else item for item in items]
     except TypeError as error:
         raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value!r}") from error
-    found = np.array(numbers)
-    if found.dtype.kind == "O":
+    converted = np.array(numbers)
+    if converted.dtype.kind == "O":
         raise _unknown(value)
-    return found.reshape(array.shape)
+    return converted.reshape(array.shape)
 
 
 def _unknown(value: Any) -> TypeError:

@@ -98,9 +98,9 @@ def convert_to_tensor(
         return _checked(value, wanted)
     for _, base_type, function in _CONVERSIONS:
         if isinstance(value, base_type):
-            found = function(value, dtype=wanted, name=name, as_ref=as_ref)
-            if found is not NotImplemented:
-                return _checked(found, wanted)
+            tensor = function(value, dtype=wanted, name=name, as_ref=as_ref)
+            if tensor is not NotImplemented:
+                return _checked(tensor, wanted)
     hint = preferred_dtype or dtype_hint
     if wanted is None and hint is not None:
         try:

@@ -11,7 +11,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, REAL, DType
 from gpugraph.kernel import SIZES, Arg, Call, ErrorFlag, Launch, Scratch, Signature, Sized
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
-from gpugraph.ops.framework.row_update_launches import columns_and_rows, filled, ordered
+from gpugraph.ops.framework.row_update_launches import columns_and_rows, fill_array, sort_changes
 
 _BLOCK = (THREADS, 1, 1)
 _MOVED = (*REAL, *COMPLEX, dtypes.bool)
@@ -30,7 +30,7 @@ def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
     """Launches that sort the rows by their parts, and the order that they leave."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     said = f"partitions hold a number that is not in [0, {parts})"
-    return ordered(Arg(1), dtypes.int32, count, 1, (parts,), said=said)
+    return sort_changes(Arg(1), dtypes.int32, count, 1, (parts,), message=said)
 
 
 def _count_parts(signature: Signature) -> list[Launch]:
@@ -102,7 +102,7 @@ def _count_stitch(signature: Signature) -> list[Launch]:
     largest, failed = Scratch(SIZES, 1, dtypes.int32), ErrorFlag("indices can't be negative")
     how = _how(signature.output_types[0])
     return [
-        filled(largest, -1, 1, dtypes.int32),
+        fill_array(largest, -1, 1, dtypes.int32),
         *(
             Launch(
                 "gg_stitch_size", grid_of(count), _BLOCK, (Arg(at), largest, failed, count), **how
@@ -123,7 +123,7 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     if not rows or not width:
         return []
     last, how = Scratch("last", rows, dtypes.int32), _how(signature.output_types[0])
-    launches, moves, base = [filled(last, -1, rows, dtypes.int32)], [], 0
+    launches, moves, base = [fill_array(last, -1, rows, dtypes.int32)], [], 0
     for at, count in enumerate(counts):
         if count:
             named = (Arg(at), last, count, base)

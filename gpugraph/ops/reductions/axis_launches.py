@@ -53,10 +53,10 @@ def best_place(
     worst = "0"
     if dtype.is_floating:
         worst = "(-INFINITY)" if most else "INFINITY"
-    found: Arg | Scratch = out
+    indices: Arg | Scratch = out
     kind = out_type
     if parts > 1:
-        found, kind = Scratch("found", rows * axis.after, dtypes.int64), dtypes.int64
+        indices, kind = Scratch("found", rows * axis.after, dtypes.int64), dtypes.int64
 
     def how(kind: DType) -> dict[str, Any]:
         defines = {
@@ -67,11 +67,11 @@ def best_place(
         return {"types": {"ELEMENT": dtype}, "defines": defines}
 
     grid = min(1 << 16, ceil(rows / deep)), min(1 << 10, across), 1
-    arguments = (x, found, rows, axis.size, axis.after, parts, part)
+    arguments = (x, indices, rows, axis.size, axis.after, parts, part)
     launches = [Launch("gg_arg", grid, (wide, lanes, deep), arguments, **how(kind))]
     if parts > 1:
         total = axis.before * axis.after
-        last = (x, found, out, total, axis.size, axis.after, parts)
+        last = (x, indices, out, total, axis.size, axis.after, parts)
         block = (THREADS, 1, 1)
         launches.append(Launch("gg_arg_of_parts", grid_of(total), block, last, **how(out_type)))
     return launches
@@ -101,7 +101,7 @@ def running(
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)
     rows = axis.before * parts
     totals = Scratch("totals", rows * axis.after, wide_type(dtype))
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "types": {"ELEMENT": dtype},
         "defines": {"COMBINE(a, b)": combine, "START": start},
     }
@@ -114,6 +114,6 @@ def running(
         grid, block = columns_and_rows(rows, axis.after)
     launches = []
     if parts > 1:
-        launches.append(Launch(f"gg_part_{what}", grid, block, (x, totals, *sizes), **how))
+        launches.append(Launch(f"gg_part_{what}", grid, block, (x, totals, *sizes), **options))
     last = (x, totals, out, *sizes, int(exclusive))
-    return [*launches, Launch(f"gg_scan_{what}", grid, block, last, **how)]
+    return [*launches, Launch(f"gg_scan_{what}", grid, block, last, **options)]

@@ -93,10 +93,10 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     _check_sequence(t_list)
     with op_scope(name, "global_norm", *t_list):
         halves = []
-        for each in _tensors(t_list):
-            if each is not None:
-                with colocate_with(each.op):
-                    halves.append(l2_loss(each))
+        for tensor in _tensors(t_list):
+            if tensor is not None:
+                with colocate_with(tensor.op):
+                    halves.append(l2_loss(tensor))
         half = reduce_sum(stack(halves))
         return sqrt(multiply(half, constant(2.0, half.dtype)), name="global_norm")
 
@@ -120,12 +120,12 @@ def clip_by_global_norm(
         scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
         scale = scale + (norm - norm)  # 0, or NaN where the norm is not finite
         clipped: list[Any] = []
-        for index, (given, each) in enumerate(zip(t_list, _tensors(t_list))):
-            if each is None:
+        for index, (item, tensor) in enumerate(zip(t_list, _tensors(t_list))):
+            if tensor is None:
                 clipped.append(None)
                 continue
-            with colocate_with(each.op):
-                clipped.append(_like(given, identity(each * scale, name=f"{scope}_{index}")))
+            with colocate_with(tensor.op):
+                clipped.append(_like(item, identity(tensor * scale, name=f"{scope}_{index}")))
     return clipped, norm
 
 
@@ -137,8 +137,8 @@ def _check_sequence(t_list: Any) -> None:
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
     """What there is of each: of IndexedSlices their values."""
     return [
-        None if each is None else convert_to_tensor(_rows(each), name=f"t_{index}")
-        for index, each in enumerate(t_list)
+        None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
+        for index, item in enumerate(t_list)
     ]
 
 

@@ -120,14 +120,14 @@ def _has_dtype(value: Any) -> bool:
 
 def _widest(values: Sequence[Any]) -> DType:
     """The dtype that holds all values; TypeError for one of which there are no ranges."""
-    found = [
+    types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
         for value in values
     ]
-    for dtype in found:
+    for dtype in types:
         if dtype not in _RANKED:
             raise TypeError(f"There is no range of {dtype.name}")
-    return max(found, key=_RANKED.index)
+    return max(types, key=_RANKED.index)
 
 
 # -- running sums and products

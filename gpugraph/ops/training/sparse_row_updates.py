@@ -23,7 +23,7 @@ from gpugraph.ops.framework.c_statements import statements
 from gpugraph.ops.framework.cuda_grids import Arguments
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
-from gpugraph.ops.framework.row_update_launches import columns_and_rows, ordered
+from gpugraph.ops.framework.row_update_launches import columns_and_rows, sort_changes
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.training.dense_updates import UPDATES, Update
@@ -122,7 +122,7 @@ def _launch(name: str, places: tuple[int, int, int], signature: Signature) -> li
     dtype = signature.input_types[0].base_dtype
     count, shape = signature.input_shapes[at][0], signature.input_shapes[0]
     width = prod(shape[1:])
-    order, changes = ordered(Arg(at), signature.input_types[at], count, width, shape[:1])
+    order, changes = sort_changes(Arg(at), signature.input_types[at], count, width, shape[:1])
     scalars = [i for i in range(refs, len(signature.input_shapes)) if i not in (grad, at)]
     names = {index: f"v{index}" for index in range(refs)}
     names[grad] = "g"
