@@ -131,24 +131,20 @@ def _by_name(ufunc: Any) -> Call:
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
-maximum = binary(
-    "Maximum",
-    attrs={"T": REAL},
-    commutative=True,
-    cpu=_by_name(np.maximum),
-    elementwise="x >= y || x != x ? x : y",
-    grad=_chosen_gradient("GreaterEqual"),
-    doc="The larger of x and y, elementwise; NaN where either is NaN.",
-)
-minimum = binary(
-    "Minimum",
-    attrs={"T": REAL},
-    commutative=True,
-    cpu=_by_name(np.minimum),
-    elementwise="x <= y || x != x ? x : y",
-    grad=_chosen_gradient("LessEqual"),
-    doc="The smaller of x and y, elementwise; NaN where either is NaN.",
-)
+def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) -> BinaryFunction:
+    return binary(
+        op_type,
+        attrs={"T": REAL},
+        commutative=True,
+        cpu=_by_name(ufunc),
+        elementwise=f"x {relation} y || x != x ? x : y",
+        grad=_chosen_gradient(compare),
+        doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
+    )
+
+
+maximum = _extreme("Maximum", np.maximum, ">=", "GreaterEqual", "larger")
+minimum = _extreme("Minimum", np.minimum, "<=", "LessEqual", "smaller")
 
 _POWERS = {1.0: np.positive, 2.0: np.square}
 

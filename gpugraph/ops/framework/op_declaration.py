@@ -168,7 +168,7 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """The kernel with a note on bfloat16: those that compute get float32, those that copy do not."""
+    """The kernel, marked as `direct` where it only copies bfloat16; others get float32."""
     if isinstance(kernel, HostOnly):
         return kernel
     types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]

@@ -61,6 +61,7 @@ class Changes(NamedTuple):
 
     @property
     def sorted(self) -> tuple[Scratch, Scratch]:
+        """The keys and the order."""
         return self.keys, self.order
 
 
