@@ -64,7 +64,7 @@ _bitcast = op(
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """The bits of `input` as numbers of another dtype.
 
-    Of a smaller dtype there is a further last axis; of a larger one the last axis, which must be
-    of so many elements (ValueError), goes.
+    A smaller dtype adds a last axis; a larger one removes the last axis, whose size must be the
+    ratio of the sizes of the dtypes (ValueError).
     """
     return _bitcast(input, type=as_dtype(type), name=name)

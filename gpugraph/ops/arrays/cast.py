@@ -34,7 +34,7 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _truncate(source: Any, target: Any) -> None:
-    """To bfloat16 by leaving out the lower half of float32; NaN stays NaN."""
+    """To bfloat16 by dropping the lower half of float32; NaN stays NaN."""
     wide = source.astype(np.float32)
     bits = wide.view(np.uint32)
     bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)

@@ -116,7 +116,7 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
-    """Of some rows of the whole, those that come from each part, numbered as they are there."""
+    """The rows of `dy` that come from each part, numbered within the part."""
     slices = []
     first: Any = constant(0, dy.indices.dtype.base_dtype)
     for part in parts:

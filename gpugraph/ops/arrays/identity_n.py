@@ -1,4 +1,4 @@
-"""IdentityN: several tensors as they are, by one op: one gradient for them all."""
+"""IdentityN: several tensors as they are, by one op with one gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IndexedSlices as tensors and as lists of rows: what joins them, and what makes them dense."""
+"""IndexedSlices as tensors and as lists of rows: joined, and made dense."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 _LARGE = 100_000_000
-"""Elements from which on a dense tensor is worth a warning."""
+"""The least number of elements of a dense tensor that is warned of."""
 
 
 def _as_dense(

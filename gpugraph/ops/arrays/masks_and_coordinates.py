@@ -1,5 +1,5 @@
-"""Positions laid out: sequence masks, grids of coordinates, flat indices as coordinates, and the
-shape to which two shapes broadcast."""
+"""Sequence masks, grids of coordinates, flat indices as coordinates, and the shape to which two
+shapes broadcast."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Masks of the first so many places: [..., j] is True where j < lengths[...].
+    """Masks of the first `lengths` positions: [..., j] is True where j < lengths[...].
 
     Shape: lengths.shape + (maxlen,); `maxlen` is by default the largest length. Of another
     `dtype`, 1 and 0. ValueError when maxlen is no scalar.
@@ -88,7 +88,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def _along(axis: int, count: int) -> tuple[int, ...]:
-    """The shape of a vector along one of so many axes."""
+    """The shape of a vector along one of `count` axes."""
     return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
 
 

@@ -81,7 +81,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of `tensor` in row-major order as a tensor of `shape`.
 
     One size may be -1: it follows from the others. ValueError when the number of elements differs
-    as far as it is known, InvalidArgumentError when that shows in a run.
+    as far as it is known, InvalidArgumentError in a run.
     """
     return _reshape(tensor, int_argument(shape), name=name)
 

@@ -31,7 +31,7 @@ _DEPTH_ATTRS = {"block_size": Attr("int", required=True), "data_format": Attr("s
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Where height, width and channels are; ValueError for formats that there are no blocks in."""
+    """Where height, width and channels are; ValueError for other formats."""
     form = attrs["data_format"]
     name = form.decode() if isinstance(form, bytes) else form
     if name not in ("NHWC", "NCHW"):
@@ -122,7 +122,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Channels as squares of `block_size` pixels: what undoes `space_to_depth`.
+    """Channels as squares of `block_size` pixels: the inverse of `space_to_depth`.
 
     ValueError where the depth is no multiple of the square of block_size.
     """
@@ -187,7 +187,7 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 
 
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
-    """The elements at each place in a block, which are batches, and where they lie in space."""
+    """The elements at each offset in a block: as batches, and in space."""
     known = _blocks(signature)
     assert known is not None
     block, edges = known
@@ -242,7 +242,7 @@ def space_to_batch_nd(
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """What undoes `space_to_batch_nd`; crops: [M, 2], what is cut off before and after.
+    """The inverse of `space_to_batch_nd`; crops: [M, 2], elements to remove before and after.
 
     ValueError where the batch is no multiple of the block's size.
     """

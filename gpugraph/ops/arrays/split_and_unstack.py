@@ -1,4 +1,4 @@
-"""Tensors taken apart: split and unstack."""
+"""Tensors in parts: split and unstack."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> list[int | None]:
-    """The sizes of the parts, -1 replaced by what is left of `length`."""
+    """The sizes of the parts, -1 replaced by the rest of `length`."""
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
     if asked.count(-1) > 1:

@@ -187,10 +187,10 @@ _pad_v2 = op(
 def _edge(context: Any) -> int:
     """1 where the border itself isn't repeated (REFLECT), 0 where it is (SYMMETRIC)."""
     mode = context.attrs["mode"]
-    text = mode.decode() if isinstance(mode, bytes) else mode
-    if text not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(f"mode must be REFLECT or SYMMETRIC, but is {text!r}")
-    return int(text == "REFLECT")
+    name = mode.decode() if isinstance(mode, bytes) else mode
+    if name not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"mode must be REFLECT or SYMMETRIC, but is {name!r}")
+    return int(name == "REFLECT")
 
 
 def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge: int) -> None:
@@ -215,7 +215,7 @@ def _infer_mirror_pad_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """(border, what it mirrors) views of a padded array, in the order in which to fill them."""
+    """(border, mirrored part) views of a padded array, in the order in which to fill them."""
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
         size = array.shape[axis]
@@ -313,7 +313,7 @@ op(
     cpu=Call(make=_bind_mirror_pad_grad),
     gpu=Source("mirror_pad_gradient.cu", _launch_mirror_pad_grad, Call(make=_bind_mirror_pad_grad)),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
-    doc="The gradient of MirrorPad: borders added to what they mirror, and cut off.",
+    doc="The gradient of MirrorPad: borders added to the parts that they mirror, and removed.",
 )
 
 
@@ -327,8 +327,8 @@ def pad(
     """`tensor` with `paddings[i]` = (before, after) elements added along dimension i.
 
     They are `constant_values` (mode CONSTANT), or the mirror image of the tensor without
-    (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode and for more to mirror
-    than there is.
+    (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode, and for paddings larger
+    than the part that they mirror.
     """
     mode = mode.upper()
     if mode != "CONSTANT":

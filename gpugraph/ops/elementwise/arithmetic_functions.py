@@ -127,7 +127,7 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
 
 
 def _by_name(ufunc: Any) -> Call:
-    """`ufunc`, which takes its output by name only."""
+    """A `ufunc` that takes its output by keyword only."""
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
@@ -185,7 +185,7 @@ register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the one shape of all inputs."""
+    """The output has the shape that all inputs share."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -199,7 +199,7 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     if len(terms) == 2:
         return partial(np.add, terms[0], terms[1], out)
     total, (first, second, *rest) = out, terms
-    if any(np.may_share_memory(term, out) for term in rest):  # out is the memory of this one too
+    if any(np.may_share_memory(term, out) for term in rest):  # out shares the memory of this term
         total = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def run() -> None:

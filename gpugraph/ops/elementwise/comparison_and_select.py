@@ -47,7 +47,7 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 
 
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
-    """As `broadcast`; shapes that don't fit give a scalar where the attr says they may."""
+    """As `broadcast`; shapes that don't fit give a scalar where the attr allows them."""
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
         return [broadcast_shapes(x, y)]
@@ -158,7 +158,7 @@ def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) ->
 def _chosen(_: Signature, condition: Term, x: Term, y: Term) -> list[Term]:
     if len(condition.shape) == 1:
         condition = condition.expanded((*condition.shape, *(1,) * (len(x.shape) - 1)))
-    return [condition.text("x ? y : z", x, y, dtype=x.dtype)]
+    return [condition.apply("x ? y : z", x, y, dtype=x.dtype)]
 
 
 _select_op = op(

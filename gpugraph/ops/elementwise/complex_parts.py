@@ -1,6 +1,6 @@
 """Complex numbers and their parts: real, imaginary, absolute value, angle.
 
-What a gradient of a complex number is multiplied with is the conjugate of the derivative.
+Gradients of complex numbers are multiplied by the conjugate of the derivative.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ _complex = op(
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """real + i imag, elementwise: complex64 of float32, complex128 of float64.
 
-    TypeError for parts of other dtypes, and of two.
+    TypeError for parts of other dtypes, or of different ones.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:
@@ -157,14 +157,14 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part, elementwise; what is real comes back as it is."""
+    """The real part, elementwise; real tensors come back as they are."""
     with op_scope(name, "Real", input) as scope:
         tensor = convert_to_tensor(input, name="input")
         return _of_complex(_real, tensor, scope) if tensor.dtype.is_complex else tensor
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part, elementwise; zeros of what is real."""
+    """The imaginary part, elementwise; zeros of real tensors."""
     with op_scope(name, "Imag", input) as scope:
         tensor = convert_to_tensor(input, name="input")
         if tensor.dtype.is_complex:
@@ -173,7 +173,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angle in (-pi, pi], elementwise; zeros of what is real, as in TensorFlow."""
+    """The angle in (-pi, pi], elementwise; zeros of real tensors, as in TensorFlow."""
     with op_scope(name, "Angle", input) as scope:
         tensor = convert_to_tensor(input, name="input")
         if tensor.dtype.is_complex:

@@ -1,4 +1,4 @@
-"""Quotients and remainders: real, floored and truncated, and the one that is 0 over 0.
+"""Quotients and remainders: real, floored, truncated, and with 0 for division by 0.
 
 Integers divided by zero are an InvalidArgumentError on the host. A GPU can't raise: there the
 result is 0, and lowest / -1, the one quotient that overflows, is lowest.
@@ -65,7 +65,7 @@ def _rounded_by(round: Any) -> Division:
 
 
 def _truncate_integers(context: KernelContext) -> Division:
-    """Without its remainder, x is a multiple of y: then floored is truncated."""
+    """x less its remainder is a multiple of y, whose floored quotient is the truncated one."""
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def divide(x: Any, y: Any, out: Any) -> None:
@@ -84,7 +84,7 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 
 
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
-    """dz / y, and dz (-x / y / y): of the inputs alone, so that feeding z changes neither."""
+    """dz / y, and dz (-x / y / y): they read the inputs alone, so that z may be fed."""
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         over = getattr(raw_ops, divide)
@@ -231,7 +231,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one dtype: that of the one which has one, x before y."""
+    """Both as tensors of one dtype: that of x if it has one, else that of y."""
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):
         known = getattr(y, "dtype", None)

@@ -66,12 +66,12 @@ def unary(
 
 
 def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
-    """The gradient that the op `grad_op` computes from the output."""
+    """The gradient by the op `grad_op`, of the output."""
     return lambda op, dy: getattr(raw_ops, grad_op)(op.outputs[0], dy)
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """The gradient that the op `grad_op` computes from the output's conjugate."""
+    """The gradient by the op `grad_op`, of the output's conjugate."""
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
 
@@ -284,8 +284,8 @@ def round(x: Any, name: str | None = None) -> Tensor:
 # -- kinds of numbers
 
 is_nan, is_inf, is_finite = (
-    unary(op_type, function, text, NO_GRADIENT, doc, FLOATING, output="y: bool")
-    for op_type, function, text, doc in (
+    unary(op_type, function, expression, NO_GRADIENT, doc, FLOATING, output="y: bool")
+    for op_type, function, expression, doc in (
         ("IsNan", np.isnan, "x != x", "Whether x is NaN"),
         ("IsInf", np.isinf, "isinf(x)", "Whether x is positive or negative infinity"),
         ("IsFinite", np.isfinite, "isfinite(x)", "Whether x is neither infinite nor NaN"),

@@ -22,8 +22,8 @@ class _Statements(Builder):
         return len(self.values) - 1
 
     def constant(self, value: Any, dtype: DType) -> int:
-        text = str(int(value)) if dtype.is_integer else repr(float(value))
-        return self.named(f"((T){text})", dtype)
+        literal = str(int(value)) if dtype.is_integer else repr(float(value))
+        return self.named(f"((T){literal})", dtype)
 
     def index(self, size: int, dtype: DType) -> int:
         raise NotImplementedError("single elements have no positions")

@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Composite(ABC):
-    """Has the elements `values`, in a tensor of `dense_shape` that is otherwise 0."""
+    """A tensor of `dense_shape` with the elements `values` among zeros."""
 
     @property
     @abstractmethod

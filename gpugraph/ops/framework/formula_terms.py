@@ -34,13 +34,17 @@ class Term:
         """The dtype of its elements."""
         return self.builder.dtype(self.value)
 
-    def text(
-        self, text: str, *others: Any, dtype: DType | None = None, fails: tuple[str, str] = ("", "")
+    def apply(
+        self,
+        expression: str,
+        *others: Any,
+        dtype: DType | None = None,
+        fails: tuple[str, str] = ("", ""),
     ) -> Term:
         """An elementwise expression: this term is x, the others are y and z; of its dtype by
         default."""
         values = [self.value, *(self._operand(other) for other in others)]
-        value = self.builder.apply(text, values, dtype or self.dtype, self.dtype, fails)
+        value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)
         return Term(self.builder, value)
 
     def reduced(self, kernel: Reduction, axes: Sequence[int] | None = None) -> Term:
@@ -61,34 +65,34 @@ class Term:
         return self.builder.constant(self.dtype.as_numpy_dtype(other), self.dtype)
 
     def __add__(self, other: Any) -> Term:
-        return self.text("x + y", other)
+        return self.apply("x + y", other)
 
     def __sub__(self, other: Any) -> Term:
-        return self.text("x - y", other)
+        return self.apply("x - y", other)
 
     def __mul__(self, other: Any) -> Term:
-        return self.text("x * y", other)
+        return self.apply("x * y", other)
 
     def __truediv__(self, other: Any) -> Term:
-        return self.text("x / y", other)
+        return self.apply("x / y", other)
 
     def __neg__(self) -> Term:
-        return self.text("-x")
+        return self.apply("-x")
 
     def __rsub__(self, other: Any) -> Term:
-        return self.text("y - x", other)
+        return self.apply("y - x", other)
 
     def sqrt(self) -> Term:
         """`sqrt(x)`, elementwise."""
-        return self.text("sqrt(x)")
+        return self.apply("sqrt(x)")
 
     def exp(self) -> Term:
         """`exp(x)`, elementwise."""
-        return self.text("exp(x)")
+        return self.apply("exp(x)")
 
     def log(self) -> Term:
         """`log(x)`, elementwise."""
-        return self.text("log(x)")
+        return self.apply("log(x)")
 
 
 Formula = Callable[..., Sequence[Term]]

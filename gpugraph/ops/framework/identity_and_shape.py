@@ -79,7 +79,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 @of_parts
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """`input`, counted as a constant when gradients are taken."""
+    """`input`, a constant to gradients."""
     return stop_gradient_op(input, name=name)
 
 
@@ -92,7 +92,7 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """The kernel that writes what follows from each input's shape."""
+    """The kernel that writes `make(shape)` of each input's shape."""
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         outputs = arrays[len(context.input_shapes) :]
@@ -119,7 +119,7 @@ def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc: str) -> Any:
-    """Declares an op that writes what `write` makes of each input's shape."""
+    """Declares an op that writes `write(shape)` of each input's shape."""
     is_typed = "out_type" in output
     return op(
         op_type,

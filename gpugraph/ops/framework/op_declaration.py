@@ -173,10 +173,10 @@ def _for_bfloat16(
         return kernel
     types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]
     narrow = [attr for attr in types if not attr.allowed or bfloat16 in attr.allowed]
-    moves = all(not attr.allowed or string in attr.allowed for attr in narrow)
+    only_copies = all(not attr.allowed or string in attr.allowed for attr in narrow)
 
     def change(call: Call) -> Call:
-        return call._replace(direct=call.direct or moves, writes=writes)
+        return call._replace(direct=call.direct or only_copies, writes=writes)
 
     return with_reference(kernel, change)
 

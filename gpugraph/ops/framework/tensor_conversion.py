@@ -1,4 +1,4 @@
-"""Anything as a tensor: `convert_to_tensor`, its registry, and the Const op it makes.
+"""Anything as a tensor: `convert_to_tensor`, its registry, and the Const op.
 
 Const is declared here, below the declaration of all other ops, since declaring an op's function
 needs the conversion of its arguments.

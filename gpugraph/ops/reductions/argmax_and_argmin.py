@@ -54,7 +54,7 @@ def _searching(find: Any, worst: float) -> Call:
 
 
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
-    """x as (before, axis, after), and 1; InvalidArgumentError where there is nothing to find."""
+    """x as (before, axis, after), and 1; InvalidArgumentError for an empty axis."""
     sizes = context.input_shapes[0]
     try:
         axis = normalize_axis(context.value(1), len(sizes), "Dimension")

@@ -34,7 +34,7 @@ class Axis(NamedTuple):
 
 
 def _cut(size: int, blocks: int, least: int) -> tuple[int, int]:
-    """Of how many parts an axis is, and of how many elements each."""
+    """The number of parts of an axis, and of elements in each."""
     parts = max(1, min(_MOST_PARTS, ceil(_BLOCKS / blocks), size // least))
     part = ceil(size / parts)
     return ceil(size / part), part
@@ -82,7 +82,7 @@ def _power(count: int) -> int:
 
 
 _SHORT = 64
-"""Rows that a thread does, if there are many of them."""
+"""The size of rows that single threads compute, if there are many."""
 
 
 def running(
@@ -95,7 +95,7 @@ def running(
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Running sums by a text `combine` of a and b, from `start`."""
+    """Running sums by an expression `combine` of a and b, from `start`."""
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)

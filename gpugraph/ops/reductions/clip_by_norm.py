@@ -1,7 +1,6 @@
 """Values kept within limits: each by itself, or all by their norm.
 
-IndexedSlices are clipped by their rows as these are (a row that comes twice counts as two), and
-stay IndexedSlices.
+IndexedSlices stay such: their values are clipped (a row that comes twice counts as two).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _values(t: Any) -> Tensor:
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Clipped values as what they were given as."""
+    """Clipped values as slices where `t` is slices."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
@@ -135,7 +134,7 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """What there is of each: of IndexedSlices their values."""
+    """The items as tensors, None left: of IndexedSlices their values."""
     return [
         None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
         for index, item in enumerate(t_list)

@@ -1,4 +1,4 @@
-"""Functions made of reductions: variance, norms, counts, and sums and products of several kinds."""
+"""Functions composed of reductions: variance, norms, counts, sums, products."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def reduce_std(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the sum of the squares along `axis` (see `reduce_sum`), of which integers
-    lose their fraction."""
+    """The root of the sum of the squares along `axis` (see `reduce_sum`); of integers
+    without its fraction."""
     return reduce_with(raw_ops.EuclideanNorm, input_tensor, axis, keepdims, name)
 
 
@@ -108,7 +108,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """`scalar` times a tensor, or times the values of IndexedSlices.
 
-    ValueError when `scalar` is none.
+    ValueError when `scalar` is no scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -154,7 +154,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Which share of the elements is 0: a float32 scalar, NaN of no elements."""
+    """The share of zeros among the elements: a float32 scalar, NaN of no elements."""
     with op_scope(name, "zero_fraction", value):
         tensor = convert_to_tensor(value, name="value")
         count = size(tensor, out_type=dtypes.int64)

@@ -1,4 +1,4 @@
-"""How often what occurs: bincount, histograms, buckets, and a confusion matrix of classes."""
+"""Counts: bincount, histograms, buckets, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def _infer_length(index: int) -> Any:
-    """A vector as long as host input `index` says."""
+    """A vector whose length is host input `index`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         value = context.value(index)
@@ -69,7 +69,7 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
 def _counting(
     function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
-    """Counts of the elements of input 0, which become the output, array `at`."""
+    """Counts of the elements of input 0, written to array `output`."""
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
         raise NotImplementedError(f"{count} elements are more than 32 bits count")
@@ -157,7 +157,7 @@ def _known(value: Any) -> Any:
 
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
-    """A reduction over all axes; 0 of nothing, whatever it says."""
+    """A reduction over all axes; 0 of no elements."""
     return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
@@ -169,7 +169,7 @@ def _product(sizes: Tensor) -> Tensor:
 
 
 def _places(values: Any, low: Any, high: Any, count: int) -> Any:
-    """The bin of each value; what lies outside is in the first or the last."""
+    """The bin of each value; values outside are in the first or the last."""
     step = (float(high) - float(low)) / count
     bins = np.floor((values.astype(np.float64) - float(low)) / step)
     return np.clip(bins, 0, count - 1).astype(np.int64)
@@ -228,7 +228,7 @@ def histogram_fixed_width(
     """How many `values` lie in each of `nbins` equal parts of value_range: a vector of `dtype`.
 
     value_range: two numbers of the values' dtype, the first smaller (InvalidArgumentError in a
-    run). What lies outside counts into the first or the last part.
+    run). Values outside count into the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -311,7 +311,7 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often a class was taken for another: [label, prediction], a square matrix of `dtype`.
+    """How often a class was predicted as another: [label, prediction], a square matrix of `dtype`.
 
     labels, predictions: vectors of equal length, of class numbers; (n, 1) is one too. Without
     `num_classes` the largest number + 1. `weights`, a vector, are added in place of ones.

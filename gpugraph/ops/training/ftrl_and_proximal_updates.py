@@ -151,13 +151,13 @@ def _shrink(values: Any, by: Any, room: Any) -> None:
 
 
 def _sign(values: Term) -> Term:
-    return values.text("x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? (T)0 : x")
+    return values.apply("x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? (T)0 : x")
 
 
 def _shrunk(values: Term, by: Term, if_positive: Term) -> Term:
     """`values` nearer to 0 by `by`, where the third number is above 0."""
-    left = (values.text("fabs(x)") - by).text("x < (T)0 ? (T)0 : x")
-    return (_sign(values) * left).text("z > (T)0 ? x : y", values, if_positive)
+    left = (values.apply("fabs(x)") - by).apply("x < (T)0 ? (T)0 : x")
+    return (_sign(values) * left).apply("z > (T)0 ? x : y", values, if_positive)
 
 
 def _adagrad_da(
@@ -189,7 +189,7 @@ def _adagrad_da_terms(
     l2: Term,
     global_step: Term,
 ) -> list[Term]:
-    count = global_step.text("(U)x", dtype=var.dtype)
+    count = global_step.apply("(U)x", dtype=var.dtype)
     grads, squares = grads + grad, squares + grad * grad
     shrunk = _shrunk(grads, l1 * count, l1)
     return [shrunk * -rate / (squares.sqrt() + l2 * count * rate), grads, squares]
@@ -257,13 +257,13 @@ def _ftrl_terms(
 ) -> list[Term]:
     *shrinkage, power = others
     new = accum + grad * grad
-    scale, before = (each.text(_RAISED, -power) for each in (new, accum))
+    scale, before = (each.apply(_RAISED, -power) for each in (new, accum))
     step = grad - (scale - before) / rate * var
     for strength in shrinkage:
         step = step + var * (strength * 2)
     linear = linear + step
     step = (_sign(linear) * l1 - linear) / (scale / rate + l2 * 2)
-    return [step.text("fabs(y) > z ? x : (T)0", linear, l1), new, linear]
+    return [step.apply("fabs(y) > z ? x : (T)0", linear, l1), new, linear]
 
 
 _RAISED = "y == (T)0.5 ? sqrt(x) : pow(x, y)"
