@@ -14,7 +14,6 @@ from gpugraph.base.dtypes import (
     uint16_ref as uint16_ref, uint32 as uint32, uint32_ref as uint32_ref, uint64 as uint64,
     uint64_ref as uint64_ref,
 )
-from gpugraph.ops.arrays.cast import cast as cast
+from gpugraph.ops.arrays.cast import cast as cast, saturate_cast as saturate_cast
 from gpugraph.ops.elementwise.complex_parts import complex as complex
-from gpugraph.ops.indexing.batch_gather_and_repeat import saturate_cast as saturate_cast
 from gpugraph.ops.strings.string_to_number import as_string as as_string

@@ -29,7 +29,9 @@ from gpugraph.api.math import (
     unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
     unsorted_segment_sum as unsorted_segment_sum, zeta as zeta,
 )
-from gpugraph.ops.reductions.argmax_and_argmin import argmax as argmax, argmin as argmin
+from gpugraph.ops.reductions.argmax_and_argmin import (
+    arg_max as arg_max, arg_min as arg_min, argmax as argmax, argmin as argmin,
+)
 from gpugraph.ops.elementwise.arithmetic_functions import (
     add as add, add_n as add_n, maximum as maximum, minimum as minimum, multiply as multiply,
     pow as pow, squared_difference as squared_difference, subtract as subtract,
@@ -40,10 +42,9 @@ from gpugraph.ops.elementwise.division import (
     truediv as truediv, truncatediv as truncatediv, truncatemod as truncatemod,
 )
 from gpugraph.ops.indexing.batch_gather_and_repeat import (
-    arg_max as arg_max, arg_min as arg_min, batch_gather as batch_gather, bitcast as bitcast,
-    repeat as repeat, saturate_cast as saturate_cast, to_complex128 as to_complex128,
-    to_complex64 as to_complex64,
+    batch_gather as batch_gather, repeat as repeat,
 )
+from gpugraph.ops.arrays.bitcast import bitcast as bitcast
 from gpugraph.ops.arrays.reshape_and_transpose import (
     broadcast_to as broadcast_to, expand_dims as expand_dims,
     invert_permutation as invert_permutation, reshape as reshape, reverse as reverse,
@@ -54,8 +55,9 @@ from gpugraph.ops.framework.identity_and_shape import (
     stop_gradient as stop_gradient,
 )
 from gpugraph.ops.arrays.cast import (
-    cast as cast, to_bfloat16 as to_bfloat16, to_double as to_double, to_float as to_float,
-    to_int32 as to_int32, to_int64 as to_int64,
+    cast as cast, saturate_cast as saturate_cast, to_bfloat16 as to_bfloat16,
+    to_complex128 as to_complex128, to_complex64 as to_complex64, to_double as to_double,
+    to_float as to_float, to_int32 as to_int32, to_int64 as to_int64,
 )
 from gpugraph.ops.reductions.clip_by_norm import (
     clip_by_average_norm as clip_by_average_norm, clip_by_global_norm as clip_by_global_norm,

@@ -1,6 +1,7 @@
 """Tensors of other shapes and dtypes: reshape, cast, join, split, pad, constants."""
 
 from gpugraph.ops.arrays import (
+    bitcast,
     broadcast_gradient_args,
     cast,
     concat_and_stack,

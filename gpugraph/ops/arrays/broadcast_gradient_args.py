@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from gpugraph.base.dtypes import int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import of_rank
 
@@ -40,15 +42,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((len(axes),)) for axes in repeated_axes(s0.tolist(), s1.tolist())]
 
 
-def _find(context: KernelContext, r0: Any, r1: Any) -> Callable[[], Any]:
-    found = repeated_axes(context.value(0).tolist(), context.value(1).tolist())
-    mine, other = (np.array(axes, r0.dtype) for axes in found)
-
-    def run() -> None:
-        np.copyto(r0, mine)
-        np.copyto(r1, other)
-
-    return run
+def _bind(context: KernelContext, r0: Any, r1: Any) -> Callable[[], Any]:
+    both = repeated_axes(context.value(0).tolist(), context.value(1).tolist())
+    pairs = [(np.array(axes, r0.dtype), out) for axes, out in zip(both, (r0, r1))]
+    return run_all([partial(np.copyto, out, axes) for axes, out in pairs])
 
 
 op(
@@ -59,8 +56,8 @@ op(
     infer=_infer,
     host=[0, 1],
     host_outputs=[0, 1],
-    cpu=Call(make=_find),
-    gpu=Call(make=_find),
+    cpu=Call(make=_bind),
+    gpu=Call(make=_bind),
     grad=NO_GRADIENT,
     doc="The axes to sum over so that the gradient of a broadcast op fits each of its inputs.",
 )

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import NUMERIC, as_dtype
+from gpugraph.base.dtypes import NUMERIC, DType, as_dtype
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.composite_tensors import Composite
-from gpugraph.ops.framework.op_declaration import Attr, op
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import UnaryFunction
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
@@ -33,7 +34,7 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _truncate(source: Any, target: Any) -> None:
-    """To bfloat16 by leaving out the lower half of float32; NaN stays NaN."""
+    """To bfloat16 by dropping the lower half of float32; NaN stays NaN."""
     wide = source.astype(np.float32)
     bits = wide.view(np.uint32)
     bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)
@@ -42,7 +43,7 @@ def _truncate(source: Any, target: Any) -> None:
 
 def _cast_gradient(op: Any, dy: Any) -> list[Any]:
     source = op.inputs[0].dtype.base_dtype
-    inexact = all(each.is_floating or each.is_complex for each in (source, dy.dtype))
+    inexact = all(dtype.is_floating or dtype.is_complex for dtype in (source, dy.dtype))
     return [cast(dy, source) if inexact else None]
 
 
@@ -85,26 +86,33 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         return _cast(tensor, DstT=wanted, name=scope or "Cast")
 
 
-def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
-    """`cast(x, bfloat16)`."""
-    return cast(x, dtypes.bfloat16, name)
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`cast`, but what the dtype can't hold becomes its largest or smallest number."""
+    with op_scope(name, "saturate_cast", value) as scope:
+        tensor, target = convert_to_tensor(value, name="value"), as_dtype(dtype).base_dtype
+        source = tensor.dtype.base_dtype
+        if source.min < target.min:
+            tensor = raw_ops.Maximum(tensor, np.array(target.min, source.as_numpy_dtype))
+        if source.max > target.max:
+            tensor = raw_ops.Minimum(tensor, np.array(target.max, source.as_numpy_dtype))
+        return cast(tensor, target, scope)
 
 
-def to_float(x: Any, name: str = "ToFloat") -> Tensor:
-    """`cast(x, float32)`."""
-    return cast(x, dtypes.float32, name)
+def _cast_to(dtype: DType, name: str, default_name: str) -> UnaryFunction:
+    """The function `name` that casts to one dtype."""
+
+    def to_dtype(x: Any, name: str | None = default_name) -> Tensor:
+        return cast(x, dtype, name)
+
+    to_dtype.__name__ = to_dtype.__qualname__ = name
+    to_dtype.__doc__ = f"`cast(x, {dtype.name})`."
+    return to_dtype
 
 
-def to_double(x: Any, name: str = "ToDouble") -> Tensor:
-    """`cast(x, float64)`."""
-    return cast(x, dtypes.float64, name)
-
-
-def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
-    """`cast(x, int32)`."""
-    return cast(x, dtypes.int32, name)
-
-
-def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
-    """`cast(x, int64)`."""
-    return cast(x, dtypes.int64, name)
+to_bfloat16 = _cast_to(dtypes.bfloat16, "to_bfloat16", "ToBFloat16")
+to_float = _cast_to(dtypes.float32, "to_float", "ToFloat")
+to_double = _cast_to(dtypes.float64, "to_double", "ToDouble")
+to_int32 = _cast_to(dtypes.int32, "to_int32", "ToInt32")
+to_int64 = _cast_to(dtypes.int64, "to_int64", "ToInt64")
+to_complex64 = _cast_to(dtypes.complex64, "to_complex64", "ToComplex64")
+to_complex128 = _cast_to(dtypes.complex128, "to_complex128", "ToComplex128")

@@ -116,8 +116,8 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
-    """Of some rows of the whole, those that come from each part, numbered as they are there."""
-    found = []
+    """The rows of `dy` that come from each part, numbered within the part."""
+    slices = []
     first: Any = constant(0, dy.indices.dtype.base_dtype)
     for part in parts:
         sizes = shape(part)
@@ -127,9 +127,9 @@ def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSli
         )
         chosen = raw_ops.Squeeze(raw_ops.Where(inside), squeeze_dims=[1])
         indices = raw_ops.Sub(raw_ops.GatherV2(dy.indices, chosen, 0), first)
-        found.append(IndexedSlices(raw_ops.GatherV2(dy.values, chosen, 0), indices, sizes))
+        slices.append(IndexedSlices(raw_ops.GatherV2(dy.values, chosen, 0), indices, sizes))
         first = last
-    return found
+    return slices
 
 
 _concat = op(
@@ -223,7 +223,7 @@ def _bind_pack(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _stacked(signature: Signature, *arrays: Any) -> Pairs:
     *parts, out = arrays
     before = (slice(None),) * (signature.attrs["axis"] % out.ndim)
-    return [(part, out[before + (at, ...)]) for at, part in enumerate(parts)]
+    return [(part, out[before + (index, ...)]) for index, part in enumerate(parts)]
 
 
 def _pack_back(op: Any, dy: Any) -> list[Any]:
@@ -251,14 +251,11 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """
     if axis == 0 and not contains_tensor(values):
         return convert_to_tensor(values, name=name)
-    made: Tensor
-    if axis == 0 and isinstance(values, Tensor):
+    if axis:
+        return _pack(list(values), axis=axis, name=name)
+    if isinstance(values, Tensor):
         return values
-    if axis == 0:
-        made = _packed(list(values), _common_dtype(values), name)
-    else:
-        made = _pack(list(values), axis=axis, name=name)
-    return made
+    return _packed(list(values), _common_dtype(values), name)
 
 
 # -- parallel_stack
@@ -316,7 +313,7 @@ def _is_tensor(value: Any) -> bool:
 def _common_dtype(value: Any) -> DType | None:
     """The dtype of the first tensor in a nested list."""
     if isinstance(value, (list, tuple)):
-        return next((found for found in map(_common_dtype, value) if found is not None), None)
+        return next((dtype for dtype in map(_common_dtype, value) if dtype is not None), None)
     return value.dtype.base_dtype if _is_tensor(value) else None
 
 
@@ -342,10 +339,10 @@ def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: b
     del as_ref
     kinds = _kinds(value)
     if Tensor in kinds:
-        found = _common_dtype(value)
-        if dtype is not None and found is not dtype.base_dtype:
+        common = _common_dtype(value)
+        if dtype is not None and common is not dtype.base_dtype:
             value = _cast(value, dtype.base_dtype)
-        return _packed(value, found if dtype is None else dtype.base_dtype, name or "packed")
+        return _packed(value, common if dtype is None else dtype.base_dtype, name or "packed")
     if Dimension in kinds:
         return constant(_plain(value), dtype, name=name or "Const")
     return NotImplemented

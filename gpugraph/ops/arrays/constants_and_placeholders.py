@@ -20,7 +20,7 @@ from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, from_attr, s
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""Below so many elements, zeros and ones are constants; else they are filled at run time."""
+"""Zeros and ones of fewer elements are constants; larger ones are filled at run time."""
 
 
 def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -89,7 +89,7 @@ _placeholder_with_default = op(
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor of (partly known) `shape` that is `input` where it isn't fed.
+    """A tensor of (partly known) `shape` that is `input` unless it is fed.
 
     ValueError when `input` does not fit `shape`.
     """
@@ -171,7 +171,7 @@ _ones_like = op(
 
 
 def _element(value: int, dtype: DType) -> Any:
-    """0 or 1 as a Python value of `dtype`; TypeError for the text that would be 1."""
+    """0 or 1 as a Python value of `dtype`; TypeError for a string of value 1."""
     if dtype is dtypes.string:
         if value:
             raise TypeError("There are no ones of dtype string")
@@ -196,7 +196,7 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Zeros of `shape`, a shape or an int vector tensor; empty text for strings."""
+    """Zeros of `shape`, a shape or an int vector tensor; empty strings for dtype string."""
     return _filled(shape, 0, as_dtype(dtype).base_dtype, name, "zeros")
 
 

@@ -1,4 +1,4 @@
-"""IndexedSlices as tensors and as lists of rows: what joins them, and what makes them dense."""
+"""IndexedSlices as tensors and as lists of rows: joined, and made dense."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 _LARGE = 100_000_000
-"""Elements from which on a dense tensor is worth a warning."""
+"""The least number of elements of a dense tensor that is warned of."""
 
 
 def _as_dense(
@@ -74,18 +74,18 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """The sum of several: the rows of all of them."""
-    values = concat([each.values for each in parts], 0, name="concat")
-    indices = [convert_to_tensor(each.indices) for each in parts]
-    if len({each.dtype.base_dtype for each in indices}) > 1:
-        indices = [cast(each, dtypes.int64) for each in indices]
+    values = concat([part.values for part in parts], 0, name="concat")
+    indices = [convert_to_tensor(part.indices) for part in parts]
+    if len({part_indices.dtype.base_dtype for part_indices in indices}) > 1:
+        indices = [cast(part_indices, dtypes.int64) for part_indices in indices]
     return IndexedSlices(values, concat(indices, 0, name="concat"), parts[0].dense_shape)
 
 
-def on_values(function: Callable[[Tensor], Tensor], given: Any) -> Any:
+def on_values(function: Callable[[Tensor], Tensor], source: Any) -> Any:
     """`function` of a tensor; of the values of slices, as slices again."""
-    if isinstance(given, IndexedSlices):
-        return IndexedSlices(function(given.values), given.indices, given.dense_shape)
-    return function(given)
+    if isinstance(source, IndexedSlices):
+        return IndexedSlices(function(source.values), source.indices, source.dense_shape)
+    return function(source)
 
 
 def convert_to_tensor_or_indexed_slices(

@@ -1,5 +1,5 @@
-"""Positions laid out: sequence masks, grids of coordinates, flat indices as coordinates, and the
-shape to which two shapes broadcast."""
+"""Sequence masks, grids of coordinates, flat indices as coordinates, and the shape to which two
+shapes broadcast."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Masks of the first so many places: [..., j] is True where j < lengths[...].
+    """Masks of the first `lengths` positions: [..., j] is True where j < lengths[...].
 
     Shape: lengths.shape + (maxlen,); `maxlen` is by default the largest length. Of another
     `dtype`, 1 and 0. ValueError when maxlen is no scalar.
     """
     with op_scope(name, "SequenceMask", lengths, maxlen):
-        given = convert_to_tensor(lengths)
+        counts = convert_to_tensor(lengths)
         if maxlen is None:
-            kind = given.dtype.base_dtype
-            width = raw_ops.Maximum(constant(0, kind), raw_ops.Max(given, _all_axes(given)))
+            kind = counts.dtype.base_dtype
+            width = raw_ops.Maximum(constant(0, kind), raw_ops.Max(counts, _all_axes(counts)))
         else:
             width = convert_to_tensor(maxlen)
             kind = width.dtype.base_dtype
         if width.shape.rank not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
         row = raw_ops.Range(constant(0, kind), width, constant(1, kind))
-        ends = raw_ops.Cast(raw_ops.ExpandDims(given, -1), DstT=kind)
-        made: Tensor = raw_ops.Less(row, ends)
-        known = constant_value(given)
+        ends = raw_ops.Cast(raw_ops.ExpandDims(counts, -1), DstT=kind)
+        mask: Tensor = raw_ops.Less(row, ends)
+        known = constant_value(counts)
         if maxlen is None and known is not None:
-            made.set_shape((*known.shape, max(0, int(known.max(initial=0)))))
-        return made if dtype is None else cast(made, as_dtype(dtype))
+            mask.set_shape((*known.shape, max(0, int(known.max(initial=0)))))
+        return mask if dtype is None else cast(mask, as_dtype(dtype))
 
 
 def _all_axes(tensor: Tensor) -> Tensor:
@@ -73,10 +73,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     with op_scope(name, "meshgrid", *args):
         count = len(args)
         vectors = [
-            reshape(convert_to_tensor(each, name="stack"), _along(at, count))
-            for at, each in enumerate(args)
+            reshape(convert_to_tensor(vector, name="stack"), _along(index, count))
+            for index, vector in enumerate(args)
         ]
-        sizes = [size(each) for each in args]
+        sizes = [size(vector) for vector in args]
         if indexing == "xy" and count > 1:
             vectors[0] = reshape(vectors[0], _along(1, count))
             vectors[1] = reshape(vectors[1], _along(0, count))
@@ -84,12 +84,12 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         if not vectors:
             return []
         whole = ones(sizes, vectors[0].dtype.base_dtype)
-        return [each * whole for each in vectors]
+        return [vector * whole for vector in vectors]
 
 
 def _along(axis: int, count: int) -> tuple[int, ...]:
-    """The shape of a vector along one of so many axes."""
-    return tuple([-1 if each == axis else 1 for each in range(count)])
+    """The shape of a vector along one of `count` axes."""
+    return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
 
 
 # -- flat indices as coordinates
@@ -142,8 +142,8 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
 
 
 def _infer_args(context: InferContext) -> Sequence[TensorShape]:
-    lengths = [of_rank(shape, 1, f"s{at}")[0] for at, shape in enumerate(context.shapes)]
-    known = [each for each in lengths if each is not None]
+    lengths = [of_rank(shape, 1, f"s{index}")[0] for index, shape in enumerate(context.shapes)]
+    known = [length for length in lengths if length is not None]
     return [TensorShape.of((max(known) if len(known) == 2 else None,))]
 
 

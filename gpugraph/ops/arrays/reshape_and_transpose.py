@@ -81,7 +81,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of `tensor` in row-major order as a tensor of `shape`.
 
     One size may be -1: it follows from the others. ValueError when the number of elements differs
-    as far as it is known, InvalidArgumentError when that shows in a run.
+    as far as it is known, InvalidArgumentError in a run.
     """
     return _reshape(tensor, int_argument(shape), name=name)
 
@@ -159,7 +159,7 @@ def squeeze(
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
     axes = squeeze_dims if axis is None else axis
-    chosen = [] if axes is None else [int(each) for each in np.atleast_1d(axes)]
+    chosen = [] if axes is None else [int(number) for number in np.atleast_1d(axes)]
     return _squeeze(input, squeeze_dims=chosen, name=name)
 
 

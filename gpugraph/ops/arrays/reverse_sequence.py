@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor, each turned around by itself."""
+"""Sequences of different lengths in one tensor, each reversed by itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callable[[], Any]:
     axes = (context.attrs["batch_dim"], context.attrs["seq_dim"])
-    source, target = (np.moveaxis(each, axes, (0, 1)) for each in (value, out))
+    source, target = (np.moveaxis(array, axes, (0, 1)) for array in (value, out))
     if source.shape[0] != lengths.shape[0]:
         raise invalid_argument(f"{lengths.shape[0]} seq_lengths for a batch of {source.shape[0]}")
 
@@ -52,7 +52,7 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
 
 
 def _check(counts: Sequence[int], size: int) -> None:
-    """InvalidArgumentError for a sequence longer than there is room for, or shorter than 0."""
+    """InvalidArgumentError for a length outside [0, size]."""
     for row, count in enumerate(counts):
         if not 0 <= count <= size:
             raise invalid_argument(f"seq_lengths[{row}] = {count} is not in [0, {size}]")
@@ -96,7 +96,7 @@ _reverse = op(
     cpu=Call(make=_bind),
     gpu=Source("reverse_sequence.cu", _launch, Call(make=_bind)),
     grad=_back,
-    doc="The input with the first seq_lengths[i] elements of each batch entry i turned around.",
+    doc="The input with the first seq_lengths[i] elements of each batch entry i reversed.",
 )
 
 
@@ -110,7 +110,7 @@ def reverse_sequence(
     batch_dim: int | None = None,
 ) -> Tensor:
     """`input` with the first `seq_lengths[i]` elements along `seq_axis` in reverse order, for each
-    entry `i` along `batch_axis` (0 by default); what is behind them stays.
+    entry `i` along `batch_axis` (0 by default); elements behind them stay.
 
     seq_lengths: an int vector, one for each batch entry. `seq_dim` and `batch_dim` are older names
     of the axes. ValueError when they are the same or both names are given; InvalidArgumentError in

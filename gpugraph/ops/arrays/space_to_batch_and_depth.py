@@ -31,7 +31,7 @@ _DEPTH_ATTRS = {"block_size": Attr("int", required=True), "data_format": Attr("s
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Where height, width and channels are; ValueError for formats that there are no blocks in."""
+    """Where height, width and channels are; ValueError for other formats."""
     form = attrs["data_format"]
     name = form.decode() if isinstance(form, bytes) else form
     if name not in ("NHWC", "NCHW"):
@@ -56,21 +56,15 @@ def _times(size: int | None, by: int) -> int | None:
     return None if size is None else size * by
 
 
-def _infer_to_depth(context: InferContext) -> Sequence[TensorShape]:
+def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]:
     sizes, block = list(of_rank(context.shapes[0], 4, "input")), _block(context.attrs)
     height, width, depth = _axes(context.attrs)
-    sizes[height] = _divided(sizes[height], block, "The height")
-    sizes[width] = _divided(sizes[width], block, "The width")
-    sizes[depth] = _times(sizes[depth], block * block)
-    return [TensorShape.of(tuple(sizes))]
-
-
-def _infer_to_space(context: InferContext) -> Sequence[TensorShape]:
-    sizes, block = list(of_rank(context.shapes[0], 4, "input")), _block(context.attrs)
-    height, width, depth = _axes(context.attrs)
-    sizes[height] = _times(sizes[height], block)
-    sizes[width] = _times(sizes[width], block)
-    sizes[depth] = _divided(sizes[depth], block * block, "The depth")
+    smaller = ((height, "height"), (width, "width")) if to_depth else ((depth, "depth"),)
+    for axis, what in smaller:
+        by = block if to_depth else block * block
+        sizes[axis] = _divided(sizes[axis], by, f"The {what}")
+    for axis in (depth,) if to_depth else (height, width):
+        sizes[axis] = _times(sizes[axis], block * block if to_depth else block)
     return [TensorShape.of(tuple(sizes))]
 
 
@@ -89,39 +83,30 @@ def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
     return apart.transpose(0, 4, 5, 1, 2, 3), split
 
 
-def _to_depth(signature: Signature, wide: Any, deep: Any) -> Pairs:
-    target, source = _split_space(signature, deep, wide)
-    return [(source, target)]
+def _depth_views(to_depth: bool, signature: Signature, source: Any, out: Any) -> Pairs:
+    deep, wide = (out, source) if to_depth else (source, out)
+    views = _split_space(signature, deep, wide)
+    return [views[::-1] if to_depth else views]
 
 
-def _to_space(signature: Signature, deep: Any, wide: Any) -> Pairs:
-    return [_split_space(signature, deep, wide)]
+def _depth_gradient(inverse: str) -> Callable[[Any, Any], Any]:
+    return lambda op, dy: getattr(raw_ops, inverse)(dy, **attrs_of(op, _DEPTH_ATTRS))
 
 
-def _depth_attrs(op: Any) -> dict[str, Any]:
-    return attrs_of(op, _DEPTH_ATTRS)
-
-
-op(
-    "SpaceToDepth",
-    inputs="input: T",
-    outputs="output: T",
-    attrs={"T": ALL, **_DEPTH_ATTRS},
-    infer=_infer_to_depth,
-    **copying(_to_depth),
-    grad=lambda op, dy: raw_ops.DepthToSpace(dy, **_depth_attrs(op)),
-    doc="Squares of block_size pixels made channels of one pixel.",
-)
-op(
-    "DepthToSpace",
-    inputs="input: T",
-    outputs="output: T",
-    attrs={"T": ALL, **_DEPTH_ATTRS},
-    infer=_infer_to_space,
-    **copying(_to_space),
-    grad=lambda op, dy: raw_ops.SpaceToDepth(dy, **_depth_attrs(op)),
-    doc="Channels of one pixel made squares of block_size pixels.",
-)
+for _name, _inverse, _to_depth, _doc in (
+    ("SpaceToDepth", "DepthToSpace", True, "Squares of block_size pixels as channels of a pixel."),
+    ("DepthToSpace", "SpaceToDepth", False, "Channels of a pixel as squares of block_size pixels."),
+):
+    op(
+        _name,
+        inputs="input: T",
+        outputs="output: T",
+        attrs={"T": ALL, **_DEPTH_ATTRS},
+        infer=partial(_infer_depth, _to_depth),
+        **copying(partial(_depth_views, _to_depth)),
+        grad=_depth_gradient(_inverse),
+        doc=_doc,
+    )
 
 
 def space_to_depth(
@@ -137,7 +122,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Channels as squares of `block_size` pixels: what undoes `space_to_depth`.
+    """Channels as squares of `block_size` pixels: the inverse of `space_to_depth`.
 
     ValueError where the depth is no multiple of the square of block_size.
     """
@@ -202,7 +187,7 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 
 
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
-    """The elements at each place in a block, which are batches, and where they lie in space."""
+    """The elements at each offset in a block: as batches, and in space."""
     known = _blocks(signature)
     assert known is not None
     block, edges = known
@@ -224,14 +209,11 @@ def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) ->
     return pairs
 
 
-def _blocks_back(make: str) -> Callable[[Any, Any], list[Any]]:
-    def back(op: Any, dy: Any) -> list[Any]:
-        return [getattr(raw_ops, make)(dy, op.inputs[1], op.inputs[2]), None, None]
-
-    return back
+def _blocks_gradient(inverse: str) -> Callable[[Any, Any], list[Any]]:
+    return lambda op, dy: [getattr(raw_ops, inverse)(dy, *op.inputs[1:]), None, None]
 
 
-for _name, _other, _edges, _to_batch, _what in (
+for _name, _inverse, _edges, _to_batch, _what in (
     ("SpaceToBatchND", "BatchToSpaceND", "paddings", True, "padded by zeros and made batches"),
     ("BatchToSpaceND", "SpaceToBatchND", "crops", False, "made of batches and cropped"),
 ):
@@ -243,7 +225,7 @@ for _name, _other, _edges, _to_batch, _what in (
         infer=partial(_infer_blocks, _to_batch),
         host=[1, 2],
         **copying(partial(_block_views, _to_batch)),
-        grad=_blocks_back(_other),
+        grad=_blocks_gradient(_inverse),
         doc=f"Blocks of the dimensions after the first {_what}.",
     )
 
@@ -260,7 +242,7 @@ def space_to_batch_nd(
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """What undoes `space_to_batch_nd`; crops: [M, 2], what is cut off before and after.
+    """The inverse of `space_to_batch_nd`; crops: [M, 2], elements to remove before and after.
 
     ValueError where the batch is no multiple of the block's size.
     """
@@ -272,13 +254,15 @@ def space_to_batch(
     block_shape: Any = None,
 ) -> Tensor:  # fmt: skip
     """`space_to_batch_nd` of height and width with one `block_size` (or a `block_shape`)."""
-    block = block_shape if block_size is None else np.array([block_size, block_size], np.int64)
-    return space_to_batch_nd(input, block, paddings, name)
+    return space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
 
 
 def batch_to_space(
     input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
     """`batch_to_space_nd` of height and width with one `block_size` (or a `block_shape`)."""
-    block = block_shape if block_size is None else np.array([block_size, block_size], np.int64)
-    return batch_to_space_nd(input, block, crops, name)
+    return batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
+
+
+def _square(block_size: Any, block_shape: Any) -> Any:
+    return block_shape if block_size is None else np.array([block_size, block_size], np.int64)

@@ -1,4 +1,4 @@
-"""Tensors taken apart: split and unstack."""
+"""Tensors in parts: split and unstack."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> list[int | None]:
-    """The sizes of the parts, -1 replaced by what is left of `length`."""
+    """The sizes of the parts, -1 replaced by the rest of `length`."""
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
     if asked.count(-1) > 1:
@@ -154,7 +154,7 @@ def _infer_split_v(context: InferContext) -> Sequence[TensorShape]:
         return [_with_size(sizes, axis, None)] * count
     if np.size(lengths) != count:
         raise ValueError(f"{np.size(lengths)} size_splits are given for {count} parts")
-    return [_with_size(sizes, axis, each) for each in _part_lengths(lengths, sizes[axis])]
+    return [_with_size(sizes, axis, length) for length in _part_lengths(lengths, sizes[axis])]
 
 
 def _cut(signature: Signature, value: Any, *outputs: Any) -> Pairs:

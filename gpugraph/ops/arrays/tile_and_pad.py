@@ -187,10 +187,10 @@ _pad_v2 = op(
 def _edge(context: Any) -> int:
     """1 where the border itself isn't repeated (REFLECT), 0 where it is (SYMMETRIC)."""
     mode = context.attrs["mode"]
-    text = mode.decode() if isinstance(mode, bytes) else mode
-    if text not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(f"mode must be REFLECT or SYMMETRIC, but is {text!r}")
-    return int(text == "REFLECT")
+    name = mode.decode() if isinstance(mode, bytes) else mode
+    if name not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"mode must be REFLECT or SYMMETRIC, but is {name!r}")
+    return int(name == "REFLECT")
 
 
 def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge: int) -> None:
@@ -215,8 +215,8 @@ def _infer_mirror_pad_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """(border, what it mirrors) views of a padded array, in the order in which to fill them."""
-    found = []
+    """(border, mirrored part) views of a padded array, in the order in which to fill them."""
+    mirrors = []
     for axis, (before, after) in enumerate(pairs):
         size = array.shape[axis]
         index = [slice(None)] * axis + [
@@ -231,11 +231,11 @@ def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
 
         if before:
             start = before + edge
-            found.append((part(0, before, False), part(start, start + before, True)))
+            mirrors.append((part(0, before, False), part(start, start + before, True)))
         if after:
             stop = size - after - edge
-            found.append((part(size - after, size, False), part(stop - after, stop, True)))
-    return found
+            mirrors.append((part(size - after, size, False), part(stop - after, stop, True)))
+    return mirrors
 
 
 def _mirrored(signature: Signature, source: Any, out: Any) -> Pairs:
@@ -313,7 +313,7 @@ op(
     cpu=Call(make=_bind_mirror_pad_grad),
     gpu=Source("mirror_pad_gradient.cu", _launch_mirror_pad_grad, Call(make=_bind_mirror_pad_grad)),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
-    doc="The gradient of MirrorPad: borders added to what they mirror, and cut off.",
+    doc="The gradient of MirrorPad: borders added to the parts that they mirror, and removed.",
 )
 
 
@@ -327,17 +327,14 @@ def pad(
     """`tensor` with `paddings[i]` = (before, after) elements added along dimension i.
 
     They are `constant_values` (mode CONSTANT), or the mirror image of the tensor without
-    (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode and for more to mirror
-    than there is.
+    (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode, and for paddings larger
+    than the part that they mirror.
     """
     mode = mode.upper()
-    made: Tensor
     if mode != "CONSTANT":
         if mode not in ("REFLECT", "SYMMETRIC"):
             raise ValueError(f"Unknown padding mode: {mode}")
-        made = _mirror_pad(tensor, paddings, mode=mode, name=name)
-    elif not isinstance(constant_values, Tensor) and constant_values == 0:
-        made = _pad(tensor, paddings, name=name)
-    else:
-        made = _pad_v2(tensor, paddings, constant_values, name=name)
-    return made
+        return _mirror_pad(tensor, paddings, mode=mode, name=name)
+    if not isinstance(constant_values, Tensor) and constant_values == 0:
+        return _pad(tensor, paddings, name=name)
+    return _pad_v2(tensor, paddings, constant_values, name=name)

@@ -18,7 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import Attr, op
-from gpugraph.ops.framework.row_update_launches import copied
+from gpugraph.ops.framework.row_update_launches import copy_elements
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -43,7 +43,7 @@ def _launch(signature: Signature) -> list[Launch]:
     (sizes,), wanted = signature.input_shapes, signature.attrs["shape"]
     if not wanted.is_compatible_with(sizes):
         raise NotImplementedError(f"{sizes} is not compatible with {wanted}")
-    return [copied(Arg(0), Arg(1), prod(sizes), signature.output_types[0])]
+    return [copy_elements(Arg(0), Arg(1), prod(sizes), signature.output_types[0])]
 
 
 _ensure_shape = op(

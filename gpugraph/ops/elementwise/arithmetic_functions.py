@@ -127,28 +127,24 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
 
 
 def _by_name(ufunc: Any) -> Call:
-    """`ufunc`, which takes its output by name only."""
+    """A `ufunc` that takes its output by keyword only."""
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
-maximum = binary(
-    "Maximum",
-    attrs={"T": REAL},
-    commutative=True,
-    cpu=_by_name(np.maximum),
-    elementwise="x >= y || x != x ? x : y",
-    grad=_chosen_gradient("GreaterEqual"),
-    doc="The larger of x and y, elementwise; NaN where either is NaN.",
-)
-minimum = binary(
-    "Minimum",
-    attrs={"T": REAL},
-    commutative=True,
-    cpu=_by_name(np.minimum),
-    elementwise="x <= y || x != x ? x : y",
-    grad=_chosen_gradient("LessEqual"),
-    doc="The smaller of x and y, elementwise; NaN where either is NaN.",
-)
+def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) -> BinaryFunction:
+    return binary(
+        op_type,
+        attrs={"T": REAL},
+        commutative=True,
+        cpu=_by_name(ufunc),
+        elementwise=f"x {relation} y || x != x ? x : y",
+        grad=_chosen_gradient(compare),
+        doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
+    )
+
+
+maximum = _extreme("Maximum", np.maximum, ">=", "GreaterEqual", "larger")
+minimum = _extreme("Minimum", np.minimum, "<=", "LessEqual", "smaller")
 
 _POWERS = {1.0: np.positive, 2.0: np.square}
 
@@ -189,7 +185,7 @@ register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the one shape of all inputs."""
+    """The output has the shape that all inputs share."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -203,7 +199,7 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     if len(terms) == 2:
         return partial(np.add, terms[0], terms[1], out)
     total, (first, second, *rest) = out, terms
-    if any(np.may_share_memory(term, out) for term in rest):  # out is the memory of this one too
+    if any(np.may_share_memory(term, out) for term in rest):  # out shares the memory of this term
         total = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def run() -> None:

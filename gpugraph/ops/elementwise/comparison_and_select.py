@@ -47,7 +47,7 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 
 
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
-    """As `broadcast`; shapes that don't fit give a scalar where the attr says they may."""
+    """As `broadcast`; shapes that don't fit give a scalar where the attr allows them."""
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
         return [broadcast_shapes(x, y)]
@@ -144,8 +144,8 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
     """Copies y, and x where the condition holds; a vector chooses along the first axis."""
-    rank, given = len(context.output_shapes[0]), len(context.input_shapes[0])
-    if given == 1 and rank > 1:
+    rank, condition_rank = len(context.output_shapes[0]), len(context.input_shapes[0])
+    if condition_rank == 1 and rank > 1:
         condition = condition.reshape((-1,) + (1,) * (rank - 1))
 
     def choose() -> None:
@@ -158,7 +158,7 @@ def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) ->
 def _chosen(_: Signature, condition: Term, x: Term, y: Term) -> list[Term]:
     if len(condition.shape) == 1:
         condition = condition.expanded((*condition.shape, *(1,) * (len(x.shape) - 1)))
-    return [condition.text("x ? y : z", x, y, dtype=x.dtype)]
+    return [condition.apply("x ? y : z", x, y, dtype=x.dtype)]
 
 
 _select_op = op(

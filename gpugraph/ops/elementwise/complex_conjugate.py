@@ -1,4 +1,4 @@
-"""Complex conjugation, which the gradients of all that takes complex numbers need."""
+"""Complex conjugation, which gradients of ops on complex numbers need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _conj = op(
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate of a numeric tensor; what is real comes back as it is."""
+    """The complex conjugate of a numeric tensor; real tensors come back as they are."""
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if not tensor._dtype.is_complex:
         return tensor

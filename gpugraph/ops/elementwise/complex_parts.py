@@ -1,6 +1,6 @@
 """Complex numbers and their parts: real, imaginary, absolute value, angle.
 
-What a gradient of a complex number is multiplied with is the conjugate of the derivative.
+Gradients of complex numbers are multiplied by the conjugate of the derivative.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _WHOLE = {part: whole for whole, part in _PARTS.items()}
 
 
 def _infer_part(context: InferContext) -> list[TensorShape]:
-    made = context.attrs["Tout"]
-    if _PARTS[context.attrs["T"]] is not made:
-        raise ValueError(f"The parts of {context.attrs['T'].name} are no {made.name}")
+    part = context.attrs["Tout"]
+    if _PARTS[context.attrs["T"]] is not part:
+        raise ValueError(f"The parts of {context.attrs['T'].name} are no {part.name}")
     return [context.shapes[0]]
 
 
@@ -113,9 +113,9 @@ def _join(real: Any, imag: Any, out: Any) -> None:
 
 
 def _infer_complex(context: InferContext) -> Any:
-    made = context.attrs["Tout"]
-    if _PARTS[made] is not context.attrs["T"]:
-        raise ValueError(f"{made.name} is not made of {context.attrs['T'].name}")
+    whole = context.attrs["Tout"]
+    if _PARTS[whole] is not context.attrs["T"]:
+        raise ValueError(f"{whole.name} is not made of {context.attrs['T'].name}")
     return broadcast(context)
 
 
@@ -141,14 +141,14 @@ _complex = op(
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """real + i imag, elementwise: complex64 of float32, complex128 of float64.
 
-    TypeError for parts of other dtypes, and of two.
+    TypeError for parts of other dtypes, or of different ones.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:
-        types = [each.dtype.base_dtype for each in parts]
+        types = [part.dtype.base_dtype for part in parts]
         if types[0] is not types[1] or types[0] not in _WHOLE:
-            given = " and ".join(each.name for each in types)
-            raise TypeError(f"Complex numbers are of two float32 or two float64, not of {given}")
+            names = " and ".join(dtype.name for dtype in types)
+            raise TypeError(f"Complex numbers are of two float32 or two float64, not of {names}")
         return _complex(*parts, Tout=_WHOLE[types[0]], name=scope)
 
 
@@ -157,14 +157,14 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part, elementwise; what is real comes back as it is."""
+    """The real part, elementwise; real tensors come back as they are."""
     with op_scope(name, "Real", input) as scope:
         tensor = convert_to_tensor(input, name="input")
         return _of_complex(_real, tensor, scope) if tensor.dtype.is_complex else tensor
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part, elementwise; zeros of what is real."""
+    """The imaginary part, elementwise; zeros of real tensors."""
     with op_scope(name, "Imag", input) as scope:
         tensor = convert_to_tensor(input, name="input")
         if tensor.dtype.is_complex:
@@ -173,7 +173,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angle in (-pi, pi], elementwise; zeros of what is real, as in TensorFlow."""
+    """The angle in (-pi, pi], elementwise; zeros of real tensors, as in TensorFlow."""
     with op_scope(name, "Angle", input) as scope:
         tensor = convert_to_tensor(input, name="input")
         if tensor.dtype.is_complex:

@@ -1,12 +1,12 @@
-"""Quotients and remainders: real, floored and truncated, and the one that is 0 over 0.
+"""Quotients and remainders: real, floored, truncated, and with 0 for division by 0.
 
-Integers divided by zero are an InvalidArgumentError on the host. A GPU can't raise: its texts
-give 0 there, and take care of the one quotient that overflows, lowest / -1.
+Integers divided by zero are an InvalidArgumentError on the host. A GPU can't raise: there the
+result is 0, and lowest / -1, the one quotient that overflows, is lowest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import BinaryFunction
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
@@ -53,22 +54,18 @@ def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
     return Call(make=make)
 
 
-def _floor_quotient(x: Any, y: Any, out: Any) -> None:
-    np.divide(x, y, out=out)
-    np.floor(out, out=out)
+def _rounded_by(round: Any) -> Division:
+    """The quotient of floating point numbers, rounded."""
 
+    def divide(x: Any, y: Any, out: Any) -> None:
+        np.divide(x, y, out=out)
+        round(out, out=out)
 
-def _truncated_quotient(x: Any, y: Any, out: Any) -> None:
-    np.divide(x, y, out=out)
-    np.trunc(out, out=out)
-
-
-def _floor_integers(_: KernelContext) -> Division:
-    return np.floor_divide
+    return divide
 
 
 def _truncate_integers(context: KernelContext) -> Division:
-    """Without its remainder, x is a multiple of y: then floored is truncated."""
+    """x less its remainder is a multiple of y, whose floored quotient is the truncated one."""
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def divide(x: Any, y: Any, out: Any) -> None:
@@ -79,14 +76,6 @@ def _truncate_integers(context: KernelContext) -> Division:
     return divide
 
 
-def _remainder_integers(_: KernelContext) -> Division:
-    return np.remainder
-
-
-def _fmod_integers(_: KernelContext) -> Division:
-    return np.fmod
-
-
 _UNSAFE = "y == (T)0 ? (T)0 : y == (T)-1 && (T)-1 < (T)0"
 _TRUNCATED = f"{_UNSAFE} ? (T)0 - x : x / y"
 _FLOORED = f"{_UNSAFE} ? (T)0 - x : x / y - (x % y != (T)0 && (x < (T)0) != (y < (T)0))"
@@ -94,12 +83,8 @@ _REMAINDER = f"{_UNSAFE} ? (T)0 : x % y"
 _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)0) ? y : (T)0)"
 
 
-def _integers(name: str, text: str, host: Call) -> None:
-    register_kernel(name, "GPU", Elementwise(text, host), types={"T": INTEGRAL}, priority=1)
-
-
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
-    """dz / y, and dz (-x / y / y): of the inputs alone, so that feeding z changes neither."""
+    """dz / y, and dz (-x / y / y): they read the inputs alone, so that z may be fed."""
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         over = getattr(raw_ops, divide)
@@ -120,77 +105,77 @@ realdiv = binary(
     doc="x / y, elementwise, broadcast, of floating point or complex numbers.",
 )
 
-_TRUNCATING = _by_kind(np.true_divide, _truncate_integers)
-binary(
+
+def _division(
+    op_type: str,
+    call: Call,
+    expressions: tuple[str, str],
+    doc: str,
+    name: str = "",
+    types: Sequence[DType] = REAL,
+    grad: Any = NO_GRADIENT,
+) -> BinaryFunction:
+    """Declares a quotient or remainder, by expressions of floating point numbers and integers."""
+    floating, integral = expressions
+    function = binary(
+        op_type, name, attrs={"T": types}, cpu=call, elementwise=floating, grad=grad, doc=doc
+    )
+    kernel = Elementwise(integral, call)
+    register_kernel(op_type, "GPU", kernel, types={"T": INTEGRAL}, priority=1)
+    return function
+
+
+def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
+    """dz, and -dz times the quotient."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        quotients = getattr(raw_ops, quotient)(*op.inputs)
+        return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(quotients)))
+
+    return gradient
+
+
+_division(
     "Div",
-    attrs={"T": NUMERIC},
-    cpu=_TRUNCATING,
-    elementwise="x / y",
+    _by_kind(np.true_divide, _truncate_integers),
+    ("x / y", _TRUNCATED),
+    "x / y, elementwise; of integers the quotient without its fraction.",
+    types=NUMERIC,
     grad=_gradient_by("RealDiv"),
-    doc="x / y, elementwise; of integers the quotient without its fraction.",
 )
-_integers("Div", _TRUNCATED, _TRUNCATING)
-
-_TRUNCATING_ALL = _by_kind(_truncated_quotient, _truncate_integers)._replace(direct=True)
-truncatediv = binary(
+truncatediv = _division(
     "TruncateDiv",
+    _by_kind(_rounded_by(np.trunc), _truncate_integers)._replace(direct=True),
+    ("trunc(x / y)", _TRUNCATED),
+    "x / y, elementwise, rounded towards zero.",
     "truncatediv",
-    attrs={"T": REAL},
-    cpu=_TRUNCATING_ALL,
-    elementwise="trunc(x / y)",
-    grad=NO_GRADIENT,
-    doc="x / y, elementwise, rounded towards zero.",
 )
-_integers("TruncateDiv", _TRUNCATED, _TRUNCATING_ALL)
-
 # A quotient of bfloat16 is rounded before it is rounded down: direct.
-_FLOORING = _by_kind(_floor_quotient, _floor_integers)._replace(direct=True)
-floor_div = binary(
+floor_div = _division(
     "FloorDiv",
-    attrs={"T": REAL},
-    cpu=_FLOORING,
-    elementwise="floor(x / y)",
-    grad=NO_GRADIENT,
-    doc="x / y, elementwise, rounded down; InvalidArgumentError for an integer by 0.",
+    _by_kind(_rounded_by(np.floor), lambda _: np.floor_divide)._replace(direct=True),
+    ("floor(x / y)", _FLOORED),
+    "x / y, elementwise, rounded down; InvalidArgumentError for an integer by 0.",
 )
-_integers("FloorDiv", _FLOORED, _FLOORING)
-
-
-def _mod_gradient(op: Any, dz: Any) -> list[Any]:
-    x, y = op.inputs
-    return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(raw_ops.FloorDiv(x, y))))
-
-
-_MODULO = _by_kind(np.remainder, _remainder_integers)
-floormod = binary(
+floormod = _division(
     "FloorMod",
+    _by_kind(np.remainder, lambda _: np.remainder),
+    (
+        "fmod(x, y) != (T)0 && (fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y : fmod(x, y)",
+        _MODULUS,
+    ),
+    "x - y floor(x / y), elementwise: the remainder with the sign of y.",
     "floormod",
-    attrs={"T": REAL},
-    cpu=_MODULO,
-    elementwise="fmod(x, y) != (T)0 && (fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y "
-    ": fmod(x, y)",
-    grad=_mod_gradient,
-    doc="x - y floor(x / y), elementwise: the remainder with the sign of y.",
+    grad=_remainder_gradient("FloorDiv"),
 )
-_integers("FloorMod", _MODULUS, _MODULO)
-
-
-def _truncate_mod_gradient(op: Any, dz: Any) -> list[Any]:
-    x, y = op.inputs
-    return unbroadcast_pair(op, dz, raw_ops.Mul(dz, raw_ops.Neg(raw_ops.TruncateDiv(x, y))))
-
-
-_TRUNCATED_MODULO = _by_kind(np.fmod, _fmod_integers)
-truncatemod = binary(
+truncatemod = _division(
     "TruncateMod",
+    _by_kind(np.fmod, lambda _: np.fmod),
+    ("fmod(x, y)", _REMAINDER),
+    "x - y trunc(x / y), elementwise: the remainder with the sign of x.",
     "truncatemod",
-    attrs={"T": REAL},
-    cpu=_TRUNCATED_MODULO,
-    elementwise="fmod(x, y)",
-    grad=_truncate_mod_gradient,
-    doc="x - y trunc(x / y), elementwise: the remainder with the sign of x.",
+    grad=_remainder_gradient("TruncateDiv"),
 )
-_integers("TruncateMod", _REMAINDER, _TRUNCATED_MODULO)
 
 
 def _divide_no_nan(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
@@ -246,7 +231,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one dtype: that of the one which has one, x before y."""
+    """Both as tensors of one dtype: that of x if it has one, else that of y."""
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):
         known = getattr(y, "dtype", None)

@@ -1,6 +1,6 @@
-"""Functions of elements as launches of CUDA files: where texts of programs won't do.
+"""Elementwise functions as launches of CUDA files, where C expressions are not enough.
 
-special_unary.cu and special_binary.cu have those that take a series or a loop,
+special_unary.cu and special_binary.cu have those that need a series or a loop,
 complex_elementwise.cu those of complex numbers.
 """
 
@@ -10,7 +10,7 @@ from functools import partial
 from math import prod
 
 from gpugraph.kernel import Arg, Call, Launch, Signature, Source
-from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, shared_axes
+from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, shared_axes
 
 _BLOCK = THREADS, 1, 1
 _AXES = 4
@@ -23,21 +23,18 @@ def special_source(function: str, host: Call) -> Source:
 
 def special_pair_source(function: str, host: Call) -> Source:
     """The kernel of a function of special_functions.cuh, of two tensors that broadcast."""
-    return Source("special_binary.cu", partial(_launch_special_pair, function), host)
+    return Source("special_binary.cu", partial(_launch_special, function), host)
 
 
 def _launch_special(function: str, signature: Signature) -> list[Launch]:
     shape, types = signature.output_shapes[0], {"T": signature.output_types[0].base_dtype}
-    arguments, total = (Arg(0), Arg(1), prod(shape)), prod(shape)
-    return [Launch("gg_unary", grid_of(total), _BLOCK, arguments, types, {"CALL": function})]
-
-
-def _launch_special_pair(function: str, signature: Signature) -> list[Launch]:
-    shape, types = signature.output_shapes[0], {"T": signature.output_types[0].base_dtype}
-    total = prod(shape)
-    sizes, steps = shared_axes(signature.input_shapes, shape, _AXES)
-    arguments = (Arg(0), Arg(1), Arg(2), total, *sizes[1:], *steps[0], *steps[1])
-    return [Launch("gg_binary", grid_of(total), _BLOCK, arguments, types, {"CALL": function})]
+    arguments: Arguments = (Arg(0), Arg(1), prod(shape))
+    name = "gg_unary"
+    if len(signature.input_shapes) == 2:
+        sizes, strides = shared_axes(signature.input_shapes, shape, _AXES)
+        name = "gg_binary"
+        arguments = (Arg(0), Arg(1), Arg(2), prod(shape), *sizes[1:], *strides[0], *strides[1])
+    return [Launch(name, grid_of(prod(shape)), _BLOCK, arguments, types, {"CALL": function})]
 
 
 def complex_source(function: str, host: Call) -> Source:

@@ -1,9 +1,8 @@
-"""Numbers as quantized ones would be: clamped to a range and rounded to its steps, as float32.
+"""Fake quantization: float32 numbers clamped to a range and rounded to its steps.
 
 The range is moved a little so that 0 is one of its steps: B. Jacob and others, "Quantization and
 training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
-goes through where a number is in the range; of others it goes to the end of the range that they
-are beyond.
+of a number in the range goes to the number, that of others to the nearest end of the range.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
 
 
 def _nudged(context: KernelContext, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """The range so that 0 is a step of it, and how far steps are apart."""
+    """The range moved so that 0 is one of its steps, and the size of a step."""
     first, last = _steps(context)
     with np.errstate(all="ignore"):
         scale = (most - least) / (last - first)
@@ -56,14 +55,14 @@ def _quantized(context: KernelContext, x: Any, least: Any, most: Any, out: Any) 
 
 
 def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """Which numbers are in the range, below and above; of an empty range all are in it."""
+    """Masks of the numbers in the range, below and above; an empty range has all."""
     low, high, _ = _nudged(context, least, most)
     empty = (least == 0) & (most == 0)
     below, above = (x < low) & ~empty, (x > high) & ~empty
     return ~(below | above), below, above
 
 
-# -- a range that is known
+# -- a range of attrs
 
 
 def _ends(context: KernelContext) -> tuple[Any, Any]:
@@ -116,14 +115,14 @@ _args_gradient = op(
 )
 
 
-# -- a range that is a tensor, of all or of each channel
+# -- a range of tensors, for all elements or for each channel
 
 
 def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorShape]]:
     def infer(context: InferContext) -> Sequence[TensorShape]:
-        *given, least, most = context.shapes
+        *tensors, least, most = context.shapes
         ends = least.merge_with(most).with_rank(1 if per_channel else 0)
-        shape = given[0].merge_with(given[-1])
+        shape = tensors[0].merge_with(tensors[-1])
         if per_channel:
             shape = shape.with_rank_at_least(1)
             if shape.sizes is not None:
@@ -156,7 +155,7 @@ def _bind_vars_gradient(
 
 def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
     gradient_type = f"FakeQuantWithMinMaxVars{end}Gradient"
-    each = " of each channel, the last axis" if per_channel else ""
+    of_channels = " of each channel, the last axis" if per_channel else ""
 
     def back(op: Any, dy: Any) -> Any:
         return getattr(raw_ops, gradient_type)(dy, *op.inputs, **_attrs_of(op))
@@ -170,7 +169,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         cpu=Call(make=_bind_vars),
         gpu=Call(make=_bind_vars),
         grad=back,
-        doc=f"Numbers clamped to [min, max]{each} and rounded to 2 ** num_bits steps.",
+        doc=f"Numbers clamped to [min, max]{of_channels} and rounded to 2 ** num_bits steps.",
     )
     backward = op(
         gradient_type,
@@ -182,7 +181,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         cpu=Call(make=_bind_vars_gradient),
         gpu=Call(make=_bind_vars_gradient),
         grad=NO_GRADIENT,
-        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: what is beyond an end goes there.",
+        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond an end, the end has it.",
     )
     return forward, backward
 
@@ -191,7 +190,7 @@ _vars, _vars_gradient = _declare_vars("", False)
 _per_channel, _per_channel_gradient = _declare_vars("PerChannel", True)
 
 
-# -- in Python
+# -- public functions
 
 
 def fake_quant_with_min_max_args(
@@ -235,7 +234,7 @@ def fake_quant_with_min_max_vars(
 ) -> Tensor:
     """As `fake_quant_with_min_max_args`, for scalar tensors `min` and `max`, which get gradients.
 
-    Where both are 0 everything is.
+    Where both are 0 the result is 0.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars(inputs, min, max, **attrs, name=name)

@@ -1,7 +1,7 @@
 """Python's operators on tensors: fills `OPERATORS`, where `Tensor` looks them up.
 
-What stands beside a tensor and is none takes its dtype. An operator makes the op that the public
-function makes, under the operator's own name: `x + y` makes an AddV2 named "add".
+A value beside a tensor takes its dtype. An operator adds the op of the public function under the
+operator's name: `x + y` adds an AddV2 named "add".
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _add(x: Any, y: Any, name: str) -> Any:
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
-    """Mul, or what a sparse tensor makes of it."""
+    """Mul, or the product of a sparse tensor."""
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 
 

@@ -11,39 +11,19 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.elementwise.unary_functions import unary
+from gpugraph.ops.elementwise.unary_functions import from_slope, unary
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
-def _x(op: Any) -> Any:
-    return conj(op.inputs[0])
-
-
-def _asin_slope(op: Any) -> Any:
+def _asin_slope(x: Any) -> Any:
     """1 / sqrt(1 - x x)."""
-    return raw_ops.Reciprocal(raw_ops.Sqrt(raw_ops.Sub(1, raw_ops.Square(_x(op)))))
-
-
-def _atan_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Reciprocal(raw_ops.AddV2(1, raw_ops.Square(_x(op)))))
-
-
-def _atanh_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Reciprocal(raw_ops.Sub(1, raw_ops.Square(_x(op)))))
+    return raw_ops.Reciprocal(raw_ops.Sqrt(raw_ops.Sub(1, raw_ops.Square(x))))
 
 
 def _acos_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Neg(raw_ops.Mul(dy, _asin_slope(op)))
-
-
-def _sinh_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Cosh(_x(op)))
-
-
-def _cosh_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Sinh(_x(op)))
+    return raw_ops.Neg(raw_ops.Mul(dy, _asin_slope(conj(op.inputs[0]))))
 
 
 def _asinh_gradient(op: Any, dy: Any) -> Any:
@@ -58,7 +38,7 @@ asin = unary(
     "Asin",
     np.arcsin,
     "asin(x)",
-    lambda op, dy: raw_ops.Mul(dy, _asin_slope(op)),
+    from_slope(_asin_slope),
     "The angle in [-pi / 2, pi / 2] whose sine is x, NaN outside [-1, 1]",
     sparse=True,
 )
@@ -73,12 +53,16 @@ atan = unary(
     "Atan",
     np.arctan,
     "atan(x)",
-    _atan_gradient,
+    from_slope(lambda x: raw_ops.Reciprocal(raw_ops.AddV2(1, raw_ops.Square(x)))),
     "The angle in (-pi / 2, pi / 2) whose tangent is x",
     sparse=True,
 )
-sinh = unary("Sinh", np.sinh, "sinh(x)", _sinh_gradient, "(exp(x) - exp(-x)) / 2")
-cosh = unary("Cosh", np.cosh, "cosh(x)", _cosh_gradient, "(exp(x) + exp(-x)) / 2")
+sinh = unary(
+    "Sinh", np.sinh, "sinh(x)", from_slope(lambda x: raw_ops.Cosh(x)), "(exp(x) - exp(-x)) / 2"
+)
+cosh = unary(
+    "Cosh", np.cosh, "cosh(x)", from_slope(lambda x: raw_ops.Sinh(x)), "(exp(x) + exp(-x)) / 2"
+)
 asinh = unary(
     "Asinh",
     np.arcsinh,
@@ -98,7 +82,7 @@ atanh = unary(
     "Atanh",
     np.arctanh,
     "atanh(x)",
-    _atanh_gradient,
+    from_slope(lambda x: raw_ops.Reciprocal(raw_ops.Sub(1, raw_ops.Square(x)))),
     "The number whose hyperbolic tangent is x, NaN outside [-1, 1]",
     sparse=True,
 )

@@ -66,17 +66,18 @@ def unary(
 
 
 def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
-    """The gradient that the op `grad_op` computes from the output."""
+    """The gradient by the op `grad_op`, of the output."""
     return lambda op, dy: getattr(raw_ops, grad_op)(op.outputs[0], dy)
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """The gradient that the op `grad_op` computes from the output's conjugate."""
+    """The gradient by the op `grad_op`, of the output's conjugate."""
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
 
-def _x(op: Any) -> Any:
-    return conj(op.inputs[0])
+def from_slope(slope: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """The gradient dy slope(conj(x))."""
+    return lambda op, dy: raw_ops.Mul(dy, slope(conj(op.inputs[0])))
 
 
 # -- sign, powers and roots
@@ -131,7 +132,7 @@ square = unary(
     "Square",
     np.square,
     "x * x",
-    lambda op, dy: raw_ops.Mul(dy, raw_ops.Mul(_x(op), 2)),
+    from_slope(lambda x: raw_ops.Mul(x, 2)),
     "x x",
     REAL + COMPLEX,
     sparse=True,
@@ -161,23 +162,19 @@ reciprocal, _inv = (
 # -- exponentials and logarithms
 
 
-def _expm1_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Exp(_x(op)))
-
-
 def _log1p_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.RealDiv(dy, raw_ops.AddV2(_x(op), 1))
+    return raw_ops.RealDiv(dy, raw_ops.AddV2(conj(op.inputs[0]), 1))
 
 
 exp = unary(
     "Exp", np.exp, "exp(x)", lambda op, dy: raw_ops.Mul(dy, conj(op.outputs[0])), "e to the power x"
 )
-expm1 = unary("Expm1", np.expm1, "expm1(x)", _expm1_gradient, "exp(x) - 1, precise near 0")
+expm1 = unary("Expm1", np.expm1, "expm1(x)", from_slope(raw_ops.Exp), "exp(x) - 1, precise near 0")
 log = unary(
     "Log",
     np.log,
     "log(x)",
-    lambda op, dy: raw_ops.RealDiv(dy, _x(op)),
+    lambda op, dy: raw_ops.RealDiv(dy, conj(op.inputs[0])),
     "The natural logarithm of x, -inf of 0, NaN of negative numbers",
 )
 log1p = unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), precise near 0")
@@ -186,22 +183,14 @@ log1p = unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), preci
 # -- trigonometry
 
 
-def _sin_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Cos(_x(op)))
+def _tan_slope(x: Any) -> Any:
+    """1 / cos(x)^2."""
+    return raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(x)))
 
 
-def _cos_gradient(op: Any, dy: Any) -> Any:
-    return raw_ops.Mul(dy, raw_ops.Neg(raw_ops.Sin(_x(op))))
-
-
-def _tan_gradient(op: Any, dy: Any) -> Any:
-    """dy / cos(x)^2."""
-    return raw_ops.Mul(dy, raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(_x(op)))))
-
-
-sin = unary("Sin", np.sin, "sin(x)", _sin_gradient, "sin(x)", sparse=True)
-cos = unary("Cos", np.cos, "cos(x)", _cos_gradient, "cos(x)")
-tan = unary("Tan", np.tan, "tan(x)", _tan_gradient, "tan(x)", sparse=True)
+sin = unary("Sin", np.sin, "sin(x)", from_slope(lambda x: raw_ops.Cos(x)), "sin(x)", sparse=True)
+cos = unary("Cos", np.cos, "cos(x)", from_slope(lambda x: raw_ops.Neg(raw_ops.Sin(x))), "cos(x)")
+tan = unary("Tan", np.tan, "tan(x)", from_slope(_tan_slope), "tan(x)", sparse=True)
 
 
 # -- activations
@@ -229,9 +218,8 @@ def _softplus(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     return run
 
 
-def _erf_gradient(op: Any, dy: Any) -> Any:
-    slope = raw_ops.Exp(raw_ops.Neg(raw_ops.Square(op.inputs[0])))
-    return raw_ops.Mul(dy, raw_ops.Mul(slope, 2 / math.sqrt(math.pi)))
+def _erf_slope(x: Any) -> Any:
+    return raw_ops.Mul(raw_ops.Exp(raw_ops.Neg(raw_ops.Square(x))), 2 / math.sqrt(math.pi))
 
 
 tanh = unary("Tanh", np.tanh, "tanh(x)", _from_conjugate("TanhGrad"), "tanh(x)", sparse=True)
@@ -256,7 +244,9 @@ softplus: FeaturesFunction = public_function(
         doc="log(exp(features) + 1), elementwise, without overflow.",
     )
 )
-erf = unary("Erf", erf_into, "erf(x)", _erf_gradient, "The error function", FLOATING, sparse=True)
+erf = unary(
+    "Erf", erf_into, "erf(x)", from_slope(_erf_slope), "The error function", FLOATING, sparse=True
+)
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
@@ -294,8 +284,8 @@ def round(x: Any, name: str | None = None) -> Tensor:
 # -- kinds of numbers
 
 is_nan, is_inf, is_finite = (
-    unary(op_type, function, text, NO_GRADIENT, doc, FLOATING, output="y: bool")
-    for op_type, function, text, doc in (
+    unary(op_type, function, expression, NO_GRADIENT, doc, FLOATING, output="y: bool")
+    for op_type, function, expression, doc in (
         ("IsNan", np.isnan, "x != x", "Whether x is NaN"),
         ("IsInf", np.isinf, "isinf(x)", "Whether x is positive or negative infinity"),
         ("IsFinite", np.isfinite, "isfinite(x)", "Whether x is neither infinite nor NaN"),

@@ -1,9 +1,9 @@
-"""The ops by which gradients of unary functions are computed from the functions' outputs.
+"""Ops that compute gradients of unary functions from the functions' outputs.
 
 Each is a function of two tensors of one shape and has a gradient itself, so that second
-derivatives exist. Most take no input's memory: their kernels read an input again after they wrote.
-Of complex numbers most take the conjugate of y, as TensorFlow's do: what they multiply dy with is
-the conjugate of the derivative. `TanhGrad` and `SigmoidGrad` are given the conjugate.
+derivatives exist. Most reuse no input's memory: their kernels read an input after the first write.
+Of complex numbers most conjugate y, as TensorFlow's do: they multiply dy by the conjugate of the
+derivative. `TanhGrad` and `SigmoidGrad` get y conjugated already.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import INEXACT
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.framework.op_function import OpFunction
 
 
 def _gradient_op(
     name: str,
     function: Callable[..., Any],
-    text: str,
+    expression: str,
     grad: Any,
     doc: str,
     alias: Mapping[int, int] | None = None,
     of_conjugate: bool = True,
-) -> OpFunction:
-    made = op(
+) -> None:
+    op(
         name,
         inputs="y: T, dy: T",
         outputs="z: T",
@@ -41,13 +40,12 @@ def _gradient_op(
         infer=infer_one_shape,
         alias=alias,
         cpu=Call(function),
-        elementwise=text,
+        elementwise=expression,
         grad=grad,
         doc=doc,
     )
     for device in ("CPU", "GPU") if of_conjugate else ():
         register_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
-    return made
 
 
 def _of_conjugate(function: Callable[..., Any]) -> Call:

@@ -25,12 +25,12 @@ def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
     """`compute(x, y, out)`, but 0 where input `which` is 0."""
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        given, out = arrays[which], arrays[-1]
+        factor, out = arrays[which], arrays[-1]
         empty = context.scratch(context.input_shapes[which], dtypes.bool)
         zero = np.zeros((), out.dtype)
 
         def run() -> None:
-            np.equal(given, zero, out=empty)
+            np.equal(factor, zero, out=empty)
             compute(*arrays)
             np.copyto(out, zero, where=empty)
 
@@ -54,14 +54,14 @@ def _there(x: Any) -> Any:
 
 def _xlogy_gradient(op: Any, dz: Any) -> list[Any]:
     """dz log(y) where x is not 0, and dz x / y."""
-    x, y = (conj(each) for each in op.inputs)
+    x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xlogy(_there(x), y)
     return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, raw_ops.Xdivy(x, y)))
 
 
 def _xlog1py_gradient(op: Any, dz: Any) -> list[Any]:
     """dz log1p(y) where x is not 0, and dz x / (y + 1)."""
-    x, y = (conj(each) for each in op.inputs)
+    x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xlog1py(_there(x), y)
     by_y = raw_ops.Xdivy(x, raw_ops.AddV2(y, 1))
     return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, by_y))
@@ -69,7 +69,7 @@ def _xlog1py_gradient(op: Any, dz: Any) -> list[Any]:
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
     """dz / y where x is not 0, and -dz x / (y y)."""
-    x, y = (conj(each) for each in op.inputs)
+    x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
     return unbroadcast_pair(
         op, raw_ops.Mul(dz, raw_ops.Xdivy(_there(x), y)), raw_ops.Mul(dz, slope)
@@ -77,7 +77,7 @@ def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 def _mul_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
-    x, y = (conj(each) for each in op.inputs)
+    x, y = (conj(tensor) for tensor in op.inputs)
     return unbroadcast_pair(op, raw_ops.MulNoNan(dz, y), raw_ops.MulNoNan(x, dz))
 
 

@@ -1,3 +1,3 @@
-"""How ops are declared, called and registered, and what all families' kernels are made of."""
+"""Declaration, call and registry of ops, and helpers that all families share."""
 
 from gpugraph.ops.framework import identity_and_shape

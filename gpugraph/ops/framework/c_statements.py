@@ -1,4 +1,4 @@
-"""Recipes of elementwise texts as C statements over single numbers: macros of kernels."""
+"""Decompositions into elementwise expressions as C statements over scalars: macros of kernels."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Sign
 
 
 class _Statements(Builder):
-    """Values are expressions, by their numbers; all are scalars."""
+    """A builder of scalars: values are C expressions, by their numbers."""
 
     def __init__(self) -> None:
         self.values: list[tuple[str, DType]] = []
         self.lines: list[str] = []
 
     def named(self, expression: str, dtype: DType) -> int:
-        """The number of a value that is there."""
+        """The number of a value that has a C expression."""
         self.values.append((expression, dtype))
         return len(self.values) - 1
 
     def constant(self, value: Any, dtype: DType) -> int:
-        text = str(int(value)) if dtype.is_integer else repr(float(value))
-        return self.named(f"((T){text})", dtype)
+        literal = str(int(value)) if dtype.is_integer else repr(float(value))
+        return self.named(f"((T){literal})", dtype)
 
     def index(self, size: int, dtype: DType) -> int:
-        raise NotImplementedError("single elements have no places")
+        raise NotImplementedError("single elements have no positions")
 
     def apply(
         self,
@@ -40,9 +40,9 @@ class _Statements(Builder):
         if fails[0]:
             raise NotImplementedError(f"{text} may fail")
         name = f"t{len(self.values)}"
-        given = [f"const auto {x} = {self.values[i][0]};" for x, i in zip("xyz", inputs)]
+        operands = [f"const auto {x} = {self.values[i][0]};" for x, i in zip("xyz", inputs)]
         rounded = f"{name} = ELEMENT_LOAD(ELEMENT_STORE((T)({text})));"
-        self.lines.append(f"T {name}; {{ {' '.join(given)} {rounded} }}")
+        self.lines.append(f"T {name}; {{ {' '.join(operands)} {rounded} }}")
         return self.named(name, dtype)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
@@ -64,13 +64,15 @@ def statements(
     inputs: Sequence[tuple[str, DType]],
     outputs: Sequence[str],
 ) -> str:
-    """C statements on one line that give `outputs` the values of a recipe.
+    """C statements on one line that assign the values of a decomposition to `outputs`.
 
-    inputs: an expression for each of the recipe's. T and U are the type of what is computed,
-    ELEMENT_STORE and ELEMENT_LOAD round it to what memory holds. NotImplementedError where the
-    recipe has more than elementwise texts.
+    inputs: a C expression for each of its inputs. T and U are the type of the computation,
+    ELEMENT_STORE and ELEMENT_LOAD round to the type in memory. NotImplementedError where the
+    decomposition has more than elementwise expressions.
     """
     builder = _Statements()
-    found = decomposition.build(builder, signature, [builder.named(*each) for each in inputs])
-    given = [f"{name} = {builder.values[i][0]};" for name, i in zip(outputs, found, strict=True)]
-    return " ".join([*builder.lines, *given])
+    values = decomposition.build(builder, signature, [builder.named(*value) for value in inputs])
+    assignments = [
+        f"{name} = {builder.values[i][0]};" for name, i in zip(outputs, values, strict=True)
+    ]
+    return " ".join([*builder.lines, *assignments])

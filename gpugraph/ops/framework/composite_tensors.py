@@ -1,7 +1,7 @@
-"""What several tensors stand for, as functions of tensors meet it.
+"""Composite tensors: values made of several tensors, as functions of tensors see them.
 
-A sparse tensor is one: `sparse_tensor.SparseTensor` makes itself of tensors by ops that are
-declared with these functions, which therefore know only that it has parts, and values among them.
+`sparse_tensor.SparseTensor` is one. It is declared above the functions here, which know only that
+it has parts, and values among them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Composite(ABC):
-    """Has the elements `values`, in a tensor of `dense_shape` that is otherwise 0."""
+    """A tensor of `dense_shape` with the elements `values` among zeros."""
 
     @property
     @abstractmethod
     def values(self) -> Tensor:
-        """The elements that are there."""
+        """The elements other than 0."""
 
     @property
     @abstractmethod
@@ -31,36 +31,32 @@ class Composite(ABC):
 
     @abstractmethod
     def _parts(self) -> list[Tensor]:
-        """The tensors that it is made of."""
+        """Its tensors."""
 
     @abstractmethod
     def _with(self, values: Any) -> Any:
-        """The same places with other values."""
+        """A composite of the same positions and other values."""
 
     @abstractmethod
     def _of(self, parts: list[Tensor]) -> Any:
-        """One of other parts."""
+        """A composite of other parts."""
 
 
 def of_values(function: Function) -> Function:
-    """`function(x, ...)`, which of a sparse tensor is one of the function's values."""
-
-    @wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], Composite):
-            return args[0]._with(function(args[0].values, *args[1:], **kwargs))
-        return function(*args, **kwargs)
-
-    return cast(Function, mapped)
+    """`function(x, ...)` that takes a sparse tensor too, and maps its values."""
+    return _mapping(function, lambda x, apply: x._with(apply(x.values)))
 
 
 def of_parts(function: Function) -> Function:
-    """`function(x, ...)`, which of a sparse tensor is one of the function of each part."""
+    """`function(x, ...)` that takes a sparse tensor too, and maps each of its parts."""
+    return _mapping(function, lambda x, apply: x._of([apply(part) for part in x._parts()]))
 
+
+def _mapping(function: Function, map_tensors: Callable[..., Any]) -> Function:
     @wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], Composite):
-            return args[0]._of([function(part, *args[1:], **kwargs) for part in args[0]._parts()])
+            return map_tensors(args[0], lambda x: function(x, *args[1:], **kwargs))
         return function(*args, **kwargs)
 
-    return cast(Function, mapped)
+    return cast(Function, call)

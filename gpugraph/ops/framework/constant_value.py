@@ -1,8 +1,8 @@
-"""What a tensor's value is before anything runs, where that follows from constants.
+"""The value of a tensor before anything runs, where it follows from constants.
 
-Shape inference asks for it: the axis of a sum, the sizes of a reshape. Small integer and bool ops
-whose inputs are constant are evaluated by their own CPU kernels; shapes of known tensors count as
-constants. Where only some sizes are known, `as_shape` still gives those.
+Shape inference needs it: the axis of a sum, the sizes of a reshape. Small integer and bool ops
+whose inputs are constant are evaluated by their own CPU kernels; known shapes count as constants.
+Where only some sizes are known, `constant_value_as_shape` still has those.
 """
 
 from __future__ import annotations
@@ -43,68 +43,68 @@ def constant_value(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
-    """What is known of a vector of sizes as a shape; None where nothing is."""
+    """The shape in a vector of sizes, as far as it is known; None where nothing is."""
     return _Search().shape(tensor, _DEEPEST)
 
 
 class _Search:
-    """One question: each tensor is looked at once, and after `_MOST` of them no more."""
+    """One search: it visits each tensor once, and at most `_MOST` of them."""
 
     def __init__(self) -> None:
         self._values: dict[Tensor, NDArray[Any] | None] = {}
         self._shapes: dict[Tensor, TensorShape | None] = {}
 
     def value(self, tensor: Tensor) -> NDArray[Any] | None:
-        """The value, found from the constants upwards."""
+        """The value, evaluated from the constants upwards."""
         values = self._values
         stack = [tensor]
         while stack:
-            each = stack[-1]
-            sources = () if each in values else _sources(each)
+            current = stack[-1]
+            sources = () if current in values else _sources(current)
             missing = [source for source in sources if source not in values]
             if missing and len(values) + len(stack) < _MOST:
                 stack += missing
                 continue
             stack.pop()
-            if each not in values:
-                values[each] = None if missing else self._made(each)
+            if current not in values:
+                values[current] = None if missing else self._evaluate(current)
         return values[tensor]
 
-    def _made(self, tensor: Tensor) -> NDArray[Any] | None:
-        """The value of a tensor whose sources were looked at."""
-        maker = tensor.op
-        if maker.type == "Const":
-            return maker.attrs["value"]
-        if maker.type in _PASSED_ON:
-            return self._values[maker.inputs[0]]
-        if maker.type in ("Shape", "Size", "Rank"):
-            return _of_shape(maker.type, maker.inputs[0].shape, tensor.dtype)
+    def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
+        """The value of a tensor whose sources have been visited."""
+        operation = tensor.op
+        if operation.type == "Const":
+            return operation.attrs["value"]
+        if operation.type in _PASSED_ON:
+            return self._values[operation.inputs[0]]
+        if operation.type in ("Shape", "Size", "Rank"):
+            return _of_shape(operation.type, operation.inputs[0].shape, tensor.dtype)
         if not _is_folded(tensor):
             return None
-        known = [self._values[source] for source in maker.inputs]
+        known = [self._values[source] for source in operation.inputs]
         values = [value for value in known if value is not None]
         if len(values) < len(known):
             return None
-        found = evaluate(DECLARATIONS[maker.type].op_def, maker.attrs, values)
-        return None if found is None else found[tensor.value_index]
+        outputs = evaluate(DECLARATIONS[operation.type].op_def, operation.attrs, values)
+        return None if outputs is None else outputs[tensor.value_index]
 
     def shape(self, tensor: Tensor, depth: int) -> TensorShape | None:
-        """The sizes that `tensor` holds; `depth` bounds how many parts are inside each other."""
+        """The sizes that `tensor` holds; `depth` bounds the nesting of their parts."""
         tensor = _cast_from(tensor)
         if tensor not in self._shapes:
             self._shapes[tensor] = self._sizes(tensor, depth - 1) if depth else None
         return self._shapes[tensor]
 
     def _sizes(self, tensor: Tensor, depth: int) -> TensorShape | None:
-        maker = tensor.op
-        if maker.type == "Shape":
-            return maker.inputs[0].shape
-        if maker.type == "Pack":
-            return TensorShape.of(tuple(self._size(source) for source in maker.inputs))
-        if maker.type == "ConcatV2":
-            return self._concatenated(maker.inputs[:-1], depth)
-        if maker.type == "StridedSlice":
-            return self._sliced(maker, depth)
+        operation = tensor.op
+        if operation.type == "Shape":
+            return operation.inputs[0].shape
+        if operation.type == "Pack":
+            return TensorShape.of(tuple(self._size(source) for source in operation.inputs))
+        if operation.type == "ConcatV2":
+            return self._concatenated_shape(operation.inputs[:-1], depth)
+        if operation.type == "StridedSlice":
+            return self._sliced_shape(operation, depth)
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
@@ -115,7 +115,7 @@ class _Search:
         size = -1 if value is None else int(value.reshape(()))
         return None if size < 0 else size
 
-    def _concatenated(self, parts: Sequence[Tensor], depth: int) -> TensorShape | None:
+    def _concatenated_shape(self, parts: Sequence[Tensor], depth: int) -> TensorShape | None:
         whole: tuple[int | None, ...] = ()
         for part in parts:
             value = self.value(part)
@@ -128,13 +128,13 @@ class _Search:
             whole += shape.sizes
         return TensorShape.of(whole)
 
-    def _sliced(self, maker: Operation, depth: int) -> TensorShape | None:
+    def _sliced_shape(self, operation: Operation, depth: int) -> TensorShape | None:
         """`shape[begin:end]` of a partly known shape."""
-        source = self.shape(maker.inputs[0], depth)
-        bounds = [self.value(each) for each in maker.inputs[1:]]
+        source = self.shape(operation.inputs[0], depth)
+        bounds = [self.value(source_bound) for source_bound in operation.inputs[1:]]
         if source is None or source.sizes is None or any(bound is None for bound in bounds):
             return None
-        attrs = maker.attrs
+        attrs = operation.attrs
         if attrs["new_axis_mask"] or attrs["ellipsis_mask"] or attrs["shrink_axis_mask"]:
             return None
         begin, end, step = (int(bound[0]) for bound in bounds if bound is not None)
@@ -144,15 +144,15 @@ class _Search:
 
 
 def _sources(tensor: Tensor) -> Sequence[Tensor]:
-    """The tensors whose values make this one's."""
-    maker = tensor.op
-    if maker.type in _PASSED_ON:
-        return maker.inputs[:1]
-    return maker.inputs if _is_folded(tensor) else ()
+    """The tensors from whose values this one's follows."""
+    operation = tensor.op
+    if operation.type in _PASSED_ON:
+        return operation.inputs[:1]
+    return operation.inputs if _is_folded(tensor) else ()
 
 
 def _is_folded(tensor: Tensor) -> bool:
-    """Whether it is made by a folded op, of small integers or bools."""
+    """Whether a folded op outputs it, with few integers or bools."""
     if tensor.op.type not in _FOLDED or not (tensor.dtype.is_integer or tensor.dtype.is_bool):
         return False
     count = tensor.shape.num_elements()
@@ -160,7 +160,7 @@ def _is_folded(tensor: Tensor) -> bool:
 
 
 def _cast_from(tensor: Tensor) -> Tensor:
-    """The tensor of which this is only another name or dtype."""
+    """The tensor before identities and casts."""
     for _ in range(_MOST):
         if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":
             break

@@ -1,4 +1,4 @@
-"""What launches of CUDA kernels have in common: grids, and elements by their bits."""
+"""Grids of CUDA launches, and C types of elements."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Arg, ErrorFlag, Scratch
 
 THREADS = 256
-"""Threads of a block where nothing speaks for another number."""
+"""Threads of a block by default."""
 
 Arguments = Sequence[Arg | Scratch | ErrorFlag | int | float]
-"""What a launch is given."""
+"""The arguments of a launch."""
 
 _BLOCKS = 132 * 32
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
 
 
 def grid_of(count: int, threads: int = THREADS) -> tuple[int, int, int]:
-    """Blocks for so many elements, one a thread, where threads go on with further ones."""
+    """The grid for `count` elements, one a thread; threads of a full grid loop over more."""
     return min(_BLOCKS, max(1, ceil(count / threads))), 1, 1
 
 
 def item_type(dtype: DType) -> str:
-    """The C type of an element of which only the bits matter."""
+    """The C type of an element that is only copied."""
     return _ITEMS[dtype.base_dtype.size]
 
 
 def wide_type(dtype: DType) -> DType:
-    """The dtype of what a kernel computes with: float32 for floats of 16 bits."""
+    """The dtype in which a kernel computes: float32 for floats of 16 bits."""
     base = dtype.base_dtype
     return dtypes.float32 if base.is_floating and base.size == 2 else base
 
@@ -38,25 +38,27 @@ def wide_type(dtype: DType) -> DType:
 def shared_axes(
     shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], most: int
 ) -> tuple[list[int], list[list[int]]]:
-    """The sizes of `most` axes over which these shapes broadcast to `out`, neighbours that go on
-    alike made one, and each shape's steps along them. NotImplementedError for more axes."""
+    """The sizes of `most` axes over which these shapes broadcast to `out`, neighbours merged where
+    strides allow, and each shape's strides along them. NotImplementedError for more axes."""
     axes: list[tuple[int, list[int]]] = []
-    steps = [_steps(shape, len(out)) for shape in shapes]
+    strides = [_strides(shape, len(out)) for shape in shapes]
     for axis, size in enumerate(out):
-        along = [each[axis] for each in steps]
+        along = [shape_strides[axis] for shape_strides in strides]
         if size == 1:
             continue
-        if axes and axes[-1][1] == [step * size for step in along]:
+        if axes and axes[-1][1] == [stride * size for stride in along]:
             axes[-1] = axes[-1][0] * size, along
         else:
             axes.append((size, along))
     if len(axes) > most:
         raise NotImplementedError(f"shapes that broadcast over {len(axes)} axes")
     axes = [(1, [0] * len(shapes))] * (most - len(axes)) + axes
-    return [size for size, _ in axes], [list(each) for each in zip(*(along for _, along in axes))]
+    return [size for size, _ in axes], [
+        list(shape_strides) for shape_strides in zip(*(along for _, along in axes))
+    ]
 
 
-def _steps(shape: tuple[int, ...], rank: int) -> list[int]:
-    """How far neighbours are apart along each of `rank` axes; 0 where there is one only."""
+def _strides(shape: tuple[int, ...], rank: int) -> list[int]:
+    """The strides along each of `rank` axes, in elements; 0 along axes of size 1."""
     sizes = (1,) * (rank - len(shape)) + shape
     return [prod(sizes[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(sizes)]

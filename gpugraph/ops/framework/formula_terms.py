@@ -1,11 +1,11 @@
-"""Recipes written as formulas: values with Python's arithmetic, each operation a text.
+"""Decompositions as formulas: values with Python's arithmetic, each operation an expression.
 
     def formula(signature, var, rate, grad):
         return [var - grad * rate]
 
-    op("ApplyGradientDescent", ..., native=recipe(formula))
+    op("ApplyGradientDescent", ..., native=decomposition(formula))
 
-Texts and their order are those of the host's kernel, so that + - * / and sqrt give the same bits.
+Expressions and their order are those of the CPU kernel: + - * / and sqrt give the same bits.
 """
 
 from __future__ import annotations
@@ -26,19 +26,26 @@ class Term:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
         return self.builder.shape(self.value)
 
     @property
     def dtype(self) -> DType:
+        """The dtype of its elements."""
         return self.builder.dtype(self.value)
 
-    def text(
-        self, text: str, *others: Any, dtype: DType | None = None, fails: tuple[str, str] = ("", "")
+    def apply(
+        self,
+        expression: str,
+        *others: Any,
+        dtype: DType | None = None,
+        fails: tuple[str, str] = ("", ""),
     ) -> Term:
-        """An elementwise text: this term is x, the others are y and z; by default of its dtype."""
-        values = [self.value, *(self._operand(each) for each in others)]
-        made = self.builder.apply(text, values, dtype or self.dtype, self.dtype, fails)
-        return Term(self.builder, made)
+        """An elementwise expression: this term is x, the others are y and z; of its dtype by
+        default."""
+        values = [self.value, *(self._operand(other) for other in others)]
+        value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)
+        return Term(self.builder, value)
 
     def reduced(self, kernel: Reduction, axes: Sequence[int] | None = None) -> Term:
         """A reduction over axes, which stay with size 1; over all by default."""
@@ -58,31 +65,34 @@ class Term:
         return self.builder.constant(self.dtype.as_numpy_dtype(other), self.dtype)
 
     def __add__(self, other: Any) -> Term:
-        return self.text("x + y", other)
+        return self.apply("x + y", other)
 
     def __sub__(self, other: Any) -> Term:
-        return self.text("x - y", other)
+        return self.apply("x - y", other)
 
     def __mul__(self, other: Any) -> Term:
-        return self.text("x * y", other)
+        return self.apply("x * y", other)
 
     def __truediv__(self, other: Any) -> Term:
-        return self.text("x / y", other)
+        return self.apply("x / y", other)
 
     def __neg__(self) -> Term:
-        return self.text("-x")
+        return self.apply("-x")
 
     def __rsub__(self, other: Any) -> Term:
-        return self.text("y - x", other)
+        return self.apply("y - x", other)
 
     def sqrt(self) -> Term:
-        return self.text("sqrt(x)")
+        """`sqrt(x)`, elementwise."""
+        return self.apply("sqrt(x)")
 
     def exp(self) -> Term:
-        return self.text("exp(x)")
+        """`exp(x)`, elementwise."""
+        return self.apply("exp(x)")
 
     def log(self) -> Term:
-        return self.text("log(x)")
+        """`log(x)`, elementwise."""
+        return self.apply("log(x)")
 
 
 Formula = Callable[..., Sequence[Term]]
@@ -90,10 +100,10 @@ Formula = Callable[..., Sequence[Term]]
 
 
 def decomposition(formula: Formula) -> Decomposition:
-    """The recipe that a formula says."""
+    """A formula as a decomposition."""
 
     def build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
-        made = formula(signature, *(Term(builder, value) for value in inputs))
-        return [each.value for each in made]
+        terms = formula(signature, *(Term(builder, value) for value in inputs))
+        return [term.value for term in terms]
 
     return Decomposition(build)

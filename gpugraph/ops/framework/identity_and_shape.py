@@ -79,7 +79,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 @of_parts
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """`input`, counted as a constant when gradients are taken."""
+    """`input`, a constant to gradients."""
     return stop_gradient_op(input, name=name)
 
 
@@ -92,7 +92,7 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """The kernel that writes what follows from each input's shape."""
+    """The kernel that writes `make(shape)` of each input's shape."""
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         outputs = arrays[len(context.input_shapes) :]
@@ -118,57 +118,32 @@ def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
     ]
 
 
-_AS_VECTOR: dict[str, Any] = {
-    "infer": _infer_shape,
-    "cpu": _writes(lambda sizes: sizes),
-    "gpu": _writes(lambda sizes: sizes),
-    "host_outputs": [0],
-    "grad": NO_GRADIENT,
-}
+def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc: str) -> Any:
+    """Declares an op that writes `write(shape)` of each input's shape."""
+    is_typed = "out_type" in output
+    return op(
+        op_type,
+        inputs=f"input: {input}",
+        outputs=f"output: {output}",
+        attrs={"T": ALL, **({"out_type": dtypes.int32} if is_typed else {})},
+        infer=infer,
+        cpu=_writes(write),
+        gpu=_writes(write),
+        host_outputs=[0],
+        grad=NO_GRADIENT,
+        doc=doc,
+    )
 
-_shape = op(
-    "Shape",
-    inputs="input: T",
-    outputs="output: out_type",
-    attrs={"T": ALL, "out_type": dtypes.int32},
-    **_AS_VECTOR,
-    doc="The sizes of the input, a vector.",
-)
 
-_shape_n = op(
-    "ShapeN",
-    inputs="input: N * T",
-    outputs="output: N * out_type",
-    attrs={"T": ALL, "out_type": dtypes.int32},
-    **_AS_VECTOR,
-    doc="The sizes of each of N inputs, N vectors.",
+_SIZES = (_infer_shape, lambda sizes: sizes)
+_shape = _shape_op("Shape", "T", "out_type", *_SIZES, "The sizes of the input, a vector.")
+_shape_n = _shape_op(
+    "ShapeN", "N * T", "N * out_type", *_SIZES, "The sizes of each of N inputs, N vectors."
 )
-
-_size = op(
-    "Size",
-    inputs="input: T",
-    outputs="output: out_type",
-    attrs={"T": ALL, "out_type": dtypes.int32},
-    infer=scalar,
-    cpu=_writes(_element_count),
-    gpu=_writes(_element_count),
-    host_outputs=[0],
-    grad=NO_GRADIENT,
-    doc="The number of elements of the input.",
+_size = _shape_op(
+    "Size", "T", "out_type", scalar, _element_count, "The number of elements of the input."
 )
-
-_rank = op(
-    "Rank",
-    inputs="input: T",
-    outputs="output: int32",
-    attrs={"T": ALL},
-    infer=scalar,
-    cpu=_writes(len),
-    gpu=_writes(len),
-    host_outputs=[0],
-    grad=NO_GRADIENT,
-    doc="The number of dimensions of the input.",
-)
+_rank = _shape_op("Rank", "T", "int32", scalar, len, "The number of dimensions of the input.")
 
 
 def shape(

@@ -1,4 +1,4 @@
-"""What kernels of many families share: calls in order, host values, copies between views."""
+"""Helpers of kernels: calls in order, host values, copies between views."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ class KernelDef(NamedTuple):
     priority: int = 0
 
     def accepts(self, attrs: Mapping[str, Any]) -> bool:
+        """Whether it runs nodes with these attrs."""
         return all(attrs.get(key) in allowed for key, allowed in self.types.items())
 
 
@@ -73,13 +74,12 @@ def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> Ker
 
 
 def note_ours() -> None:
-    """Notes that what is registered by now is ours, and what comes later somebody else's."""
+    """Notes that the kernels registered so far are ours; later ones are somebody else's."""
     _OURS.update((id(entry), entry) for entries in _KERNELS.values() for entry in entries)
 
 
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
-    """Whether no kernel of somebody else's runs such a node: then another op that does the same may
-    stand in its place."""
+    """Whether such a node runs by our kernel, if any: then an equivalent op may replace it."""
     entry = find_kernel(op_type, device_type, attrs)
     return entry is None or id(entry) in _OURS
 

@@ -1,7 +1,7 @@
 """Python values as arrays: the rules by which a constant gets its dtype and shape.
 
 Python floats become float32, ints int32 (int64 where 32 bits are too few), NumPy arrays keep
-their dtype. A Python value of another kind than the dtype asked for is a TypeError: no silent
+their dtype. A Python value of another kind than the requested dtype is a TypeError: no silent
 rounding of 1.5 to an int.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def zero_of(dtype: Any) -> Any:
-    """The element that arrays of a NumPy dtype are cleared with: 0, of strings the empty one."""
+    """The zero of a NumPy dtype: 0, or the empty string."""
     return b"" if np.dtype(dtype).kind == "O" else 0
 
 
@@ -56,7 +56,7 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
         raise ValueError("None values not supported.")
     try:
         array = np.array(value)
-    except UnicodeDecodeError:  # text and bytes side by side
+    except UnicodeDecodeError:  # str and bytes side by side
         array = np.array("")
     except ValueError as error:
         raise ValueError(f"Argument must be a dense tensor: {value!r} - {error}") from error
@@ -65,7 +65,7 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
     if wanted is not None:
         _check_kind(value, array, wanted)
     if array.dtype.kind in "SU" or wanted is dtypes.string:
-        return _strings(np.array(value, object))  # NumPy's own text loses NULs at its end
+        return _strings(np.array(value, object))  # NumPy's strings lose NULs at their end
     if wanted is not None:
         return _cast(array, wanted, value)
     if array.dtype == np.float64:
@@ -78,7 +78,7 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
 
 
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Known sizes of shapes as ints; TypeError for what holds anything else."""
+    """Known sizes of shapes as ints; TypeError for anything else."""
     items = array.reshape(-1).tolist()
     if not any(isinstance(item, Dimension) for item in items):
         raise _unknown(value)
@@ -86,10 +86,10 @@ def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
         numbers = [int(item) if isinstance(item, Dimension) else item for item in items]
     except TypeError as error:
         raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value!r}") from error
-    found = np.array(numbers)
-    if found.dtype.kind == "O":
+    converted = np.array(numbers)
+    if converted.dtype.kind == "O":
         raise _unknown(value)
-    return found.reshape(array.shape)
+    return converted.reshape(array.shape)
 
 
 def _unknown(value: Any) -> TypeError:
@@ -100,7 +100,7 @@ def _unknown(value: Any) -> TypeError:
 
 
 def _check_texts(array: NDArray[Any]) -> None:
-    """TypeError for items that are no text: NumPy would make text of numbers."""
+    """TypeError for items that are no strings: NumPy would format numbers."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
             raise TypeError(f"Expected text or bytes, got {item!r} of type '{type(item).__name__}'")
@@ -134,7 +134,7 @@ def _cast(array: NDArray[Any], wanted: DType, value: Any) -> NDArray[Any]:
 
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
-    """Text as an object array of bytes; TypeError for what holds anything else."""
+    """Strings as an object array of bytes; TypeError for anything else."""
     _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
@@ -150,7 +150,7 @@ def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
     if array.shape == tuple(sizes):
         return array
     count = builtins.int(np.prod(sizes, dtype=np.int64))
-    if count == 0:  # TensorFlow makes nothing of any value
+    if count == 0:  # TensorFlow accepts any value for an empty tensor
         return np.empty(sizes, array.dtype)
     if array.size > count:
         raise ValueError(

@@ -4,10 +4,10 @@
               infer=same_shape(0), alias={0: 0}, cpu=Call(relu_host),
               elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
 
-`op` refuses what is incomplete: each op says how its shapes follow, what computes it on the CPU,
-what computes it on the GPU or why nothing does, and its gradient or that there is none. What it
-returns is the function that makes such an op in a graph. Gradients call other ops through
-`raw_ops`, by op type, so that families need not import each other.
+`op` refuses an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
+the reason why there is none, and a gradient or `NO_GRADIENT`. It returns the function that adds
+such an operation to a graph. Gradients call other ops through `raw_ops`, by op type, so that
+families need not import each other.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NO_GRADIENT = _NoGradient()
 class Attr(NamedTuple):
     """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
-    minimum: the least int; that of `N` in `N * T` is 1 where nothing else is said.
+    minimum: the least int; that of `N` in `N * T` is 1 by default.
     """
 
     kind: str
@@ -61,13 +61,13 @@ class Attr(NamedTuple):
 
 
 class OpDecl(NamedTuple):
-    """All that is declared of an op type, but its kernels (see `ops.kernels`).
+    """The declaration of an op type, without its kernels (see `kernel_registry`).
 
-    alias: output -> input whose memory it may take when nobody needs that input afterwards.
+    alias: output -> input whose memory it may reuse when nothing reads that input afterwards.
     view: output -> input whose bytes it is. Where both share memory no kernel runs, but that of a
-        stateful op, which finds the same array as input and output.
+        stateful op, whose input and output are then the same array.
     writes: ref inputs whose variable this op changes.
-    native: what native code for it is made of, beside its elementwise or reduction text.
+    native: what its native code is generated from, beside its elementwise or reduction expression.
     """
 
     op_def: OpDef
@@ -105,11 +105,11 @@ def op(
     uninitialized: bool = False,
     doc: str = "",
 ) -> OpFunction:
-    """Declares an op type and returns the function that makes such ops.
+    """Declares an op type and returns the function that adds such operations.
 
     `inputs` and `outputs` are "name: type" with a dtype's name, a type attr, `N*T` (N tensors of
     one type), a list(type) attr, or `Ref(T)`. `attrs` maps a type attr to the dtypes it may take,
-    any other attr to an `Attr`. `host` names inputs by index that the kernel reads on the host.
+    any other attr to an `Attr`. `host` has the indices of inputs that the kernel reads on the host.
     InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
     op type that is declared already.
     """
@@ -118,8 +118,8 @@ def op(
     attr_defs = _attr_defs(attrs or {})
     op_def = OpDef(
         name,
-        tuple(_arg(spec, attr_defs, name) for spec in _listed(inputs)),
-        tuple(_arg(spec, attr_defs, name) for spec in _listed(outputs)),
+        tuple(_arg(spec, attr_defs, name) for spec in _split_specs(inputs)),
+        tuple(_arg(spec, attr_defs, name) for spec in _split_specs(outputs)),
         attr_defs,
         infer,
         stateful,
@@ -154,7 +154,9 @@ def _device_kernel(
         raise _refusal(name, f"its CPU kernel is no Call, but {cpu!r}")
     if elementwise is not None:
         if gpu is not None or not isinstance(cpu, Call):
-            raise _refusal(name, "elementwise text goes with a CPU Call and no other kernel")
+            raise _refusal(
+                name, "an elementwise expression goes with a CPU Call and no other kernel"
+            )
         return Elementwise(elementwise, cpu)
     if gpu is None:
         raise _refusal(name, "it has no GPU kernel: give one, or HostOnly(reason)")
@@ -166,15 +168,15 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """A kernel that knows whether it computes, and then gets float32, or only moves elements."""
+    """The kernel, marked as `direct` where it only copies bfloat16; others get float32."""
     if isinstance(kernel, HostOnly):
         return kernel
     types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]
     narrow = [attr for attr in types if not attr.allowed or bfloat16 in attr.allowed]
-    moves = all(not attr.allowed or string in attr.allowed for attr in narrow)
+    only_copies = all(not attr.allowed or string in attr.allowed for attr in narrow)
 
     def change(call: Call) -> Call:
-        return call._replace(direct=call.direct or moves, writes=writes)
+        return call._replace(direct=call.direct or only_copies, writes=writes)
 
     return with_reference(kernel, change)
 
@@ -187,7 +189,7 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
     if not callable(op_def.infer):
         raise _refusal(op_def.name, "it has no shape inference")
     if not (callable(grad) or isinstance(grad, _NoGradient)):
-        raise _refusal(op_def.name, "it has no gradient; say NO_GRADIENT if there is none")
+        raise _refusal(op_def.name, "it has no gradient; declare NO_GRADIENT if there is none")
     if not doc.strip():
         raise _refusal(op_def.name, "it has no doc")
     names = [*(arg.name for arg in op_def.inputs), *op_def.attrs]
@@ -199,7 +201,7 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
 def _check_memory(
     op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
 ) -> None:
-    """Every index that the declaration speaks of is that of an input or output."""
+    """Refuses a declaration with an index that no input or output has."""
     inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
     for index in (*op_def.host_inputs, *writes):
         if index not in inputs:
@@ -216,7 +218,7 @@ def _check_memory(
             raise _refusal(op_def.name, f"it writes input {index}, which is no Ref")
 
 
-def _listed(specs: str | Sequence[str]) -> list[str]:
+def _split_specs(specs: str | Sequence[str]) -> list[str]:
     parts = specs.split(",") if isinstance(specs, str) else list(specs)
     return [part.strip() for part in parts if part.strip()]
 

@@ -1,7 +1,6 @@
-"""One op on arrays, outside any plan: what folding and constant values need.
+"""One op on arrays, outside any plan: for folding and constant values.
 
-The op's own CPU kernel runs on fresh NumPy arrays, so a folded value is to the bit the one that
-a run would have given.
+The op's CPU kernel runs on fresh NumPy arrays, so a folded value is to the bit that of a run.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """What a `KernelContext` refuses where there is no session: state, variables, containers."""
+    """The part of a `KernelContext` that needs a session: all of it is refused."""
 
     name: str
     on_host: frozenset[int] = frozenset()
@@ -94,7 +93,7 @@ class ArrayContext(ContextOutsideRun):
 def evaluate(
     op_def: OpDef, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]] | None:
-    """The outputs for these inputs; None for what has no CPU `Call` or fails on them."""
+    """The outputs for these inputs; None where there is no CPU `Call`, or it fails."""
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
         return None

@@ -1,8 +1,8 @@
-"""OpFunction: the Python function of an op type, which makes its operations.
+"""OpFunction: the Python function of an op type, which adds its operations to graphs.
 
 Arguments are the op's inputs in order, then its attrs; `name` is the operation's. Values that
-are no tensors become constants under the operation's own name (`add/y`). Where all inputs are
-tensors of the right dtype, the common case, nothing but the operation is made.
+are no tensors become constants under the operation's name (`add/y`). Where all inputs are tensors
+of the right dtype, the common case, nothing but the operation is added.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_SHOWN = 8
 
 
 class OpFunction:
-    """Makes operations of one op type; returns its output, a tuple of outputs, or the op."""
+    """Adds operations of one op type; returns the output, a tuple of outputs, or the operation."""
 
     def __init__(self, op_def: OpDef) -> None:
         self.op_def = op_def
@@ -40,9 +40,9 @@ class OpFunction:
         }
         self._plain = self._plain_type_attr()
         self._shared = self._shared_attrs()
-        self._refs = [at for at, arg in enumerate(op_def.inputs) if arg.is_ref]
+        self._refs = [slot for slot, arg in enumerate(op_def.inputs) if arg.is_ref]
         self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
-        self._result: Any = None  # a named tuple's class, made when first needed
+        self._result: Any = None  # the class of a named tuple, from the first use on
 
     def _is_derived(self, key: str) -> bool:
         return any(
@@ -51,7 +51,7 @@ class OpFunction:
         )
 
     def _plain_type_attr(self) -> str:
-        """The type attr that all inputs and the only output share, if that is all there is."""
+        """The type attr of all inputs and of the only output, if there are no others."""
         args = (*self.op_def.inputs, *self.op_def.outputs)
         keys = {arg.type_attr for arg in args}
         simple = (
@@ -74,9 +74,9 @@ class OpFunction:
 
     def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         if self._plain and len(args) == self._arity and not kwargs:
-            made = self._fast(args, name)
-            if made is not None:
-                return made
+            output = self._fast(args, name)
+            if output is not None:
+                return output
         values, attrs = self._bind(args, kwargs)
         return self._general(values, attrs, name)
 
@@ -101,22 +101,21 @@ class OpFunction:
         names = self._input_names + self._attr_names
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {names}, but {len(args)} arguments came")
-        given = dict(zip(names, args))
+        arguments = dict(zip(names, args))
         for key, value in kwargs.items():
-            if key in given:
+            if key in arguments:
                 raise TypeError(f"{self.__name__}() got '{key}' twice")
             if key not in names and key not in self.op_def.attrs:
                 raise TypeError(f"{self.__name__}() has no argument '{key}'; it takes {names}")
-            given[key] = value
-        missing = [key for key in self._input_names if key not in given]
+            arguments[key] = value
+        missing = [key for key in self._input_names if key not in arguments]
         if missing:
             raise TypeError(f"{self.__name__}() needs {missing}")
-        values = [given.pop(key) for key in self._input_names]
-        return values, self._attrs(given)
+        values = [arguments.pop(key) for key in self._input_names]
+        return values, self._attrs(arguments)
 
-    def _attrs(self, given: dict[str, Any]) -> dict[str, Any]:
-        attrs = dict(self._defaults)
-        attrs.update(given)
+    def _attrs(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        attrs = {**self._defaults, **arguments}
         for key, attr in self.op_def.attrs.items():
             if key not in attrs:
                 if not self._is_derived(key):
@@ -147,22 +146,22 @@ class OpFunction:
         label = name or self.op_def.name
         if _all_tensors(values):
             inputs = self._inputs(graph, values, attrs, label)
-            return self._made(graph, inputs, attrs, label)
+            return self._add(graph, inputs, attrs, label)
         with graph.as_default(), graph.name_scope(label) as scope:
             inputs = self._inputs(graph, values, attrs, scope or label)
-            return self._made(graph, inputs, attrs, scope or label)
+            return self._add(graph, inputs, attrs, scope or label)
 
-    def _made(self, graph: Graph, inputs: list[Tensor], attrs: dict[str, Any], name: str) -> Any:
+    def _add(self, graph: Graph, inputs: list[Tensor], attrs: dict[str, Any], name: str) -> Any:
         dtypes = output_types(self.op_def, attrs)
         if not self._refs:
             return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
         with graph.colocate_with(inputs[self._refs[0]].op):  # it runs where the variable is
             return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
 
-    def _results(self, made: Operation) -> Any:
-        outputs = made.outputs
+    def _results(self, operation: Operation) -> Any:
+        outputs = operation.outputs
         if not self.op_def.outputs or (not outputs and self.op_def.outputs[0].type_list_attr):
-            return made
+            return operation
         if self._several:
             if self._result is None:
                 names = [arg.name for arg in self.op_def.outputs]
@@ -176,38 +175,40 @@ class OpFunction:
         self, graph: Graph, values: list[Any], attrs: dict[str, Any], name: str
     ) -> list[Tensor]:
         try:
-            return self._converted(values, attrs)
+            return self._convert(values, attrs)
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError):
-                raise  # it says more than its class
+                raise  # a subclass has a message of its own
             full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
             raise type(error)(
                 f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
-                f"{self._given(values)}, made at {here(graph._origins)}"
+                f"{self._labels(values)}, made at {here(graph._origins)}"
             ) from error
 
-    def _given(self, values: list[Any]) -> str:
+    def _labels(self, values: list[Any]) -> str:
         """The tensors among `values`, for messages."""
-        found = [
+        tensors = [
             f"{arg.name} = {_label(item)} ({dtype.name})"
             for arg, value in zip(self.op_def.inputs, values)
             for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
             if (dtype := _dtype_of(item)) is not None
         ]
-        more = ", ..." if len(found) > _MOST_SHOWN else ""
-        return f" of {', '.join(found[:_MOST_SHOWN])}{more}" if found else ""
+        ellipsis = ", ..." if len(tensors) > _MOST_SHOWN else ""
+        return f" of {', '.join(tensors[:_MOST_SHOWN])}{ellipsis}" if tensors else ""
 
-    def _converted(self, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
+    def _convert(self, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
         inputs: list[Tensor] = []
         for arg, value in zip(self.op_def.inputs, values):
             if arg.is_list:
                 inputs += self._list_input(arg, value, attrs)
             else:
-                inputs.append(self._input(arg, value, self._expected(arg, attrs, values), attrs))
+                inputs.append(
+                    self._input(arg, value, self._expected_type(arg, attrs, values), attrs)
+                )
         return inputs
 
-    def _expected(self, arg: ArgDef, attrs: dict[str, Any], values: list[Any]) -> DType | None:
-        """The dtype an argument must have: its own, its attr's, or that of a fellow tensor."""
+    def _expected_type(self, arg: ArgDef, attrs: dict[str, Any], values: list[Any]) -> DType | None:
+        """The dtype of an argument: declared, its attr's, or a tensor's with the same attr."""
         if arg.type is not None:
             return arg.type
         known: DType | None = attrs.get(arg.type_attr)
@@ -215,9 +216,9 @@ class OpFunction:
             return known
         for other, value in zip(self.op_def.inputs, values):
             if other.type_attr == arg.type_attr:
-                found = _dtype_of(value)
-                if found is not None:
-                    return found
+                dtype = _dtype_of(value)
+                if dtype is not None:
+                    return dtype
         return None
 
     def _input(
@@ -228,11 +229,11 @@ class OpFunction:
         try:
             tensor = convert_to_tensor(value, wanted, arg.name, as_ref=arg.is_ref)
         except ValueError as error:
-            found = _dtype_of(value)
-            if wanted is None or found is None:
+            actual = _dtype_of(value)
+            if wanted is None or actual is None:
                 raise
             raise TypeError(
-                f"Input '{arg.name}' of '{self.op_def.name}' Op has type {found.name} that does "
+                f"Input '{arg.name}' of '{self.op_def.name}' Op has type {actual.name} that does "
                 f"not match the type {wanted.name} that its other inputs or its attrs ask for."
             ) from error
         if arg.is_ref and not tensor.dtype.is_ref_dtype:
@@ -268,7 +269,7 @@ class OpFunction:
             )
         wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
         if wanted is None:
-            wanted = next((found for found in map(_dtype_of, values) if found is not None), None)
+            wanted = next((dtype for dtype in map(_dtype_of, values) if dtype is not None), None)
         labelled = [
             ArgDef(f"{arg.name}_{index}", arg.type, arg.type_attr) for index in range(len(values))
         ]
@@ -280,7 +281,7 @@ class OpFunction:
     def _check_allowed(self, key: str, dtype: DType, argument: str) -> None:
         allowed = self.op_def.attrs[key].allowed
         if allowed and dtype not in allowed:
-            names = ", ".join(each.name for each in allowed)
+            names = ", ".join(element_type.name for element_type in allowed)
             raise TypeError(
                 f"Value passed to parameter '{argument}' of '{self.op_def.name}' Op has DataType "
                 f"{dtype.name} not in list of allowed values: {names}"
@@ -296,7 +297,7 @@ def _dtype_of(value: Any) -> DType | None:
 
 
 def _label(value: Any) -> str:
-    """What messages call a value that has a dtype."""
+    """The name of a value with a dtype, for messages."""
     name = getattr(value, "name", None)
     return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"
 

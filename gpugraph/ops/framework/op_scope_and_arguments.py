@@ -1,4 +1,4 @@
-"""What functions and gradients that add ops share: name scopes, sizes and attrs as arguments."""
+"""Helpers of functions and gradients that add ops: name scopes, sizes and attrs as arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 @contextmanager
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
-    """A name scope for ops made together, in the graph of the tensors among `values`."""
+    """A name scope for several ops, in the graph of the first tensor among `values`."""
     graph: Graph = graph_stack.top()
     for value in values:
         graph_of_value = getattr(value, "graph", None)
@@ -29,7 +29,7 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 
 def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """These attrs of an operation, for another that has them too."""
+    """These attrs of an operation, as arguments of another."""
     return {key: op.get_attr(key) for key in keys}
 
 
@@ -49,7 +49,7 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
 
 
 def size_at(tensor: Tensor, axis: int) -> Any:
-    """One size as an op's argument: an int32 number where it is known, else made from a Shape."""
+    """One size as an op's argument: an int32 number where it is known, else a slice of a Shape."""
     sizes = tensor.shape.sizes
     if sizes is not None and sizes[axis] is not None:
         return np.array(sizes[axis], np.int32)

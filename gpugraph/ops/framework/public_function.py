@@ -1,9 +1,9 @@
-"""Public functions that are their op's own: names, parameters and docstring of its declaration.
+"""Public functions generated from declarations: an op's inputs, `name`, and its docstring.
 
     negative: UnaryFunction = public_function(op("Neg", inputs="x: T", ...), "negative")
 
-They take the op's inputs and `name`, by position or keyword. A function that has attrs among its
-parameters, or changes its arguments, is written out beside its op.
+A function that has attrs among its parameters, or changes its arguments, is written out beside
+its op instead.
 """
 
 from __future__ import annotations

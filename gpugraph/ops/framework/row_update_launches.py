@@ -2,12 +2,12 @@
 
 The updates of one row are applied in order.
 
-    ordered(...)     `order` and `keys` (scratch memory): the changes, sorted by their rows
-    combined(...)    what is associative: pieces of the sorted changes first, then across them
-    in_turn(...)     what is not
-    put(...)         the last change stays
+    sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
+    combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
+    apply_in_order(...)    other rules
+    keep_last(...)         the last change of a row stays
 
-All of it is deterministic. The matrix that is changed has so many `rows` of so much `width`.
+All of it is deterministic. The matrix that is changed has `rows` rows of `width` elements.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from gpugraph.kernel import Arg, ErrorFlag, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
 
 FEW = 4096
-"""What one block sorts."""
+"""The most changes that one block sorts."""
 _TILE = 4096
 _MOST = 1 << 31
 _FULL = 1 << 18
 """Threads that keep a large GPU busy."""
 
 
-class Way(NamedTuple):
-    """How changes `a` and `b` become one, and how that, `b`, changes a row, `a`: texts."""
+class UpdateRule(NamedTuple):
+    """Expressions: how changes `a` and `b` become one, and how that, `b`, changes a row, `a`."""
 
     combine: str
     finish: str
 
 
-def _same(text: str) -> Way:
-    return Way(text, text)
+def _same(expression: str) -> UpdateRule:
+    return UpdateRule(expression, expression)
 
 
 ADD = _same("(a) + (b)")
-SUB = Way("(a) + (b)", "(a) - (b)")
+SUB = UpdateRule("(a) + (b)", "(a) - (b)")
 MUL = _same("(a) * (b)")
 MIN = _same("((a) < (b) || (a) != (a) ? (a) : (b))")
 MAX = _same("((a) > (b) || (a) != (a) ? (a) : (b))")
 
 
 class Changes(NamedTuple):
-    """How many changes of rows there are, of which matrix, and in what order they come."""
+    """Changes of rows: their number, the matrix, and their order."""
 
     size: int
     rows: int
@@ -61,6 +61,7 @@ class Changes(NamedTuple):
 
     @property
     def sorted(self) -> tuple[Scratch, Scratch]:
+        """The keys and the order."""
         return self.keys, self.order
 
 
@@ -76,7 +77,7 @@ def columns_and_rows(
     return grid, (across, down, 1)
 
 
-def ordered(
+def sort_changes(
     indices: Arg,
     dtype: DType,
     count: int,
@@ -84,13 +85,13 @@ def ordered(
     sizes: Sequence[int],
     drops: int = 0,
     step: int = 1,
-    said: str = "",
+    message: str = "",
 ) -> tuple[list[Launch], Changes]:
-    """Launches that sort `count` changes of rows, and what they leave.
+    """Launches that sort `count` changes of rows, and the changes sorted.
 
-    indices: a number or coordinates in `sizes` for each. drops: 1 where negative numbers are
-      dropped, 2 those that are too high, 3 both; whatever else is outside is, too, and fails the
-      run with what is `said`.
+    indices: a row's number or coordinates in `sizes` for each. drops: 1 where negative numbers are
+      dropped, 2 those that are too high, 3 both; other numbers outside are dropped, too, and fail
+      the run with `message`.
 
     NotImplementedError for more changes or rows than 32 bits count.
     """
@@ -101,28 +102,19 @@ def ordered(
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)
     inside = "inside the shape " + str(list(sizes)) if len(sizes) != 1 else f"in [0, {sizes[0]})"
-    failed = ErrorFlag(said or f"an index is not {inside}")
+    failed = ErrorFlag(message or f"an index is not {inside}")
     padded = [*sizes, *(1,) * (8 - len(sizes))]
-    arguments: Arguments = (
-        indices,
-        keys,
-        order,
-        failed,
-        count,
-        rows,
-        int(drops),
-        len(sizes),
-        *padded,
-    )
-    how: dict[str, Any] = {
+    numbers = count, rows, int(drops), len(sizes)
+    arguments: Arguments = (indices, keys, order, failed, *numbers, *padded)
+    options: dict[str, Any] = {
         "defines": {"INDEX": f"int{8 * dtype.size}_t"},
         "file": "row_update_order.cu",
     }
     if count <= FEW:
         threads = max(32, min(512, 1 << (count - 1).bit_length()))
-        launches = [Launch("gg_order_few", (1, 1, 1), (threads, 1, 1), arguments, **how)]
+        launches = [Launch("gg_order_few", (1, 1, 1), (threads, 1, 1), arguments, **options)]
     else:
-        first = Launch("gg_row_keys", grid_of(count), (THREADS, 1, 1), arguments, **how)
+        first = Launch("gg_row_keys", grid_of(count), (THREADS, 1, 1), arguments, **options)
         passes, keys, order = radix_passes(count, rows.bit_length(), keys, order)
         launches = [first, *passes]
     return launches, Changes(count, rows, width, keys, order, step)
@@ -131,34 +123,25 @@ def ordered(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Launches that sort pairs (key, number) by the lowest `bits` of the keys, and where they are
-    then."""
+    """Launches that sort pairs (key, number) by the lowest `bits` of the keys, and the buffers that
+    then hold them."""
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
     others = _other(keys), _other(order)
     here, there = (keys, order), others
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "defines": {"KEY": f"uint{8 * keys.dtype.size}_t"},
         "file": "radix_sort.cu",
     }
     launches = []
+    grid, block = (tiles, 1, 1), (256, 1, 1)
     for shift in range(0, bits, 8):
+        digits = (here[0], counts, count, tiles, shift)
+        places = (*here, counts, *there, count, tiles, shift)
         launches += [
-            Launch(
-                "gg_digits",
-                (tiles, 1, 1),
-                (256, 1, 1),
-                (here[0], counts, count, tiles, shift),
-                **given,
-            ),
-            Launch("gg_starts", (1, 1, 1), (1024, 1, 1), (counts, 256 * tiles), **given),
-            Launch(
-                "gg_place",
-                (tiles, 1, 1),
-                (256, 1, 1),
-                (*here, counts, *there, count, tiles, shift),
-                **given,
-            ),
+            Launch("gg_digits", grid, block, digits, **options),
+            Launch("gg_starts", (1, 1, 1), (1024, 1, 1), (counts, 256 * tiles), **options),
+            Launch("gg_place", grid, block, places, **options),
         ]
         here, there = there, here
     return launches, *here
@@ -170,16 +153,16 @@ def _other(buffer: Scratch) -> Scratch:
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
 
 
-def combined(
+def combine_changes(
     target: Arg | Scratch,
     updates: Arg | Scratch,
     changes: Changes,
     dtype: DType,
-    way: Way,
+    rule: UpdateRule,
     target_type: DType | None = None,
 ) -> list[Launch]:
-    """target[row] = way.finish(target[row], all its changes by way.combine). dtype: of the updates,
-    and of the target where it has no other."""
+    """target[row] = rule.finish(target[row], all its changes by rule.combine). dtype: of the
+    updates, and of the target without a `target_type`."""
     count, width = changes.size, changes.width
     piece = 4
     while piece < 64 and count * width > piece * _FULL:
@@ -188,43 +171,46 @@ def combined(
     wide = wide_type(dtype)
     heads = Scratch("heads", pieces * width, wide)
     tails = Scratch("tails", pieces * width, wide)
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "types": {"ELEMENT": dtype, "TARGET": target_type or dtype},
         "file": "scatter_combine.cu",
         "defines": {
-            "COMBINE(a, b)": f"({way.combine})",
-            "FINISH(a, b)": f"({way.finish})",
+            "COMBINE(a, b)": f"({rule.combine})",
+            "FINISH(a, b)": f"({rule.finish})",
             "REFUSES(a)": "false",
         },
     }
     grid, block = columns_and_rows(pieces, width)
     sizes = (count, pieces, piece, width, changes.rows)
     runs = (target, updates, *changes.sorted, heads, tails, *sizes, changes.step)
-    launches = [Launch("gg_runs", grid, block, runs, **how)]
+    launches = [Launch("gg_runs", grid, block, runs, **options)]
     if pieces > 1:
         (_, down, _), block = columns_and_rows(pieces, width, 32)
         join = (target, changes.keys, heads, tails, *sizes)
-        launches.append(Launch("gg_join", (pieces - 1, down, 1), block, join, **how))
+        launches.append(Launch("gg_join", (pieces - 1, down, 1), block, join, **options))
     return launches
 
 
-def in_turn(
-    target: Arg, updates: Arg, changes: Changes, dtype: DType, finish: str, refuses: str, said: str
+def apply_in_order(
+    target: Arg,
+    updates: Arg,
+    changes: Changes,
+    dtype: DType,
+    finish: str,
+    refuses: str,
+    message: str,
 ) -> list[Launch]:
-    """target[row] = finish(target[row], change) for each change; where it `refuses` one, the run
-    fails with what is `said`."""
+    """target[row] = finish(target[row], change) for each change; where `refuses` is true of one,
+    the run fails with `message`."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     defines = {"COMBINE(a, b)": "a", "FINISH(a, b)": f"({finish})", "REFUSES(a)": f"({refuses})"}
-    arguments = (target, updates, *changes.sorted, ErrorFlag(said), *sizes)
-    return [
-        Launch(
-            "gg_each", grid, block, arguments, {"ELEMENT": dtype}, defines, 0, "scatter_combine.cu"
-        )
-    ]
+    arguments = (target, updates, *changes.sorted, ErrorFlag(message), *sizes)
+    options: dict[str, Any] = {"types": {"ELEMENT": dtype}, "defines": defines}
+    return [Launch("gg_each", grid, block, arguments, **options, file="scatter_combine.cu")]
 
 
-def put(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
+def keep_last(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
     """target[row] = its last change."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
@@ -232,7 +218,7 @@ def put(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launc
     return [Launch("gg_put", grid, block, arguments, **_bits(dtype))]
 
 
-def gathered(
+def gather_rows(
     params: Arg,
     indices: Arg,
     out: Arg,
@@ -257,26 +243,26 @@ def _bits(dtype: DType, index_type: DType = dtypes.int32) -> dict[str, Any]:
     return {"defines": defines, "file": "row_gather_and_put.cu"}
 
 
-def copied(source: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """target[...] = source, if they are not one."""
+def copy_elements(source: Arg, target: Arg, count: int, dtype: DType) -> Launch:
+    """target[...] = source, unless they are one array."""
     arguments = (source, target, count)
     return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
 
 
-def spread(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """target[...] = a value of the device."""
+def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
+    """target[...] = an element in the device's memory."""
     block = (THREADS, 1, 1)
     return Launch("gg_spread", grid_of(count), block, (value, target, count), **_bits(dtype))
 
 
-def checked_order(changes: Changes, said: str) -> Launch:
-    """Fails where changes do not come in the order of their rows, each of which has one."""
-    arguments = (*changes.sorted, ErrorFlag(said), changes.size)
+def check_order(changes: Changes, message: str) -> Launch:
+    """Fails the run where changes are not in the order of their rows, one for each."""
+    arguments = (*changes.sorted, ErrorFlag(message), changes.size)
     block = (THREADS, 1, 1)
     return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))
 
 
-def filled(target: Arg | Scratch, value: Any, count: int, dtype: DType) -> Launch:
+def fill_array(target: Arg | Scratch, value: Any, count: int, dtype: DType) -> Launch:
     """target[...] = value. NotImplementedError for elements of 16 bytes other than 0."""
     raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
     if len(raw) > 8:

@@ -1,4 +1,4 @@
-"""Shape inference that many ops share. Each function takes an `InferContext`, as `op` asks."""
+"""Shape inference that many ops share: functions of an `InferContext`, for `op(infer=...)`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def no_outputs(_: InferContext) -> Sequence[TensorShape]:
 
 
 def from_attr(key: str) -> InferFunction:
-    """Every output has the shape that attr `key` says."""
+    """Every output has the shape in attr `key`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.attrs[key]] * context.num_outputs

@@ -1,4 +1,4 @@
-"""Anything as a tensor: `convert_to_tensor`, its registry, and the Const op it makes.
+"""Anything as a tensor: `convert_to_tensor`, its registry, and the Const op.
 
 Const is declared here, below the declaration of all other ops, since declaring an op's function
 needs the conversion of its arguments.
@@ -99,9 +99,9 @@ def convert_to_tensor(
         return _checked(value, wanted)
     for _, base_type, function in _CONVERSIONS:
         if isinstance(value, base_type):
-            found = function(value, dtype=wanted, name=name, as_ref=as_ref)
-            if found is not NotImplemented:
-                return _checked(found, wanted)
+            tensor = function(value, dtype=wanted, name=name, as_ref=as_ref)
+            if tensor is not NotImplemented:
+                return _checked(tensor, wanted)
     hint = preferred_dtype or dtype_hint
     if wanted is None and hint is not None:
         try:

@@ -20,8 +20,8 @@ class _Pool:
 
     def __init__(self, size: int) -> None:
         self._works: SimpleQueue[tuple[Work, SimpleQueue[BaseException | None]]] = SimpleQueue()
-        for at in range(size):
-            name = f"gpugraph-kernels-{at}"
+        for number in range(size):
+            name = f"gpugraph-kernels-{number}"
             threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def start(self, work: Work, ended: SimpleQueue[BaseException | None]) -> None:

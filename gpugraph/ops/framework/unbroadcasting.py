@@ -19,8 +19,8 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
     if axes is not None:
         return _unbroadcast_known(grad, here, there, axes)
     shape = _shape(source)
-    found = raw_ops.BroadcastGradientArgs(shape, _shape(other))[0]
-    return raw_ops.Reshape(raw_ops.Sum(grad, found), shape)
+    along = raw_ops.BroadcastGradientArgs(shape, _shape(other))[0]
+    return raw_ops.Reshape(raw_ops.Sum(grad, along), shape)
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
@@ -33,7 +33,7 @@ def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
     rank = max(len(here.sizes), len(there.sizes))
     mine = (1,) * (rank - len(here.sizes)) + here.sizes
     theirs = (1,) * (rank - len(there.sizes)) + there.sizes
-    if any(own is None and size != 1 for own, size in zip(mine, theirs)):
+    if any(mine_size is None and size != 1 for mine_size, size in zip(mine, theirs)):
         return None
     short = rank > len(here.sizes) or 1 in here.sizes
     if short and not here.is_fully_defined():

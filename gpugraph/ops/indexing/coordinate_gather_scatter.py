@@ -30,13 +30,13 @@ from gpugraph.ops.framework.row_update_launches import (
     MIN,
     SUB,
     Changes,
-    Way,
-    combined,
-    copied,
-    filled,
-    gathered,
-    ordered,
-    put,
+    UpdateRule,
+    combine_changes,
+    copy_elements,
+    fill_array,
+    gather_rows,
+    keep_last,
+    sort_changes,
 )
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 
@@ -107,7 +107,7 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
     depth = indices[-1]
     count, width = prod(indices[:-1]), prod(params[depth:])
     types = signature.input_types[1], signature.output_types[0]
-    return [gathered(Arg(0), Arg(1), Arg(2), *types, params[:depth], count, width)]
+    return [gather_rows(Arg(0), Arg(1), Arg(2), *types, params[:depth], count, width)]
 
 
 def by_coordinates(
@@ -118,7 +118,9 @@ def by_coordinates(
     shape: that of the coordinates, which are the last dimension of `indices`.
     """
     depth = shape[-1]
-    return ordered(indices, index_type, prod(shape[:-1]), prod(sizes[depth:]), tuple(sizes[:depth]))
+    return sort_changes(
+        indices, index_type, prod(shape[:-1]), prod(sizes[depth:]), tuple(sizes[:depth])
+    )
 
 
 _gather_nd = op(
@@ -215,8 +217,8 @@ def _launch_scatter_nd(signature: Signature) -> list[Launch]:
     indices, out = signature.input_shapes[0], signature.output_shapes[0]
     dtype = signature.output_types[0]
     order, changes = by_coordinates(Arg(0), signature.input_types[0], indices, out)
-    empty = filled(Arg(2), 0, prod(out), dtype)
-    return [*order, empty, *combined(Arg(2), Arg(1), changes, dtype, ADD)]
+    empty = fill_array(Arg(2), 0, prod(out), dtype)
+    return [*order, empty, *combine_changes(Arg(2), Arg(1), changes, dtype, ADD)]
 
 
 scatter_nd: Callable[..., Tensor] = public_function(
@@ -270,14 +272,14 @@ def _tensor_scattering(combine: Any) -> Call:
     return Call(make=make)
 
 
-def _launch_tensor_scatter(way: Way | None, signature: Signature) -> list[Launch]:
+def _launch_tensor_scatter(way: UpdateRule | None, signature: Signature) -> list[Launch]:
     sizes, indices = signature.input_shapes[:2]
     dtype = signature.output_types[0]
     order, changes = by_coordinates(Arg(1), signature.input_types[1], indices, sizes)
-    launches = [*order, copied(Arg(0), Arg(3), prod(sizes), dtype)]
+    launches = [*order, copy_elements(Arg(0), Arg(3), prod(sizes), dtype)]
     if way is None:
-        return launches + put(Arg(3), Arg(2), changes, dtype)
-    return launches + combined(Arg(3), Arg(2), changes, dtype, way)
+        return launches + keep_last(Arg(3), Arg(2), changes, dtype)
+    return launches + combine_changes(Arg(3), Arg(2), changes, dtype, way)
 
 
 def _update_back(op: Any, dy: Any) -> list[Any]:
@@ -287,7 +289,7 @@ def _update_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _declare_tensor_scatter(
-    what: str, combine: Any, way: Way | None, grad: Any, types: Any, doc: str
+    what: str, combine: Any, way: UpdateRule | None, grad: Any, types: Any, doc: str
 ) -> Any:
     kernel = _tensor_scattering(combine)
     return public_function(

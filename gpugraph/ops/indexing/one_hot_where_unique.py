@@ -84,8 +84,8 @@ def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: T
         raise NotImplementedError("the new axis is not the last")
     wide = dtypes.int64 if indices.dtype is dtypes.int64 else dtypes.int32
     places = indices.index(shape[-1], wide)
-    hot = places.text("x == y", indices.expanded((*shape[:-1], 1)), dtype=dtypes.bool)
-    return [hot.text("x ? y : z", on_value, off_value, dtype=on_value.dtype)]
+    hot = places.apply("x == y", indices.expanded((*shape[:-1], 1)), dtype=dtypes.bool)
+    return [hot.apply("x ? y : z", on_value, off_value, dtype=on_value.dtype)]
 
 
 _one_hot = op(

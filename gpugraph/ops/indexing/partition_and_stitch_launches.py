@@ -11,7 +11,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, REAL, DType
 from gpugraph.kernel import SIZES, Arg, Call, ErrorFlag, Launch, Scratch, Signature, Sized
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
-from gpugraph.ops.framework.row_update_launches import columns_and_rows, filled, ordered
+from gpugraph.ops.framework.row_update_launches import columns_and_rows, fill_array, sort_changes
 
 _BLOCK = (THREADS, 1, 1)
 _TYPES = (*REAL, *COMPLEX, dtypes.bool)
@@ -30,7 +30,7 @@ def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
     """Launches that sort the rows by their parts, and the rows' order."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     message = f"partitions hold a number that is not in [0, {parts})"
-    return ordered(Arg(1), dtypes.int32, count, 1, (parts,), said=message)
+    return sort_changes(Arg(1), dtypes.int32, count, 1, (parts,), message=message)
 
 
 def _count_parts(signature: Signature) -> list[Launch]:
@@ -101,7 +101,7 @@ def _count_stitch(signature: Signature) -> list[Launch]:
         return []
     largest, failed = Scratch(SIZES, 1, dtypes.int32), ErrorFlag("indices can't be negative")
     options = _options(signature.output_types[0])
-    launches = [filled(largest, -1, 1, dtypes.int32)]
+    launches = [fill_array(largest, -1, 1, dtypes.int32)]
     for index, count in enumerate(counts):
         if count:
             arguments = (Arg(index), largest, failed, count)
@@ -119,7 +119,7 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
     if not rows or not width:
         return []
     last, options = Scratch("last", rows, dtypes.int32), _options(signature.output_types[0])
-    launches, copies, base = [filled(last, -1, rows, dtypes.int32)], [], 0
+    launches, copies, base = [fill_array(last, -1, rows, dtypes.int32)], [], 0
     out = Arg(2 * len(counts))
     for index, count in enumerate(counts):
         if count:

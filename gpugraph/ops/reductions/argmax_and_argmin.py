@@ -54,7 +54,7 @@ def _searching(find: Any, worst: float) -> Call:
 
 
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
-    """x as (before, axis, after), and 1; InvalidArgumentError where there is nothing to find."""
+    """x as (before, axis, after), and 1; InvalidArgumentError for an empty axis."""
     sizes = context.input_shapes[0]
     try:
         axis = normalize_axis(context.value(1), len(sizes), "Dimension")
@@ -145,3 +145,17 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
 
 argmax = _declare("ArgMax", _searching(np.argmax, -np.inf), "largest")
 argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest")
+
+
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """`argmax` along `dimension`, under its older name."""
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """`argmin` along `dimension`, under its older name."""
+    return argmin(input, dimension, name, output_type=output_type)

@@ -34,7 +34,7 @@ class Axis(NamedTuple):
 
 
 def _cut(size: int, blocks: int, least: int) -> tuple[int, int]:
-    """Of how many parts an axis is, and of how many elements each."""
+    """The number of parts of an axis, and of elements in each."""
     parts = max(1, min(_MOST_PARTS, ceil(_BLOCKS / blocks), size // least))
     part = ceil(size / parts)
     return ceil(size / part), part
@@ -53,10 +53,10 @@ def best_place(
     worst = "0"
     if dtype.is_floating:
         worst = "(-INFINITY)" if most else "INFINITY"
-    found: Arg | Scratch = out
+    indices: Arg | Scratch = out
     kind = out_type
     if parts > 1:
-        found, kind = Scratch("found", rows * axis.after, dtypes.int64), dtypes.int64
+        indices, kind = Scratch("found", rows * axis.after, dtypes.int64), dtypes.int64
 
     def how(kind: DType) -> dict[str, Any]:
         defines = {
@@ -67,11 +67,11 @@ def best_place(
         return {"types": {"ELEMENT": dtype}, "defines": defines}
 
     grid = min(1 << 16, ceil(rows / deep)), min(1 << 10, across), 1
-    arguments = (x, found, rows, axis.size, axis.after, parts, part)
+    arguments = (x, indices, rows, axis.size, axis.after, parts, part)
     launches = [Launch("gg_arg", grid, (wide, lanes, deep), arguments, **how(kind))]
     if parts > 1:
         total = axis.before * axis.after
-        last = (x, found, out, total, axis.size, axis.after, parts)
+        last = (x, indices, out, total, axis.size, axis.after, parts)
         block = (THREADS, 1, 1)
         launches.append(Launch("gg_arg_of_parts", grid_of(total), block, last, **how(out_type)))
     return launches
@@ -82,7 +82,7 @@ def _power(count: int) -> int:
 
 
 _SHORT = 64
-"""Rows that a thread does, if there are many of them."""
+"""The size of rows that single threads compute, if there are many."""
 
 
 def running(
@@ -95,13 +95,13 @@ def running(
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Running sums by a text `combine` of a and b, from `start`."""
+    """Running sums by an expression `combine` of a and b, from `start`."""
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)
     rows = axis.before * parts
     totals = Scratch("totals", rows * axis.after, wide_type(dtype))
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "types": {"ELEMENT": dtype},
         "defines": {"COMBINE(a, b)": combine, "START": start},
     }
@@ -114,6 +114,6 @@ def running(
         grid, block = columns_and_rows(rows, axis.after)
     launches = []
     if parts > 1:
-        launches.append(Launch(f"gg_part_{what}", grid, block, (x, totals, *sizes), **how))
+        launches.append(Launch(f"gg_part_{what}", grid, block, (x, totals, *sizes), **options))
     last = (x, totals, out, *sizes, int(exclusive))
-    return [*launches, Launch(f"gg_scan_{what}", grid, block, last, **how)]
+    return [*launches, Launch(f"gg_scan_{what}", grid, block, last, **options)]

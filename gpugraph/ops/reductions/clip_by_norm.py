@@ -1,7 +1,6 @@
 """Values kept within limits: each by itself, or all by their norm.
 
-IndexedSlices are clipped by their rows as these are (a row that comes twice counts as two), and
-stay IndexedSlices.
+IndexedSlices stay such: their values are clipped (a row that comes twice counts as two).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _values(t: Any) -> Tensor:
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Clipped values as what they were given as."""
+    """Clipped values as slices where `t` is slices."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
@@ -93,10 +92,10 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     _check_sequence(t_list)
     with op_scope(name, "global_norm", *t_list):
         halves = []
-        for each in _tensors(t_list):
-            if each is not None:
-                with colocate_with(each.op):
-                    halves.append(l2_loss(each))
+        for tensor in _tensors(t_list):
+            if tensor is not None:
+                with colocate_with(tensor.op):
+                    halves.append(l2_loss(tensor))
         half = reduce_sum(stack(halves))
         return sqrt(multiply(half, constant(2.0, half.dtype)), name="global_norm")
 
@@ -120,12 +119,12 @@ def clip_by_global_norm(
         scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
         scale = scale + (norm - norm)  # 0, or NaN where the norm is not finite
         clipped: list[Any] = []
-        for index, (given, each) in enumerate(zip(t_list, _tensors(t_list))):
-            if each is None:
+        for index, (item, tensor) in enumerate(zip(t_list, _tensors(t_list))):
+            if tensor is None:
                 clipped.append(None)
                 continue
-            with colocate_with(each.op):
-                clipped.append(_like(given, identity(each * scale, name=f"{scope}_{index}")))
+            with colocate_with(tensor.op):
+                clipped.append(_like(item, identity(tensor * scale, name=f"{scope}_{index}")))
     return clipped, norm
 
 
@@ -135,10 +134,10 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """What there is of each: of IndexedSlices their values."""
+    """The items as tensors, None left: of IndexedSlices their values."""
     return [
-        None if each is None else convert_to_tensor(_rows(each), name=f"t_{index}")
-        for index, each in enumerate(t_list)
+        None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
+        for index, item in enumerate(t_list)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Functions made of reductions: variance, norms, counts, and sums and products of several kinds."""
+"""Functions composed of reductions: variance, norms, counts, sums, products."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def reduce_std(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the sum of the squares along `axis` (see `reduce_sum`), of which integers
-    lose their fraction."""
+    """The root of the sum of the squares along `axis` (see `reduce_sum`); of integers
+    without its fraction."""
     return reduce_with(raw_ops.EuclideanNorm, input_tensor, axis, keepdims, name)
 
 
@@ -65,12 +65,12 @@ def count_nonzero(
     `input` is another name of `input_tensor`; ValueError for both, or none.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
-    given = either(input, input_tensor, "input", "input_tensor")
-    if given is None:
+    source = either(input, input_tensor, "input", "input_tensor")
+    if source is None:
         raise ValueError("count_nonzero needs an input")
     where = either(axis, reduction_indices, "axis", "reduction_indices")
     with op_scope(name, "count_nonzero"):
-        x = convert_to_tensor(given, name="input")
+        x = convert_to_tensor(source, name="input")
         there = raw_ops.NotEqual(x, zeros([], x.dtype.base_dtype))
         total = reduce_sum(cast(there, dtypes.int64), where, keep)
         return cast(total, dtype)
@@ -84,31 +84,31 @@ def accumulate_n(
     ValueError for an empty list, for other things than tensors, and for ones of a shape or dtype
     that differs from the first's or from `shape` and `tensor_dtype`.
     """
-    given = list(inputs) if isinstance(inputs, (list, tuple)) else []
-    if not given:
+    items = list(inputs) if isinstance(inputs, (list, tuple)) else []
+    if not items:
         raise ValueError("inputs must be a list of at least one Tensor of one dtype and shape")
-    if any(isinstance(each, IndexedSlices) for each in given):
+    if any(isinstance(item, IndexedSlices) for item in items):
         raise ValueError("accumulate_n adds tensors, but one is IndexedSlices")
-    tensors = convert_n_to_tensor(given)
+    tensors = convert_n_to_tensor(items)
     first = tensors[0].dtype.base_dtype
-    if any(each.dtype.base_dtype is not first for each in tensors):
-        raise ValueError(f"inputs must have one dtype: {[each.dtype.name for each in tensors]}")
+    if any(tensor.dtype.base_dtype is not first for tensor in tensors):
+        raise ValueError(f"inputs must have one dtype: {[tensor.dtype.name for tensor in tensors]}")
     if tensor_dtype is not None and tensor_dtype != first:
         raise TypeError(f"tensor_dtype is {tensor_dtype}, but the inputs are {first.name}")
     known = as_shape(shape)
-    for each in tensors:
-        known = known.merge_with(each.shape)
+    for tensor in tensors:
+        known = known.merge_with(tensor.shape)
     if len(tensors) == 1:
         return tensors[0] if name is None else raw_ops.Identity(tensors[0], name=name)
-    made = raw_ops.AddN(tensors, name=name or "AccumulateNV2")
-    made.set_shape(known)
-    return made
+    total = raw_ops.AddN(tensors, name=name or "AccumulateNV2")
+    total.set_shape(known)
+    return total
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """`scalar` times a tensor, or times the values of IndexedSlices.
 
-    ValueError when `scalar` is none.
+    ValueError when `scalar` is no scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -126,10 +126,10 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
     Shape: x.shape[:-1]; -inf of no numbers at all.
     """
     with op_scope(name, "lbeta", x):
-        given = convert_to_tensor(x, name="x")
+        tensor = convert_to_tensor(x, name="x")
         last = np.array([-1], np.int32)
-        logs = raw_ops.Sum(raw_ops.Lgamma(given), last)
-        return logs - raw_ops.Lgamma(raw_ops.Sum(given, last))
+        logs = raw_ops.Sum(raw_ops.Lgamma(tensor), last)
+        return logs - raw_ops.Lgamma(raw_ops.Sum(tensor, last))
 
 
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
@@ -140,20 +140,23 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     if not isinstance(coeffs, list):
         raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")
     with op_scope(name, "polyval", coeffs, x):
-        given = convert_to_tensor(x, name="x")
+        tensor = convert_to_tensor(x, name="x")
         if not coeffs:
-            return zeros_like(given)
-        terms = [convert_to_tensor(each, name=f"coeff_{at}") for at, each in enumerate(coeffs)]
+            return zeros_like(tensor)
+        terms = [
+            convert_to_tensor(coefficient, name=f"coeff_{index}")
+            for index, coefficient in enumerate(coeffs)
+        ]
         total = terms[0]
         for term in terms[1:]:
-            total = term + total * given
+            total = term + total * tensor
         return total
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Which share of the elements is 0: a float32 scalar, NaN of no elements."""
+    """The share of zeros among the elements: a float32 scalar, NaN of no elements."""
     with op_scope(name, "zero_fraction", value):
-        given = convert_to_tensor(value, name="value")
-        count = size(given, out_type=dtypes.int64)
-        zeros = cast(count - count_nonzero(given), dtypes.float32)
+        tensor = convert_to_tensor(value, name="value")
+        count = size(tensor, out_type=dtypes.int64)
+        zeros = cast(count - count_nonzero(tensor), dtypes.float32)
         return identity(zeros / cast(count, dtypes.float32), name="fraction")

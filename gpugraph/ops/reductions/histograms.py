@@ -1,4 +1,4 @@
-"""How often what occurs: bincount, histograms, buckets, and a confusion matrix of classes."""
+"""Counts: bincount, histograms, buckets, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.row_update_launches import ADD, combined, filled, ordered
+from gpugraph.ops.framework.row_update_launches import (
+    ADD,
+    combine_changes,
+    fill_array,
+    sort_changes,
+)
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
@@ -29,7 +34,7 @@ _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def _infer_length(index: int) -> Any:
-    """A vector as long as host input `index` says."""
+    """A vector whose length is host input `index`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         value = context.value(index)
@@ -62,9 +67,9 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
 
 
 def _counting(
-    function: str, before: Arguments, at: int, said: str, signature: Signature
+    function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
-    """Counts of the elements of input 0, which become the output, array `at`."""
+    """Counts of the elements of input 0, written to array `output`."""
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
         raise NotImplementedError(f"{count} elements are more than 32 bits count")
@@ -72,23 +77,27 @@ def _counting(
     types = {"ELEMENT": signature.input_types[0], "OUTPUT": signature.output_types[0]}
     block = (THREADS, 1, 1)
     grid = min(grid_of(count)[0], 528), 1, 1
-    arguments = (*before, counts, ErrorFlag(said), count, bins)
+    arguments = (*before, counts, ErrorFlag(message), count, bins)
     return [
-        filled(counts, 0, bins, dtypes.uint32),
+        fill_array(counts, 0, bins, dtypes.uint32),
         Launch(function, grid, block, arguments, types),
-        Launch("gg_counted", grid_of(bins), block, (counts, Arg(at), bins), types),
+        Launch("gg_counted", grid_of(bins), block, (counts, Arg(output), bins), types),
     ]
 
 
 def _launch_bincount(signature: Signature) -> list[Launch]:
-    said = "Input arr must be non-negative!"
+    message = "Input arr must be non-negative!"
     arr, weights, bins = signature.input_shapes[0], signature.input_shapes[2], Arg(2)
     if not prod(weights):
-        return _counting("gg_bincount", (Arg(0),), bins, said, signature)
+        return _counting("gg_bincount", (Arg(0),), bins, message, signature)
     (size,), dtype = signature.output_shapes[0], signature.output_types[0]
-    given = Arg(0), dtypes.int32, prod(arr), 1, (size,)
-    order, changes = ordered(*given, drops=2, said=said)
-    return [*order, filled(bins, 0, size, dtype), *combined(bins, Arg(1), changes, dtype, ADD)]
+    numbers = Arg(0), dtypes.int32, prod(arr), 1, (size,)
+    order, changes = sort_changes(*numbers, drops=2, message=message)
+    return [
+        *order,
+        fill_array(bins, 0, size, dtype),
+        *combine_changes(bins, Arg(1), changes, dtype, ADD),
+    ]
 
 
 _bincount = op(
@@ -131,13 +140,13 @@ def bincount(
             weight = convert_to_tensor(weights, name="weights")
         else:
             weight = convert_to_tensor(np.zeros(0, as_dtype(dtype).as_numpy_dtype), name="Const")
-        made: Tensor = _bincount(numbers, size, weight)
+        counts: Tensor = _bincount(numbers, size, weight)
         least = 0 if minlength is None else minlength
-        found, low, high = (_known(each) for each in (numbers, least, maxlength))
-        if found is not None and low is not None and (high is None) == (maxlength is None):
-            length = max(int(found.max(initial=-1)) + 1, int(low))
-            made.set_shape([length if high is None else min(length, int(high))])
-        return made
+        elements, low, high = (_known(argument) for argument in (numbers, least, maxlength))
+        if elements is not None and low is not None and (high is None) == (maxlength is None):
+            length = max(int(elements.max(initial=-1)) + 1, int(low))
+            counts.set_shape([length if high is None else min(length, int(high))])
+        return counts
 
 
 def _known(value: Any) -> Any:
@@ -148,7 +157,7 @@ def _known(value: Any) -> Any:
 
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
-    """A reduction over all axes; 0 of nothing, whatever it says."""
+    """A reduction over all axes; 0 of no elements."""
     return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
@@ -160,10 +169,10 @@ def _product(sizes: Tensor) -> Tensor:
 
 
 def _places(values: Any, low: Any, high: Any, count: int) -> Any:
-    """The bin of each value; what lies outside is in the first or the last."""
+    """The bin of each value; values outside are in the first or the last."""
     step = (float(high) - float(low)) / count
-    at = np.floor((values.astype(np.float64) - float(low)) / step)
-    return np.clip(at, 0, count - 1).astype(np.int64)
+    bins = np.floor((values.astype(np.float64) - float(low)) / step)
+    return np.clip(bins, 0, count - 1).astype(np.int64)
 
 
 def _bind_histogram(
@@ -194,8 +203,8 @@ def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _launch_histogram(signature: Signature) -> list[Launch]:
-    said = "value_range should satisfy value_range[0] < value_range[1]"
-    return _counting("gg_histogram", (Arg(0), Arg(1)), Arg(2), said, signature)
+    message = "value_range should satisfy value_range[0] < value_range[1]"
+    return _counting("gg_histogram", (Arg(0), Arg(1)), Arg(2), message, signature)
 
 
 _histogram = op(
@@ -219,7 +228,7 @@ def histogram_fixed_width(
     """How many `values` lie in each of `nbins` equal parts of value_range: a vector of `dtype`.
 
     value_range: two numbers of the values' dtype, the first smaller (InvalidArgumentError in a
-    run). What lies outside counts into the first or the last part.
+    run). Values outside count into the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -234,21 +243,21 @@ def histogram_fixed_width_bins(
     A tensor of the shape of `values` and of `dtype`, int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
-        given = convert_to_tensor(values, name="values")
+        numbers = convert_to_tensor(values, name="values")
         limits = convert_to_tensor(value_range, name="value_range")
         count = convert_to_tensor(nbins, dtypes.int32, name="nbins")
-        kind = given.dtype.base_dtype
+        kind = numbers.dtype.base_dtype
         wide = dtypes.float64 if kind is dtypes.float64 else dtypes.float32
         one = np.array([1], np.int32)
         ends = [
-            raw_ops.StridedSlice(limits, one * at, one * (at + 1), one, shrink_axis_mask=1)
-            for at in (0, 1)
+            raw_ops.StridedSlice(limits, one * index, one * (index + 1), one, shrink_axis_mask=1)
+            for index in (0, 1)
         ]
         span = raw_ops.Sub(cast(ends[1], wide), cast(ends[0], wide))
-        share = raw_ops.RealDiv(raw_ops.Sub(cast(given, wide), cast(ends[0], wide)), span)
-        at = cast(raw_ops.Floor(raw_ops.Mul(cast(count, wide), share)), dtypes.int32)
-        made = raw_ops.Minimum(raw_ops.Maximum(at, 0), raw_ops.Sub(count, 1))
-        return cast(made, dtype)
+        share = raw_ops.RealDiv(raw_ops.Sub(cast(numbers, wide), cast(ends[0], wide)), span)
+        bins = cast(raw_ops.Floor(raw_ops.Mul(cast(count, wide), share)), dtypes.int32)
+        inside = raw_ops.Minimum(raw_ops.Maximum(bins, 0), raw_ops.Sub(count, 1))
+        return cast(inside, dtype)
 
 
 # -- buckets
@@ -264,12 +273,12 @@ def _bind_bucketize(context: KernelContext, x: Any, out: Any) -> Callable[[], An
 
 
 def _launch_bucketize(signature: Signature) -> list[Launch]:
-    limits = [float(np.float32(each)) for each in signature.attrs["boundaries"]]
+    limits = [float(np.float32(limit)) for limit in signature.attrs["boundaries"]]
     if len(limits) > _MOST_LIMITS:
         raise NotImplementedError(f"there are {len(limits)} boundaries, more than {_MOST_LIMITS}")
     if not np.isfinite(limits).all():
         raise NotImplementedError("a boundary is not finite")
-    text = ", ".join(f"{each!r}f" for each in limits) or "0.0f"
+    text = ", ".join(f"{limit!r}f" for limit in limits) or "0.0f"
     total = prod(signature.output_shapes[0])
     types, block = {"ELEMENT": signature.input_types[0]}, (THREADS, 1, 1)
     arguments, defines = (Arg(0), Arg(1), total, len(limits)), {"BOUNDARIES": text}
@@ -302,7 +311,7 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often a class was taken for another: [label, prediction], a square matrix of `dtype`.
+    """How often a class was predicted as another: [label, prediction], a square matrix of `dtype`.
 
     labels, predictions: vectors of equal length, of class numbers; (n, 1) is one too. Without
     `num_classes` the largest number + 1. `weights`, a vector, are added in place of ones.
@@ -310,11 +319,13 @@ def confusion_matrix(
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [
-            cast(_vector(convert_to_tensor(given, name=label)), dtypes.int64)
-            for given, label in ((labels, "labels"), (predictions, "predictions"))
+            cast(_vector(convert_to_tensor(numbers, name=label)), dtypes.int64)
+            for numbers, label in ((labels, "labels"), (predictions, "predictions"))
         ]
         if num_classes is None:
-            largest = raw_ops.Maximum(*(_all(raw_ops.Max, each) for each in reversed(classes)))
+            largest = raw_ops.Maximum(
+                *(_all(raw_ops.Max, class_numbers) for class_numbers in reversed(classes))
+            )
             size = raw_ops.AddV2(largest, np.array(1, np.int64))
         else:
             size = cast(convert_to_tensor(num_classes), dtypes.int64)

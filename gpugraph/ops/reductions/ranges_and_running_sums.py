@@ -49,7 +49,7 @@ def _infer_range(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """How many numbers there are; ValueError where limit can't be reached."""
+    """The number of elements; ValueError where the limit can't be reached."""
     if delta == 0:
         raise ValueError("Requires delta != 0")
     if start > limit and delta > 0:
@@ -120,26 +120,26 @@ def _has_dtype(value: Any) -> bool:
 
 def _widest(values: Sequence[Any]) -> DType:
     """The dtype that holds all values; TypeError for one of which there are no ranges."""
-    found = [
+    types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
         for value in values
     ]
-    for dtype in found:
+    for dtype in types:
         if dtype not in _RANKED:
             raise TypeError(f"There is no range of {dtype.name}")
-    return max(found, key=_RANKED.index)
+    return max(types, key=_RANKED.index)
 
 
 # -- running sums and products
 
 
 def _no_sum(_: Any) -> Any:
-    """The logarithm of no sum at all."""
+    """The logarithm of 0."""
     return -np.inf
 
 
 def _running(ufunc: Any, start: Any) -> Call:
-    """start: what a dtype's running values begin with."""
+    """start: the first running value, by dtype."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         try:
@@ -162,11 +162,11 @@ def _running(ufunc: Any, start: Any) -> Call:
     return Call(make=make)
 
 
-def _launch(text: str, start: str, signature: Signature) -> list[Launch]:
+def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
     sizes, attrs = signature.input_shapes[0], signature.attrs
     axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Axis"))
-    how = attrs["reverse"], attrs["exclusive"]
-    return running(Arg(0), Arg(1), axis, signature.input_types[0], text, start, *how)
+    options = attrs["reverse"], attrs["exclusive"]
+    return running(Arg(0), Arg(1), axis, signature.input_types[0], combine, start, *options)
 
 
 _SUM_OF_LOGS = (
@@ -187,7 +187,7 @@ def _declare(
     what: str,
     types: Sequence[DType] = NUMERIC,
 ) -> OpFunction:
-    """on_gpu: a text that combines a and b, and what that begins with."""
+    """on_gpu: an expression that combines a and b, and its start."""
     return op(
         name,
         inputs="x: T, axis: Tidx",

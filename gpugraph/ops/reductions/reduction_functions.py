@@ -38,7 +38,7 @@ def reduce_with(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """One reduction; all axes where none is given."""
+    """A reduction by `function` along `axis`; along all axes for None."""
     if reduction_indices is not None:
         axis = either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))

@@ -1,4 +1,4 @@
-"""Gradients of reductions: what came in, spread over what was reduced."""
+"""Gradients of reductions: dy, broadcast over the reduced axes."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def _spread(tensor: Any, x: Tensor) -> Any:
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy, spread."""
+    """dy, broadcast."""
     return [_spread(_kept(op, dy), op.inputs[0]), None]
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy / n, spread."""
+    """dy / n, broadcast."""
     x, y = op.inputs[0], op.outputs[0]
     before, after = x.shape.num_elements(), y.shape.num_elements()
     count: Any
@@ -74,7 +74,7 @@ def chosen_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy times the product of all other elements, which zeros don't spoil.
+    """dy times the product of all other elements, right for zeros, too.
 
     Along one axis after the other, the others' product is that of all before and all after. For
     axes that are not known before the run it is y / x.
@@ -104,6 +104,6 @@ def _product_of_others(x: Any, axes: list[int]) -> Any:
 
 
 def norm_gradient(op: Any, dy: Any) -> list[Any]:
-    """x dy / y, spread: NaN where the norm is 0."""
+    """x dy / y, broadcast: NaN where the norm is 0."""
     slope = raw_ops.RealDiv(_kept(op, dy), _kept(op, op.outputs[0]))
     return [raw_ops.Mul(op.inputs[0], slope), None]

@@ -1,7 +1,7 @@
 """Sums, means, products, extremes and their like along axes, and their gradients.
 
-The axes are read on the host when a kernel is bound: what then runs is one NumPy reduction over a
-view in which neighbouring axes that are kept, or reduced, together are one axis. float16 is
+The axes are read on the host when a kernel is bound. A run is one NumPy reduction over a view in
+which neighbouring axes that stay, or are reduced, are merged. float16 is
 accumulated in float32. A reduction over nothing gives the neutral element; a mean, NaN.
 """
 
@@ -298,9 +298,9 @@ def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 def _norm_terms(signature: Signature, x: Term) -> list[Term]:
     axes = sorted(reduced_axes(signature.value(1), len(x.shape)))
-    squares = x.text("(double)x * (double)x", dtype=dtypes.float64)
+    squares = x.apply("(double)x * (double)x", dtype=dtypes.float64)
     root = "floor(sqrt(x))" if x.dtype.is_integer else "sqrt(x)"
-    return [squares.reduced(SUM, axes).text(root, dtype=x.dtype)]
+    return [squares.reduced(SUM, axes).apply(root, dtype=x.dtype)]
 
 
 _reduction(

@@ -13,11 +13,11 @@ from gpugraph.kernel import SIZES, Arg, Call, ErrorFlag, Launch, Scratch, Signat
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.row_update_launches import (
     Changes,
-    Way,
+    UpdateRule,
     columns_and_rows,
-    combined,
-    filled,
-    ordered,
+    combine_changes,
+    fill_array,
+    sort_changes,
 )
 
 _MOST = 1 << 31
@@ -87,8 +87,8 @@ def _combined(
     sums = Scratch("sums", segments * width, wide) if apart else out
     summed = wide if apart else dtype
     launches = [
-        filled(sums, rule.empty, segments * width, summed),
-        *combined(sums, Arg(0), changes, dtype, Way(rule.combine, "(b)"), summed),
+        fill_array(sums, rule.empty, segments * width, summed),
+        *combine_changes(sums, Arg(0), changes, dtype, UpdateRule(rule.combine, "(b)"), summed),
     ]
     if rule.divided:
         options = _options(dtype, types[1 + by], dtypes.int32, rule.divided)
@@ -129,7 +129,7 @@ def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
     if signature.input_shapes[1] != signature.input_shapes[2]:
         raise NotImplementedError("ids and rows do not fit together")
     if not count:
-        return [filled(Arg(3), rule.empty, prod(shape), signature.output_types[0])]
+        return [fill_array(Arg(3), rule.empty, prod(shape), signature.output_types[0])]
     return [*_keys(signature, True, shape[0]), *_combined(rule, signature, True, Arg(3), shape)]
 
 
@@ -139,7 +139,7 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]
     width, wide = prod(shape[1:]), wide_type(dtype)
-    zeros = filled(Arg(3), 0, prod(shape), dtype)
+    zeros = fill_array(Arg(3), 0, prod(shape), dtype)
     if not count:
         return [zeros]
     if not segments or signature.input_shapes[2] != (count,):
@@ -150,11 +150,11 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     weighted = Scratch("weighted", segments * width, wide)
     named = Scratch("segments", count, dtypes.int32)
     outside = ErrorFlag(f"a segment id is not in [0, {segments})")
-    order, changes = ordered(Arg(1), signature.input_types[1], count, width, shape[:1])
+    order, changes = sort_changes(Arg(1), signature.input_types[1], count, width, shape[:1])
     grid, block = columns_and_rows(segments, width)
     named_arguments = (changes.order, Arg(2), named, count, segments)
     return [
-        filled(sizes, 0, segments, dtypes.uint32),
+        fill_array(sizes, 0, segments, dtypes.uint32),
         launch(
             "gg_segment_sizes", grid_of(count), _BLOCK, (Arg(2), sizes, outside, count, segments)
         ),
@@ -162,8 +162,8 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
         *order,
         launch("gg_segment_of", grid_of(count), _BLOCK, named_arguments),
         zeros,
-        *combined(Arg(3), weighted, changes._replace(order=named), wide, _ADDED, dtype),
+        *combine_changes(Arg(3), weighted, changes._replace(order=named), wide, _ADDED, dtype),
     ]
 
 
-_ADDED = Way("(a) + (b)", "(b)")
+_ADDED = UpdateRule("(a) + (b)", "(b)")

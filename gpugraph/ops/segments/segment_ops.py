@@ -29,10 +29,10 @@ from gpugraph.ops.framework.row_update_launches import (
     MAX,
     MIN,
     MUL,
-    Way,
-    combined,
-    filled,
-    ordered,
+    UpdateRule,
+    combine_changes,
+    fill_array,
+    sort_changes,
 )
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
@@ -68,16 +68,18 @@ def _limit(dtype: Any, lowest: bool) -> Any:
     return limits.min if lowest else limits.max
 
 
-def _launch_unsorted(rule: Way, start: Callable[[Any], Any], signature: Signature) -> list[Launch]:
+def _launch_unsorted(
+    rule: UpdateRule, start: Callable[[Any], Any], signature: Signature
+) -> list[Launch]:
     ids, out = signature.input_shapes[1], signature.output_shapes[0]
     dtype, count, width = signature.output_types[0], prod(ids), prod(out[1:])
     index_type = signature.input_types[1]
-    order, changes = ordered(Arg(1), index_type, count, width, out[:1], drops=1)
-    neutral = filled(Arg(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
-    return [*order, neutral, *combined(Arg(2), Arg(0), changes, dtype, rule)]
+    order, changes = sort_changes(Arg(1), index_type, count, width, out[:1], drops=1)
+    neutral = fill_array(Arg(2), start(np.dtype(dtype.as_numpy_dtype)), prod(out), dtype)
+    return [*order, neutral, *combine_changes(Arg(2), Arg(0), changes, dtype, rule)]
 
 
-def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: Way) -> Source:
+def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
     """`combine` by segment, from `start(dtype)` on."""
     is_extreme = combine in (np.maximum, np.minimum)
 

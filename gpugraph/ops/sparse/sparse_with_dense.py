@@ -18,7 +18,12 @@ from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
-from gpugraph.ops.framework.row_update_launches import checked_order, ordered, put, spread
+from gpugraph.ops.framework.row_update_launches import (
+    check_order,
+    keep_last,
+    sort_changes,
+    spread_value,
+)
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.linalg.matmul import matrix_transpose
@@ -76,12 +81,12 @@ def _launch_to_dense(signature: Signature) -> list[Launch]:
     count, dtype = prod(indices) // depth, signature.output_types[0]
     step = int(prod(signature.input_shapes[2]) == count)
     index_type = signature.input_types[0]
-    order, changes = ordered(Arg(0), index_type, count, 1, sizes, step=step)
-    launches = [*order, spread(Arg(2), Arg(3), prod(sizes), dtype)]
+    order, changes = sort_changes(Arg(0), index_type, count, 1, sizes, step=step)
+    launches = [*order, spread_value(Arg(2), Arg(3), prod(sizes), dtype)]
     if signature.attrs["validate_indices"]:
         message = "indices are out of order or repeated; see tf.sparse.reorder"
-        launches.append(checked_order(changes, message))
-    return launches + put(Arg(3), Arg(1), changes, dtype)
+        launches.append(check_order(changes, message))
+    return launches + keep_last(Arg(3), Arg(1), changes, dtype)
 
 
 def _to_dense_back(op: Any, dy: Any) -> list[Any]:

@@ -30,10 +30,10 @@ from gpugraph.ops.framework.row_update_launches import (
     MUL,
     SUB,
     Changes,
-    combined,
-    in_turn,
-    ordered,
-    put,
+    apply_in_order,
+    combine_changes,
+    keep_last,
+    sort_changes,
 )
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.coordinate_gather_scatter import (
@@ -80,17 +80,17 @@ def _quotients(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> lis
         if not dtype.is_unsigned:  # the lowest number by -1
             expression = "(b) == -1 ? 0 - (a) : (a) / (b)"
     message = "Integer division by zero"
-    return in_turn(target, updates, changes, dtype, expression, refuses, message)
+    return apply_in_order(target, updates, changes, dtype, expression, refuses, message)
 
 
 _LAUNCHES: dict[str, RowLaunches] = {
-    "Update": put,
-    "Add": partial(combined, way=ADD),
-    "Sub": partial(combined, way=SUB),
-    "Mul": partial(combined, way=MUL),
+    "Update": keep_last,
+    "Add": partial(combine_changes, rule=ADD),
+    "Sub": partial(combine_changes, rule=SUB),
+    "Mul": partial(combine_changes, rule=MUL),
     "Div": _quotients,
-    "Min": partial(combined, way=MIN),
-    "Max": partial(combined, way=MAX),
+    "Min": partial(combine_changes, rule=MIN),
+    "Max": partial(combine_changes, rule=MAX),
 }
 
 
@@ -100,7 +100,7 @@ def _launch_rows(what: str, signature: Signature) -> list[Launch]:
     count, width = prod(indices), prod(ref[1:])
     step = int(prod(updates) == count * width)
     index_type = signature.input_types[1]
-    order, changes = ordered(Arg(1), index_type, count, width, ref[:1], step=step)
+    order, changes = sort_changes(Arg(1), index_type, count, width, ref[:1], step=step)
     return order + _LAUNCHES[what](Arg(0), Arg(2), changes, dtype)
 
 

@@ -50,13 +50,13 @@ apply_centered_rms_prop = declare_update(
 
 def _shrunk(values: Term, distance: Term, if_positive: Term) -> Term:
     """`values` nearer to 0 by `distance`, if the third number is above 0."""
-    magnitude = (values.text("fabs(x)") - distance).text(NOT_NEGATIVE)
-    return (values.text(SIGN) * magnitude).text(IF_POSITIVE, values, if_positive)
+    magnitude = (values.apply("fabs(x)") - distance).apply(NOT_NEGATIVE)
+    return (values.apply(SIGN) * magnitude).apply(IF_POSITIVE, values, if_positive)
 
 
 def _adagrad_da(_: Signature, *inputs: Term) -> list[Term]:
     var, grads, squares, grad, rate, l1, l2, global_step = inputs
-    count = global_step.text("(U)x", dtype=var.dtype)
+    count = global_step.apply("(U)x", dtype=var.dtype)
     grads, squares = grads + grad, squares + grad * grad
     shrunk = _shrunk(grads, l1 * count, l1)
     return [shrunk * -rate / (squares.sqrt() + l2 * count * rate), grads, squares]
@@ -75,13 +75,13 @@ apply_adagrad_da = declare_update(
 def _ftrl(_: Signature, *inputs: Term) -> list[Term]:
     var, accum, linear, grad, rate, l1, l2, *shrinkage, power = inputs
     new = accum + grad * grad
-    scale, old_scale = new.text(RAISED, -power), accum.text(RAISED, -power)
+    scale, old_scale = new.apply(RAISED, -power), accum.apply(RAISED, -power)
     step = grad - (scale - old_scale) / rate * var
     for strength in shrinkage:
         step = step + var * (strength * 2)
     linear = linear + step
-    step = (linear.text(SIGN) * l1 - linear) / (scale / rate + l2 * 2)
-    return [step.text(IF_GREATER, linear.text("fabs(x)"), l1), new, linear]
+    step = (linear.apply(SIGN) * l1 - linear) / (scale / rate + l2 * 2)
+    return [step.apply(IF_GREATER, linear.apply("fabs(x)"), l1), new, linear]
 
 
 _FTRL = (

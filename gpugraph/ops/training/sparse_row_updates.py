@@ -23,7 +23,7 @@ from gpugraph.ops.framework.c_statements import statements
 from gpugraph.ops.framework.cuda_grids import Arguments
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
-from gpugraph.ops.framework.row_update_launches import columns_and_rows, ordered
+from gpugraph.ops.framework.row_update_launches import columns_and_rows, sort_changes
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.training.dense_updates import UPDATES
@@ -127,7 +127,9 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
     dtype = signature.input_types[0].base_dtype
     count, shape = signature.input_shapes[indices][0], signature.input_shapes[0]
     width = prod(shape[1:])
-    order, changes = ordered(Arg(indices), signature.input_types[indices], count, width, shape[:1])
+    order, changes = sort_changes(
+        Arg(indices), signature.input_types[indices], count, width, shape[:1]
+    )
     scalars = _scalar_inputs(slots, len(signature.input_shapes))
     names = {index: f"v{index}" for index in range(refs)}
     names[grad] = "g"

@@ -226,7 +226,7 @@ PUBLIC = {
     for name, value in vars(unary_functions).items()
     if getattr(value, "__module__", "") == unary_functions.__name__ and not name.startswith("_")
 }
-NOT_NAMED_SO = {"negative", "absolute", "log_sigmoid", "unary"}
+NOT_NAMED_SO = {"negative", "absolute", "log_sigmoid", "unary", "from_slope"}
 """Functions whose op type is none of theirs."""
 
 

@@ -91,7 +91,7 @@ def refused(name: str = "MyCube", **changes: Any) -> str:
         ({"elementwise": None, "gpu": np.square}, "GPU kernel is no kernel"),
         ({"gpu": Call(cube)}, "no other kernel"),
         ({"cpu": HostOnly("none")}, "goes with a CPU Call"),
-        ({"grad": None}, "no gradient; say NO_GRADIENT"),
+        ({"grad": None}, "no gradient; declare NO_GRADIENT"),
         ({"doc": ""}, "no doc"),
         ({"doc": " "}, "no doc"),
     ],

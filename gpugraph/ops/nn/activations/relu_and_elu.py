@@ -167,11 +167,11 @@ def _bind_leaky_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
 
 
 def _leaky(signature: Signature, features: Term) -> list[Term]:
-    return [features.text("x > y || x != x ? x : y", features * signature.attrs["alpha"])]
+    return [features.apply("x > y || x != x ? x : y", features * signature.attrs["alpha"])]
 
 
 def _leaky_slope(signature: Signature, dy: Term, features: Term) -> list[Term]:
-    return [dy.text("y > (T)0 ? x : x * z", features, signature.attrs["alpha"])]
+    return [dy.apply("y > (T)0 ? x : x * z", features, signature.attrs["alpha"])]
 
 
 _leaky_relu = op(

@@ -74,7 +74,7 @@ def _bind_dense(
 
 
 def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
-    shifted, powers, total = shifted_and_powers(features.text("x", labels))
+    shifted, powers, total = shifted_and_powers(features.apply("x", labels))
     loss = (labels * (total.log() - shifted)).reduced(SUM, [-1])
     return [loss, powers / total - labels]
 
@@ -181,12 +181,12 @@ def _bind_sparse(
 def _sparse_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
     count, classes = features.shape
     outside = f"a label is outside of the valid range [0, {classes})"
-    checked = labels.expanded((count, 1)).text("x", fails=(f"x < 0 || x >= {classes}", outside))
-    hit = checked.index(classes, checked.dtype).text("x == y", checked, dtype=dtypes.bool)
+    checked = labels.expanded((count, 1)).apply("x", fails=(f"x < 0 || x >= {classes}", outside))
+    hit = checked.index(classes, checked.dtype).apply("x == y", checked, dtype=dtypes.bool)
     shifted, powers, total = shifted_and_powers(features)
-    chosen = shifted.text("y ? x : (T)0", hit).reduced(SUM, [-1])
+    chosen = shifted.apply("y ? x : (T)0", hit).reduced(SUM, [-1])
     softmax = powers / total
-    return [total.log() - chosen, softmax.text("y ? x - (T)1 : x", hit)]
+    return [total.log() - chosen, softmax.apply("y ? x - (T)1 : x", hit)]
 
 
 _sparse = op(

@@ -1,0 +1,70 @@
+"""Bitcast: the same bits in another type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import NUMERIC, as_dtype
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.row_update_launches import copy_elements
+from gpugraph.ops.framework.shape_functions import UNKNOWN
+
+
+def _infer_bitcast(context: InferContext) -> Sequence[TensorShape]:
+    source, target = context.attrs["T"].size, context.attrs["type"].size
+    sizes = context.shapes[0].sizes
+    if sizes is None:
+        return [UNKNOWN]
+    if source == target:
+        return [context.shapes[0]]
+    if source > target:
+        return [TensorShape.of((*sizes, source // target))]
+    ratio = target // source
+    if not sizes or sizes[-1] not in (None, ratio):
+        shape = context.shapes[0]
+        raise ValueError(f"Cannot bitcast: the last size of {shape} must be {ratio}, and it goes")
+    return [TensorShape.of(sizes[:-1])]
+
+
+def _bind_bitcast(_: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    return partial(np.copyto, out.reshape(-1).view(np.uint8), source.reshape(-1).view(np.uint8))
+
+
+def _launch_bitcast(signature: Signature) -> list[Launch]:
+    """One copy of elements of the larger dtype."""
+    source, target = signature.input_types[0], signature.output_types[0]
+    if source.size > target.size:
+        return [copy_elements(Arg(0), Arg(1), prod(signature.input_shapes[0]), source)]
+    return [copy_elements(Arg(0), Arg(1), prod(signature.output_shapes[0]), target)]
+
+
+_CALL = Call(make=_bind_bitcast, direct=True)
+_bitcast = op(
+    "Bitcast",
+    inputs="input: T",
+    outputs="output: type",
+    attrs={"T": NUMERIC, "type": NUMERIC},
+    infer=_infer_bitcast,
+    cpu=_CALL,
+    gpu=Source("row_gather_and_put.cu", _launch_bitcast, _CALL),
+    grad=NO_GRADIENT,
+    doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
+)
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """The bits of `input` as numbers of another dtype.
+
+    A smaller dtype adds a last axis; a larger one removes the last axis, whose size must be the
+    ratio of the sizes of the dtypes (ValueError).
+    """
+    return _bitcast(input, type=as_dtype(type), name=name)
