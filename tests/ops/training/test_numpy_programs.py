@@ -34,7 +34,7 @@ def test_an_old_value_that_is_read_later_is_not_overwritten():
 
 def test_only_one_case_is_computed():
     def formula(_, var, limit, grad):
-        return [(var * grad).text(IF_POSITIVE, var + grad, limit)]
+        return [(var * grad).apply(IF_POSITIVE, var + grad, limit)]
 
     update = update_of(formula, [True, False, True])
     for limit, expected in ((1, 6), (0, 5), (np.nan, 5)):
