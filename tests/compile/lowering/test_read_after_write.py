@@ -89,7 +89,7 @@ def test_a_run_without_writes_keeps_the_shared_reads():
         session.run(tf.global_variables_initializer())
         plan = session.explain([v + 1.0, v * 2.0])
     assert plan.reports[1].summary.startswith("0 reads")
-    assert [each.op_type for each in plan.placements].count("Identity") == 1
+    assert [each.op_type for each in plan.placed].count("Identity") == 1
 
 
 def after(op: tf.Operation | tf.Tensor, make) -> tf.Tensor:
