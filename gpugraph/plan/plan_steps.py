@@ -98,10 +98,14 @@ class StepSequence:
             for current in self.runs:
                 current()
         except Exception as error:
-            for step, run in zip(self.steps, self.runs):
-                if run is current:
-                    note_step(error, step)
+            self.note(error, current)
             raise
+
+    def note(self, error: BaseException, failed: Run | None) -> None:
+        """Notes on an error the step of this callable, which raised it."""
+        for step, run in zip(self.steps, self.runs):
+            if run is failed:
+                note_step(error, step)
 
 
 def all_steps(steps: Iterable[Step]) -> Iterator[Step]:

@@ -46,15 +46,13 @@ class FeedsAndFetches:
 
     def fetch(self, node: Node) -> FetchSlot:
         """What reads a fetched tensor, if it is alive."""
-        source = node.input_edge(0).src
-        flag = None
-        if self.branches is not None:
-            self.step_list.guard = self.branches.enter(node)
+        source, branches = node.input_edge(0).src, self.branches
+        if branches is not None:
+            self.step_list.guard = branches.enter(node)
         read = self._reader(node, source)
-        if self.branches is not None:
-            flag = self.branches.flag_of(self.step_list.guard)
-            if flag is not None:
-                read = _reader_if_alive(self.branches.flags.values, flag, node, read)
+        flag = branches.flag_of(self.step_list.guard) if branches is not None else None
+        if branches is not None and flag is not None:
+            read = _reader_if_alive(branches.flags.values, flag, node, read)
         return FetchSlot(self._name(node), read, source.origin)
 
     def _name(self, node: Node) -> str:

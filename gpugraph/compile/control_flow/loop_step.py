@@ -56,19 +56,23 @@ class Loop(StepGroup):
         """Runs all iterations."""
         if self.entered is not None and not self.entered():
             return
-        condition, run_next, clock = self.loop_steps.condition, self.next.run, self.clock
+        condition, runs, clock = self.loop_steps.condition, self.next.runs, self.clock
         is_going_on = condition.run
         self.start.run()
         self.head.run()
-        while True:
-            try:
-                if not is_going_on():
-                    break
-            except Exception as error:
+        current: Run | None = is_going_on
+        try:
+            while is_going_on():
+                for current in runs:  # not `next.run()`, whose call takes time in each iteration
+                    current()
+                if clock.armed:
+                    current = None  # no step of the loop is to blame
+                    clock.check(f"in the loop '{self.name}'")
+                current = is_going_on
+        except Exception as error:
+            if current is is_going_on:
                 note_step(error, condition)
-                raise
-            run_next()
-            if clock.armed:
-                clock.check(f"in the loop '{self.name}'")
+            self.next.note(error, current)
+            raise
         for cell in self.dying:
             cell.release()

@@ -94,7 +94,8 @@ class Flags:
 
         def set_flags() -> None:
             if all(map(up, base)):
-                set_plain()
+                flags[yes] = truth = bool(value())
+                flags[no] = not truth
             else:
                 flags[yes] = flags[no] = False
 

@@ -195,11 +195,10 @@ def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
     """The code of each piece, compiled in the background; all programs together."""
     sources = [piece.source for piece in pieces]
     programs = iter(prepare([source for source in sources if isinstance(source, Program)]))
-    return [
-        prepare_source(source)
-        if isinstance(source, str)
-        else None
-        if source is None
-        else next(programs)
-        for source in sources
-    ]
+    codes: list[Prepared[Any] | None] = []
+    for source in sources:
+        if isinstance(source, str):
+            codes.append(prepare_source(source))
+        else:
+            codes.append(None if source is None else next(programs))
+    return codes
