@@ -22,17 +22,17 @@ def probabilities(logits: Any) -> Any:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def said(path: Any, blank: int) -> tuple[int, ...]:
+def labels_of_path(path: Any, blank: int) -> tuple[int, ...]:
     """What a class at each time means: equal ones in a row are one, blanks are none."""
     return tuple(key for key, _ in itertools.groupby(path) if key != blank)
 
 
 def paths(chances: Any, labels: tuple[int, ...]) -> tuple[float, Any]:
-    """The probability of all paths that say `labels`, and how often each class is on them."""
+    """The probability of all paths with these labels, and how often each class is on them."""
     steps, classes = chances.shape
     total, shares = 0.0, np.zeros(chances.shape)
     for path in itertools.product(range(classes), repeat=steps):
-        if said(path, classes - 1) == labels:
+        if labels_of_path(path, classes - 1) == labels:
             chance = float(np.prod(chances[np.arange(steps), path]))
             total += chance
             shares[np.arange(steps), path] += chance
@@ -76,7 +76,7 @@ def greedy(logits: Any, times: Any, merge_repeated: bool = False) -> Any:
     rows, totals = [], []
     for number, steps in enumerate(times):
         best = logits[:steps, number].argmax(axis=1)
-        chosen = said(best, logits.shape[2] - 1) if merge_repeated else best
+        chosen = labels_of_path(best, logits.shape[2] - 1) if merge_repeated else best
         rows.append([label for label in chosen if label != logits.shape[2] - 1])
         totals.append(-logits[:steps, number].max(axis=1).sum())
     return *_sparse(rows), np.array(totals, logits.dtype).reshape(-1, 1)
@@ -100,9 +100,11 @@ def likeliest(
     for number, steps in enumerate(times):
         chances = probabilities(logits[:steps, number])
         classes = range(logits.shape[2])
-        all_said = {said(path, classes[-1]) for path in itertools.product(classes, repeat=steps)}
-        assert len(all_said) <= beam_width
-        ordered = sorted((-paths(chances, labels)[0], labels) for labels in all_said)[:top_paths]
+        all_labels = {
+            labels_of_path(path, classes[-1]) for path in itertools.product(classes, repeat=steps)
+        }
+        assert len(all_labels) <= beam_width
+        ordered = sorted((-paths(chances, labels)[0], labels) for labels in all_labels)[:top_paths]
         sequences.append(ordered)
     sparse = []
     for path in range(top_paths):

@@ -113,12 +113,14 @@ def _sliding(x: Any, ksize: Any, data_format: str, attrs: Any) -> Sliding:
     return Sliding(x.shape[1:4], ksize[first : first + 3], data_format=data_format, **attrs)
 
 
-def pooled(how: Any, x: Any, ksize: Any, data_format: str = "NDHWC", **attrs: Any) -> Any:
+def pooled(combine: Any, x: Any, ksize: Any, data_format: str = "NDHWC", **attrs: Any) -> Any:
     x = last(x, data_format)
     sliding = _sliding(x, ksize, data_format, attrs)
     out = np.zeros((len(x), *sliding.out, x.shape[4]), x.dtype)
     for place, inside in sliding.places():
-        out[(slice(None), *place)] = how([x[(slice(None), *pixel)] for _, pixel in inside], axis=0)
+        out[(slice(None), *place)] = combine(
+            [x[(slice(None), *pixel)] for _, pixel in inside], axis=0
+        )
     return back(out, data_format)
 
 

@@ -2,7 +2,7 @@
 
 A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels
 has U = 2 L + 1 places; a path goes through them in time, and may leave out a blank between two
-different labels. All paths of all sequences of a batch are summed up together, step by step:
+different labels. All paths of all sequences of a batch are summed at once, step by step:
 
     ahead[u]  = log p(the inputs up to t, at place u at t)
     behind[u] = log p(the inputs after t, from place u at t)
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -38,14 +38,12 @@ _ATTRS = {
 # -- labels
 
 
-def _refusal(message: str) -> InvalidArgumentError:
-    return invalid_argument(message)
-
-
 def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
     """The labels of each sequence; InvalidArgumentError for others' labels."""
     if len(indices) and not (indices[:, 0].min() >= 0 and indices[:, 0].max() < count):
-        raise _refusal(f"labels batch index must be between 0 and {count}: {indices.tolist()}")
+        raise invalid_argument(
+            f"labels batch index must be between 0 and {count}: {indices.tolist()}"
+        )
     rows: list[list[int]] = [[] for _ in range(count)]
     for row, label in zip(indices[:, 0].tolist(), values.tolist()):
         rows[row].append(label)
@@ -55,7 +53,7 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
     """The labels of a sequence that count: those before the blanks at its end."""
     if not row:
-        raise _refusal(f"Labels length is zero in batch {number}")
+        raise invalid_argument(f"Labels length is zero in batch {number}")
     labels = [
         label
         for index, label in enumerate(row)
@@ -63,12 +61,14 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
     ]
     ends = next((index for index, label in enumerate(labels) if label >= blank), len(labels))
     if any(label < blank for label in labels[ends:]):
-        raise _refusal(
+        raise invalid_argument(
             f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: "
             f"{number} num_classes: {blank + 1} labels: {row}"
         )
     if min(row) < 0:
-        raise _refusal(f"All labels must be nonnegative integers, batch: {number} labels: {row}")
+        raise invalid_argument(
+            f"All labels must be nonnegative integers, batch: {number} labels: {row}"
+        )
     return labels[:ends]
 
 
@@ -79,7 +79,7 @@ def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> li
     for number, row in enumerate(_rows(indices, values, len(times))):
         labels.append(_effective_labels(row, number, blank, collapse))
         if len(row) > times[number] and not attrs["ignore_longer_outputs_than_inputs"]:
-            raise _refusal(
+            raise invalid_argument(
                 f"Not enough time for target transition sequence (required: {len(row)}, available: "
                 f"{times[number]}) in batch {number}. You can turn this error into a warning by "
                 f"using the flag ignore_longer_outputs_than_inputs"
@@ -176,7 +176,7 @@ def _bind(
     def run() -> None:
         late = np.flatnonzero(times > len(logits))
         if late.size:
-            raise _refusal(f"sequence_length({late[0]}) <= {len(logits)}")
+            raise invalid_argument(f"sequence_length({late[0]}) <= {len(logits)}")
         labels = _labels(attrs, indices, values, times, blank)
         if not gradient.size:
             loss.fill(0)

@@ -69,8 +69,8 @@ def test_weights_may_lie_in_a_file(session, tmp_path):
         "".join(f"word{number},{weight}\n" for number, weight in enumerate(WEIGHTS)), "utf-8"
     )
     of_file, of_list = (
-        sampler("fixed_unigram", True, 20, **how)
-        for how in ({"vocab_file": str(file)}, {"unigrams": WEIGHTS})
+        sampler("fixed_unigram", True, 20, **options)
+        for options in ({"vocab_file": str(file)}, {"unigrams": WEIGHTS})
     )
     for one, other in zip(session.run(of_file), session.run(of_list), strict=True):
         np.testing.assert_array_equal(one, other)

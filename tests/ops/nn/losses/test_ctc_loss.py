@@ -40,7 +40,7 @@ def rows_of(value):
 
 
 @pytest.mark.parametrize(
-    ("rows", "times", "how", "wanted"),
+    ("rows", "times", "options", "wanted"),
     [
         ([[0, 1], [2, 2, 1], [3]], [6, 5, 4], {}, [5.3732233, 5.426441, 4.3226757]),
         ([[0, 1], [2, 2, 1], [3]], [6, 5, 4], {"ctc_merge_repeated": False},
@@ -53,8 +53,8 @@ def rows_of(value):
         ([[0, 4], [1], [3]], [6, 5, 4], {}, [7.146179, 3.7069347, 4.3226757]),
     ],
 )  # fmt: skip
-def test_losses_are_tensorflows(session, rows, times, how, wanted):
-    loss = tf.nn.ctc_loss(sparse(rows), LOGITS.astype("f"), times, **how)
+def test_losses_are_tensorflows(session, rows, times, options, wanted):
+    loss = tf.nn.ctc_loss(sparse(rows), LOGITS.astype("f"), times, **options)
     np.testing.assert_allclose(session.run(loss), wanted, 1e-5)
 
 

@@ -87,9 +87,9 @@ def test_gradients_have_names_of_their_own(session):
     convolved = tf.nn.depthwise_conv2d_native(source, weights, [1, 1, 1, 1], "SAME")
     slope = tf.constant(RANDOM.standard_normal(convolved.shape.as_list()))
     dx, dw = tf.gradients(convolved, [source, weights], slope)
-    how = slope, [1, 1, 1, 1], "SAME"
-    same(session, tf.nn.depthwise_conv2d_backprop_input(IMAGES.shape, weights, *how), dx)
-    same(session, tf.nn.depthwise_conv2d_native_backprop_filter(source, [3, 2, 3, 2], *how), dw)
+    options = slope, [1, 1, 1, 1], "SAME"
+    same(session, tf.nn.depthwise_conv2d_backprop_input(IMAGES.shape, weights, *options), dx)
+    same(session, tf.nn.depthwise_conv2d_native_backprop_filter(source, [3, 2, 3, 2], *options), dw)
     volumes, cube = tf.constant(VOLUMES), tf.constant(RANDOM.standard_normal((2, 2, 2, 3, 2)))
     convolved = tf.nn.conv3d(volumes, cube, 1, "SAME")
     slope = tf.constant(RANDOM.standard_normal(convolved.shape.as_list()))
@@ -167,9 +167,11 @@ def test_pooling_of_elements_apart(session, kind):
     line = tf.nn.pool(SEQUENCES, [2], kind, "VALID", dilations=[4])
     ends = [SEQUENCES[:, :2], SEQUENCES[:, 4:]]
     np.testing.assert_allclose(session.run(line), reduce(ends, axis=0), 1e-12)
-    for how in ({"strides": [2, 1]}, {"padding": "SAME"}):
+    for options in ({"strides": [2, 1]}, {"padding": "SAME"}):
         with pytest.raises(ValueError, match="dilation_rate > 1"):
-            tf.nn.pool(IMAGES, [2, 2], kind, **{"padding": "VALID", "dilation_rate": [2, 1], **how})
+            tf.nn.pool(
+                IMAGES, [2, 2], kind, **{"padding": "VALID", "dilation_rate": [2, 1], **options}
+            )
 
 
 # -- rates by batches
@@ -196,14 +198,14 @@ def test_rates_of_some_dimensions(session, known):
     rates = rate if known else tf.placeholder_with_default(rate, [1])
     weights = RANDOM.standard_normal((1, 2, 3, 2))
     convolved = tf.nn.with_space_to_batch(
-        IMAGES, rates, "SAME", lambda x, n, how: tf.nn.conv2d(x, weights, 1, how), [2],
+        IMAGES, rates, "SAME", lambda x, n, padding: tf.nn.conv2d(x, weights, 1, padding), [2],
         spatial_dims=[2],
     )  # fmt: skip
     same(session, convolved, tf.nn.convolution(IMAGES, weights, "SAME", dilation_rate=[1, 2]))
 
 
 def test_wrong_rates_are_refused():
-    for what, rate, padding, how in (
+    for what, rate, padding, options in (
         ("filter_shape must be specified", [2, 3], "SAME", {}),
         ("must be positive", [0, 3], "VALID", {}),
         ("Invalid padding", [2, 2], "FULL", {}),
@@ -211,7 +213,7 @@ def test_wrong_rates_are_refused():
         ("1 rates", [2], "VALID", {"spatial_dims": [1, 2]}),
     ):
         with pytest.raises(ValueError, match=what):
-            tf.nn.with_space_to_batch(IMAGES, rate, padding, lambda x, n, p: x, **how)
+            tf.nn.with_space_to_batch(IMAGES, rate, padding, lambda x, n, p: x, **options)
 
 
 def test_required_paddings(session):
