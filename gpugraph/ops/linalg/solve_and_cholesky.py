@@ -51,12 +51,15 @@ def lapack_op(
     outputs: str = "output: T",
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs."""
+    """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs.
+
+    T: the dtypes, by default LAPACK_TYPES.
+    """
     return op(
         op_type,
         inputs=inputs,
         outputs=outputs,
-        attrs={**attrs, "T": LAPACK_TYPES},
+        attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
         cpu=kernel,
         gpu=kernel,
