@@ -152,7 +152,7 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    """By the transposed matrix, and by the diagonals of the outer product of both solutions."""
+    """Gradients by the transposed matrix, and by diagonals of both solutions' outer product."""
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
     turned = raw_ops.ConcatV2(
