@@ -152,7 +152,7 @@ def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
     if source.max > dtype.max:
         highest = source.as_numpy_dtype(dtype.max)
-        if int(highest) > dtype.max:  # what comes next below it fits
+        if int(highest) > dtype.max:  # the next number below it fits
             highest = np.nextafter(highest, source.as_numpy_dtype(0))
         tensor = raw_ops.Minimum(tensor, highest)
     return cast(tensor, dtype, name=name)

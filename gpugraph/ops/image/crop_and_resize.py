@@ -29,7 +29,7 @@ _Box = tuple[float, ...]
 
 
 def _check_boxes(context: InferContext, boxes: int) -> int | None:
-    """How many boxes there are, from input `boxes` and their images' numbers after it."""
+    """The number of boxes, by input `boxes` and the next input, the numbers of their images."""
     count, columns = of_rank(context.shapes[boxes], 2, "boxes")
     (others,) = of_rank(context.shapes[boxes + 1], 1, "box_ind")
     if columns not in (4, None):
@@ -58,12 +58,12 @@ def _is_bilinear(attrs: Any) -> bool:
 
 
 def _shares(new: int) -> Any:
-    """How far from a box's first edge to its last one each pixel of a crop is."""
+    """The place of each pixel of a crop between the box's first and last edge, in [0, 1]."""
     return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
 
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
-    """Where each pixel of a crop is in the image, by float32, and which of them are inside."""
+    """The places of a crop's pixels in the image, computed in float32; which of them are inside."""
     low, high, most = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
         step = (high - low) * most / np.float32(new - 1)

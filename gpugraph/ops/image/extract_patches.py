@@ -33,7 +33,7 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
 def _windows(attrs: Any, rank: int) -> list[Window]:
-    """Those of the spatial dimensions; ValueError for ones in other dimensions."""
+    """The windows of the spatial dimensions; ValueError for windows in other dimensions."""
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
     for sizes in lists:
         if len(sizes) != rank or sizes[0] != 1 or sizes[-1] != 1 or min(sizes) < 1:
@@ -50,7 +50,7 @@ def _is_same(attrs: Any) -> bool:
 
 
 def _reach(window: Window) -> int:
-    """How many pixels one patch spans."""
+    """The number of pixels that one patch spans."""
     return window.size + (window.size - 1) * (window.rate - 1)
 
 

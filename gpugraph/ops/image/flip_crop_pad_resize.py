@@ -235,7 +235,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
 
 
 class ResizeMethod:
-    """How `resize_images` finds the pixels of the new size."""
+    """The interpolation methods of `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

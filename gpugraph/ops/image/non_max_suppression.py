@@ -284,11 +284,8 @@ def non_max_suppression_with_scores(
     score multiplied by exp(-overlap^2 / (2 sigma)).
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
-        limits = _limits(
-            iou_threshold=iou_threshold,
-            score_threshold=score_threshold,
-            soft_nms_sigma=soft_nms_sigma,
-        )
+        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        limits += _limits(soft_nms_sigma=soft_nms_sigma)
         indices, values, _ = raw_ops.NonMaxSuppressionV5(boxes, scores, max_output_size, *limits)
         return indices, values
 

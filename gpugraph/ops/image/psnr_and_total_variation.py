@@ -1,4 +1,4 @@
-"""How images differ, how rough they are, and images brought to one mean and deviation."""
+"""Measures of images: PSNR, total variation, gradients; and standardization."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Scale = Callable[[int, int, Any], Any]
 class _Resize:
     """The launches of one op, over images of `small` and results of `large` sizes.
 
-    small: the images that are resized, large: what they are resized to, whichever is the output.
+    small: the images that are resized, large: the results; of gradients, small is the output.
     """
 
     def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:

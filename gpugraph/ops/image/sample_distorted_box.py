@@ -36,11 +36,11 @@ class _Box(NamedTuple):
 
     @property
     def area(self) -> int:
-        """How many pixels it has."""
+        """The number of its pixels."""
         return max(self.y2 - self.y1, 0) * max(self.x2 - self.x1, 0)
 
     def shared(self, other: _Box) -> int:
-        """How many pixels both have."""
+        """The number of pixels in both boxes."""
         first = max(self.y1, other.y1), max(self.x1, other.x1)
         return _Box(*first, min(self.y2, other.y2), min(self.x2, other.x2)).area
 

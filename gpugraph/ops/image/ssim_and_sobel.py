@@ -1,4 +1,4 @@
-"""How alike images are by structure (SSIM, and over several sizes), and their edges by Sobel.
+"""The structural similarity of images (SSIM, also over several sizes), and edges by Sobel.
 
 SSIM: Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
 structural similarity" (2004); over several sizes: Wang, Simoncelli and Bovik (2003).
@@ -87,10 +87,11 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """How alike two images [..., h, w, c] are, by windows of `filter_size`: [...] up to 1, float32.
+    """The structural similarity of images [..., h, w, c]: [...] up to 1, float32.
 
-    max_val: how large the images' numbers may be. k1, k2: what keeps quotients finite. ValueError
-    where shapes differ or images are smaller than a window.
+    Windows are of `filter_size`. max_val: the largest number that images may have. k1, k2: small
+    constants that keep quotients finite. ValueError where shapes differ or images are smaller than
+    a window.
     """
     with op_scope(None, "SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
@@ -149,7 +150,7 @@ _DOWN = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """How images [b, h, w, c] change downwards and to the right: [b, h, w, c, 2].
+    """Sobel's derivatives of images [b, h, w, c] downwards and to the right: [b, h, w, c, 2].
 
     Edges are those of the images mirrored there. ValueError for other ranks.
     """

@@ -95,11 +95,14 @@ def _bind_gather_nd(
     context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
     find_rows = Coordinates(context, indices, params.shape)
-    count = prod(params.shape[: indices.shape[-1]])
-    rest = prod(params.shape[indices.shape[-1] :])
-    source = params.reshape(count, rest)
-    target = out.reshape(find_rows.rows.size, rest)
+    source = _as_matrix(params, indices.shape[-1])
+    target = out.reshape(find_rows.rows.size, source.shape[1])
     return lambda: np.copyto(target, source[find_rows()])
+
+
+def _as_matrix(array: Any, depth: int) -> Any:
+    """The array with its first `depth` axes as rows and the others as columns."""
+    return array.reshape(prod(array.shape[:depth]), prod(array.shape[depth:]))
 
 
 def _launch_gather_nd(signature: Signature) -> list[Launch]:
@@ -200,10 +203,8 @@ def _bind_scatter_nd(
     context: KernelContext, indices: Any, updates: Any, out: Any
 ) -> Callable[[], Any]:
     find_rows = Coordinates(context, indices, out.shape)
-    count = prod(out.shape[: indices.shape[-1]])
-    rest = prod(out.shape[indices.shape[-1] :])
-    target = out.reshape(count, rest)
-    values = updates.reshape(find_rows.rows.size, rest)
+    target = _as_matrix(out, indices.shape[-1])
+    values = updates.reshape(find_rows.rows.size, target.shape[1])
 
     def run() -> None:
         rows = find_rows()
@@ -255,8 +256,7 @@ def _tensor_scattering(combine: Any) -> Call:
         context: KernelContext, tensor: Any, indices: Any, updates: Any, out: Any
     ) -> Callable[[], Any]:
         find_rows = Coordinates(context, indices, out.shape)
-        depth = indices.shape[-1]
-        target = out.reshape(prod(out.shape[:depth]), prod(out.shape[depth:]))
+        target = _as_matrix(out, indices.shape[-1])
         values = updates.reshape(find_rows.rows.size, target.shape[1])
 
         def run() -> None:

@@ -79,7 +79,7 @@ def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
 def _bind_gather(
     by_take: bool, context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    """By `np.take` or, where arrays may be a GPU's, by indexing."""
+    """Binds `np.take` or, where arrays may be a GPU's, indexing."""
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]

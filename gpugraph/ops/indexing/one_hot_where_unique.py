@@ -24,6 +24,7 @@ from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
@@ -175,10 +176,11 @@ where_nonzero = op(
 
 def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
     length = of_rank(context.shapes[0], 1, "x")
-    return [TensorShape.of((None,)), TensorShape.of(length)]
+    different = TensorShape.of((None,))
+    return [different, TensorShape.of(length), different][: context.num_outputs]
 
 
-def in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
+def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
     """The different elements of a vector, and the index of each of its elements among them."""
     values, first, inverse = np.unique(x, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -189,20 +191,36 @@ def in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
 
 def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
     index_type = context.output_types[1].as_numpy_dtype
+    counts = len(context.output_types) > 2
 
-    return lambda: [*in_order_of_appearance(x, index_type)]
+    def run() -> list[Any]:
+        values, indices = _in_order_of_appearance(x, index_type)
+        if not counts:
+            return [values, indices]
+        return [values, indices, np.bincount(indices, minlength=len(values)).astype(index_type)]
+
+    return run
 
 
-_unique = op(
+def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
+    """Declares Unique, or with a third output UniqueWithCounts."""
+    return op(
+        op_type,
+        inputs="x: T",
+        outputs=outputs,
+        attrs={"T": ALL, "out_idx": dtypes.int32},
+        infer=_infer_unique,
+        cpu=Call(make=_bind_unique, dynamic=True),
+        gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
+        grad=NO_GRADIENT,
+        doc=doc,
+    )
+
+
+_unique = declare_unique(
     "Unique",
-    inputs="x: T",
-    outputs="y: T, idx: out_idx",
-    attrs={"T": ALL, "out_idx": dtypes.int32},
-    infer=_infer_unique,
-    cpu=Call(make=_bind_unique, dynamic=True),
-    gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
-    grad=NO_GRADIENT,
-    doc="The different elements of a vector, in order of appearance, and the index of each x.",
+    "y: T, idx: out_idx",
+    "The different elements of a vector, in order of appearance, and the index of each x.",
 )
 
 

@@ -83,7 +83,7 @@ def partitioned(host: Call) -> Sized:
 
 
 def _lists(signature: Signature) -> tuple[list[int], tuple[int, ...]]:
-    """How many rows each list has, and the shape of one."""
+    """The number of rows of each list, and the shape of one row."""
     shapes = signature.input_shapes
     lists = len(shapes) // 2
     rest = shapes[lists][len(shapes[0]) :]

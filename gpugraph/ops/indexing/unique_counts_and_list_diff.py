@@ -14,8 +14,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.indexing.one_hot_where_unique import in_order_of_appearance
-from gpugraph.ops.indexing.where_and_unique_launches import unique_elements
+from gpugraph.ops.indexing.one_hot_where_unique import declare_unique
 
 
 def _infer_difference(context: InferContext) -> Sequence[TensorShape]:
@@ -55,32 +54,10 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
     return _difference(x, y, out_idx=as_dtype(index_dtype), name=name)
 
 
-def _infer_counts(context: InferContext) -> Sequence[TensorShape]:
-    length = of_rank(context.shapes[0], 1, "x")
-    open_vector = TensorShape.of((None,))
-    return [open_vector, TensorShape.of(length), open_vector]
-
-
-def _bind_counts(context: KernelContext, x: Any) -> Callable[[], Any]:
-    index_type = context.output_types[1].as_numpy_dtype
-
-    def run() -> list[Any]:
-        values, places = in_order_of_appearance(x, index_type)
-        return [values, places, np.bincount(places, minlength=len(values)).astype(index_type)]
-
-    return run
-
-
-_counts = op(
+_counts = declare_unique(
     "UniqueWithCounts",
-    inputs="x: T",
-    outputs="y: T, idx: out_idx, count: out_idx",
-    attrs={"T": ALL, "out_idx": dtypes.int32},
-    infer=_infer_counts,
-    cpu=Call(make=_bind_counts, dynamic=True),
-    gpu=unique_elements(Call(make=_bind_counts, dynamic=True)),
-    grad=NO_GRADIENT,
-    doc="The different elements of a vector, the index of each x, and how often each occurs.",
+    "y: T, idx: out_idx, count: out_idx",
+    "The different elements of a vector, the index of each x, and how often each occurs.",
 )
 
 

@@ -118,7 +118,7 @@ def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None)
     return both, perm
 
 
-# -- what follows from a factorization
+# -- functions of a factorization
 
 
 def _factorization(lower_upper: Any, perm: Any, validate: bool) -> tuple[Tensor, Tensor]:

@@ -260,7 +260,7 @@ def _bind_least_squares(
 
 
 def _least_squares_back(op: Any, dy: Any) -> list[Any]:
-    """By the normal equations; those of tall matrices where the sizes are not known."""
+    """Gradients by the normal equations; those of tall matrices where the sizes are not known."""
     matrices, right, weight = op.inputs
     element = matrices.dtype.base_dtype
     sizes = matrices.shape.sizes

@@ -47,7 +47,7 @@ def diagonal_of(matrices: Any, number: int = 0) -> Any:
 
 
 def _length(rows: int, columns: int, number: int) -> int:
-    """How many elements a diagonal has."""
+    """The number of elements of a diagonal."""
     return max(0, min(rows + min(number, 0), columns - max(number, 0)))
 
 

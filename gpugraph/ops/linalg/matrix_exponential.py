@@ -22,9 +22,9 @@ import numpy as np
 from gpugraph.base.dtypes import COMPLEX
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.public_function import InputFunction, public_function
-from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_of, infer_square
+from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_of, infer_square, lapack_op
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,18 +145,8 @@ def _back(op: Any, dy: Any) -> Any:
 
 
 def _declare(name: str, function: Callable[[Array], Array], types: Any, doc: str) -> Any:
-    kernel = _one_by_one(function)
-    return op(
-        name,
-        inputs="input: T",
-        outputs="output: T",
-        attrs={"T": types},
-        infer=infer_square,
-        cpu=kernel,
-        gpu=kernel,
-        grad=_back,
-        doc=f"{doc} ValueError for matrices that are not square.",
-    )
+    doc += " ValueError for matrices that are not square."
+    return lapack_op(name, infer_square, _one_by_one(function), _back, doc, T=types)
 
 
 _matrix_exponential = _declare(

@@ -43,7 +43,7 @@ def _longer(matrices: Tensor) -> Any:
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """How many singular values above `tol` matrices [..., m, n] have, int32 [...].
+    """The ranks of matrices [..., m, n], int32 [...]: the numbers of singular values above `tol`.
 
     tol: by default the largest singular value times max(m, n) times the dtype's precision.
     ValueError for a rank below 2, and with `validate_args` for one that is not known.

@@ -51,12 +51,15 @@ def lapack_op(
     outputs: str = "output: T",
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs."""
+    """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs.
+
+    T: the dtypes, by default LAPACK_TYPES.
+    """
     return op(
         op_type,
         inputs=inputs,
         outputs=outputs,
-        attrs={**attrs, "T": LAPACK_TYPES},
+        attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
         cpu=kernel,
         gpu=kernel,
@@ -214,7 +217,7 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Of a symmetric input, though the kernel reads its lower triangle only (Smith, 1995)."""
+    """The gradient for symmetric inputs, whose lower triangle the kernel reads (Smith, 1995)."""
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))
@@ -283,10 +286,9 @@ _matrix_solve = lapack_op(
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """What `matrix` [..., n, n] must be multiplied with to give `rhs` [..., n, k].
+    """The solution x of matrix [..., n, n] @ x = rhs [..., n, k], or with `adjoint` of matrix^H.
 
-    With `adjoint`, its adjoint. ValueError for shapes that don't fit, InvalidArgumentError in a
-    run for singular matrices.
+    ValueError for shapes that don't fit, InvalidArgumentError in a run for singular matrices.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
@@ -325,9 +327,9 @@ _matrix_triangular_solve = lapack_op(
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """What triangular matrices [..., n, n] must be multiplied with to give `rhs` [..., n, k].
+    """The solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
 
-    lower: which triangle is read. adjoint: whether the triangle's adjoint is meant. ValueError
-    for shapes that don't fit, InvalidArgumentError in a run for a 0 on the diagonal.
+    lower: which triangle is read. adjoint: solves with the triangle's adjoint. ValueError for
+    shapes that don't fit, InvalidArgumentError in a run for a 0 on the diagonal.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

@@ -284,7 +284,7 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 
 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
-    """By the lower triangle, which alone is read."""
+    """The gradient of the lower triangle, the only part that is read."""
     matrices = op.inputs[0]
     if op.get_attr("compute_v"):
         values, vectors = op.outputs

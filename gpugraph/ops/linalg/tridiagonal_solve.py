@@ -11,20 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import COMPLEX, float32, float64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
+from gpugraph.ops.linalg.solve_and_cholesky import lapack_op
 
-_TYPES = (float64, float32, *COMPLEX)
 _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
@@ -85,14 +84,11 @@ def _product_back(op: Any, dy: Any) -> list[Any]:
     ]
 
 
-_product_op = op(
+_product_op = lapack_op(
     "TridiagonalMatMul",
     inputs="superdiag: T, maindiag: T, subdiag: T, rhs: T",
-    outputs="output: T",
-    attrs={"T": _TYPES},
     infer=_infer_product,
-    cpu=Call(_product),
-    gpu=Call(_product),
+    kernel=Call(_product),
     grad=_product_back,
     doc="The product of the matrix with these diagonals, each [..., 1, m], and rhs [..., m, n].",
 )
@@ -156,7 +152,7 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    """By the transposed matrix, and by the diagonals of the outer product of both solutions."""
+    """Gradients by the transposed matrix, and by diagonals of both solutions' outer product."""
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
     turned = raw_ops.ConcatV2(
@@ -169,17 +165,15 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Neg(raw_ops.ConcatV2(rows, _ROWS)), dright]
 
 
-_solve_op = op(
+_solve_op = lapack_op(
     "TridiagonalSolve",
     inputs="diagonals: T, rhs: T",
-    outputs="output: T",
-    attrs={"partial_pivoting": Attr("bool", True), "T": _TYPES},
     infer=_infer_solved,
-    cpu=Call(make=_bind_solve),
-    gpu=Call(make=_bind_solve),
+    kernel=Call(make=_bind_solve),
     grad=_solve_back,
-    doc="What the matrix with these diagonals, [..., 3, m], must be multiplied with to give rhs, "
-    "[..., m, n]; NaN for singular matrices.",
+    doc="The solution of matrix @ output = rhs, [..., m, n], for matrices with these diagonals, "
+    "[..., 3, m]; NaN for singular matrices.",
+    partial_pivoting=Attr("bool", True),
 )
 
 

@@ -70,7 +70,7 @@ def _infer_same(axes: int) -> Any:
 
 
 def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
-    """How many elements a transform is over, as a number of `dtype`."""
+    """The number of elements that are transformed together, as a number of `dtype`."""
     sizes = _last_sizes(tensor, axes)
     if isinstance(sizes, np.ndarray):
         return np.array(prod(sizes.tolist()), dtype.as_numpy_dtype)

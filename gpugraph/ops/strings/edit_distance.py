@@ -107,7 +107,7 @@ _edit_distance = op(
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """How many insertions, deletions and replacements turn each hypothesis into the truth, float32.
+    """The insertions, deletions and replacements from each hypothesis to the truth, float32.
 
     hypothesis, truth: SparseTensors of one rank and dtype, in row-major order, whose last dimension
     is the sequences; the result has the others. normalize: divided by the length of the truth,

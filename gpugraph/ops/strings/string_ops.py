@@ -71,7 +71,7 @@ def _unit(attrs: Any) -> str:
 
 
 def _starts(text: bytes) -> list[int]:
-    """Where each UTF-8 character starts: every byte that continues none."""
+    """The offset of each UTF-8 character: of every byte that continues none."""
     return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
@@ -85,14 +85,14 @@ def _length(context: KernelContext) -> Callable[[bytes], Any]:
 _string_length = string_op(
     "StringLength",
     _length,
-    "How many bytes, or UTF-8 characters by `unit`, each string has.",
+    "The number of bytes, or UTF-8 characters by `unit`, of each string.",
     output="int32",
     unit=Attr("string", "BYTE"),
 )
 
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """How many bytes (unit "BYTE") or characters ("UTF8_CHAR") each string has, int32."""
+    """The number of bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, int32."""
     return _string_length(input, unit=unit, name=name)
 
 
@@ -110,7 +110,7 @@ string_strip: InputFunction = public_function(
 def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Of ASCII letters only, or of all with the encoding "utf-8"."""
+    """The function that changes ASCII letters only, or all with the encoding "utf-8"."""
 
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
         encoding = context.attrs["encoding"]
@@ -174,7 +174,7 @@ def _bind_substr(
 
 
 def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool) -> int:
-    """Where a part starts, of `most` bytes or characters; InvalidArgumentError outside."""
+    """The start of a part, among `most` bytes or characters; InvalidArgumentError outside."""
     if not (-most if may_be_negative else 0) <= start <= most:
         where = index[0] if len(index) == 1 else index or 0
         raise invalid_argument(f"pos {start} out of range for string {text!r} at index {where}")
