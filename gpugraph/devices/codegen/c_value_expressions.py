@@ -92,9 +92,9 @@ class Values:
 
     def store(self, index: int, place: str) -> str:
         """The statement that writes the value."""
-        return f"{place} = {self.stored(index, f'v{index}')};"
+        return f"{place} = {self.store_expression(index, f'v{index}')};"
 
-    def stored(self, index: int, value: str) -> str:
+    def store_expression(self, index: int, value: str) -> str:
         """A value of this one's dtype as it is in memory."""
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
@@ -107,13 +107,13 @@ class Values:
             check = f" bad |= {name}_fails({_arguments(value)});"
         return f"const {self.kind(index)} v{index} = {expression};{check}"
 
-    def finished(self, index: int, total: str, count: str) -> str:
+    def finish(self, index: int, total: str, count: str) -> str:
         """The declaration of a reduction that is complete."""
         value = self.program.values[index]
         result = f"{self.reduction(index)}_finish({total}, {count})"
         return f"const {self.kind(index)} v{index} = {C_TYPES[value.dtype].rounded.format(result)};"
 
-    def mapped(self, index: int) -> str:
+    def map_element(self, index: int) -> str:
         """An element as its reduction takes it."""
         return f"{self.reduction(index)}_map(v{self.program.operands(index)[0]})"
 
@@ -127,7 +127,7 @@ class Values:
             return f"({self.kind(index)})e" if any(value.spans) else "0"
         name = self._names[self._signature(value)]
         if isinstance(value, Reduce):  # of one element
-            call = f"{name}_finish({name}_two({name}_start(), {self.mapped(index)}), 1)"
+            call = f"{name}_finish({name}_two({name}_start(), {self.map_element(index)}), 1)"
         else:
             call = f"{name}({_arguments(value)})"
         return C_TYPES[value.dtype].rounded.format(call)

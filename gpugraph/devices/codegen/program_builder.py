@@ -145,10 +145,10 @@ class Fusion:
                 break
         else:
             if len(positions) == len(old):
-                return self._transposed(value, tuple(positions))
+                return self._transpose(value, tuple(positions))
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
-    def _transposed(self, number: int, positions: Shape) -> int:
+    def _transpose(self, number: int, positions: Shape) -> int:
         """The value with each axis at another position, counted from the last; other axes have
         size 1. Its operands change with it."""
         value, shape = self._values[number], self._shapes[number]
@@ -160,17 +160,16 @@ class Fusion:
         if isinstance(value, Input):
             value = Input(value.dtype, (), number if value.source < 0 else value.source)
         elif isinstance(value, Apply):
-            inputs = tuple(self._transposed(operand, positions) for operand in value.inputs)
+            inputs = tuple(self._transpose(operand, positions) for operand in value.inputs)
             value = value._replace(inputs=inputs)
         elif isinstance(value, Reduce):
-            value = value._replace(input=self._transposed(value.input, positions))
+            value = value._replace(input=self._transpose(value.input, positions))
         else:
             raise NotNativeError("an index along an axis that is not the last")
         sizes = dict(zip(positions, reversed(shape)))
         result = self._add(value, tuple(sizes.get(i, 1) for i in range(positions[-1], -1, -1)))
         if isinstance(value, Reduce):
-            axes = frozenset(positions[axis] for axis in self._reduced[number])
-            self._reduced[result] = axes
+            self._reduced[result] = frozenset(positions[axis] for axis in self._reduced[number])
         self._expanded[number, positions] = result
         return result
 
@@ -188,11 +187,11 @@ class Fusion:
 
     def finish(self) -> Fused:
         """The program. NotNativeError for reductions over axes that it has no loops for."""
-        groups, values, sizes = self._collapsed(self._outputs)
+        groups, values, sizes = self._collapse(self._outputs)
         along = tuple(_along(shape, groups) for shape in self._output_shapes)
         narrow = sizes[-1] if len(sizes) > 1 and sizes[-1] <= NARROW else 0
         program = Program(len(groups), values, tuple(self._outputs), along, narrow)
-        return Fused(_checked(program), sizes)
+        return Fused(_check_program(program), sizes)
 
     def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
         """A loop: `changing` maps each variable (an input) to its next value.
@@ -200,12 +199,10 @@ class Fusion:
         NotNativeError for variables that are not numbers or vectors of one size.
         """
         variables, following = tuple(changing), tuple(changing.values())
-        groups, values, sizes = self._collapsed([*variables, *following, condition])
+        groups, values, sizes = self._collapse([*variables, *following, condition])
         return Loop(len(groups), values, variables, condition, following), sizes
 
-    def _collapsed(
-        self, targets: Iterable[int]
-    ) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
+    def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
         """The axes that behave alike, counted from the last, the values by them, their sizes."""
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
@@ -296,7 +293,7 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
     return tuple(result)
 
 
-def _checked(program: Program) -> Program:
+def _check_program(program: Program) -> Program:
     """The program, if there are loops for it."""
     if not program.outputs:
         raise NotNativeError("a kernel without outputs")

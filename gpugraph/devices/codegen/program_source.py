@@ -157,7 +157,7 @@ class ProgramSource:
     def combine(self, index: int, total: str) -> str:
         """The statement that adds a reduction's element to a total."""
         name = self.values.reduction(index)
-        return f"{total} = {name}_two({total}, {self.values.mapped(index)});"
+        return f"{total} = {name}_two({total}, {self.values.map_element(index)});"
 
     def column_sums(self, row_pass: Pass) -> list[str]:
         """Adds element `e` to the totals of its column."""
@@ -198,7 +198,7 @@ class ProgramSource:
             totals = [index for index in row_pass.lanes if index not in self.scratch]
             lines += self.scalars(row_pass.rows, "row_in{}[0]", known)
             lines += [*map(self._start, totals), *self._row_elements(row_pass)]
-            lines += [self.values.finished(index, self._total(index), "inner") for index in totals]
+            lines += [self.values.finish(index, self._total(index), "inner") for index in totals]
         return lines + self.scalars(order.after, "row_in{}[0]", known)
 
     def scalar_stores(self) -> list[str]:
@@ -220,7 +220,7 @@ class ProgramSource:
                 elements += self._column(index)
             else:
                 count = "rows" if index in order.row_sums else "rows * inner"
-                scalars.append(self.values.finished(index, self._total_of_parts(index), count))
+                scalars.append(self.values.finish(index, self._total_of_parts(index), count))
         for index in order.late:
             if order.is_element(index):
                 elements.append(self.values.statement(index, "in{}[e]"))
@@ -234,16 +234,16 @@ class ProgramSource:
         return scalars, elements, stores
 
 
-def indented(lines: Iterable[str]) -> list[str]:
+def indent(lines: Iterable[str]) -> list[str]:
     """The lines, one level deeper."""
     return [f"    {line}" for line in lines]
 
 
-def braced(head: str, lines: Iterable[str]) -> list[str]:
+def brace(head: str, lines: Iterable[str]) -> list[str]:
     """A statement and its block."""
-    return [f"{head} {{", *indented(lines), "}"]
+    return [f"{head} {{", *indent(lines), "}"]
 
 
 def function_source(head: str, lines: Iterable[str]) -> str:
     """The definition of a function."""
-    return "\n".join([*braced(head, lines), ""])
+    return "\n".join([*brace(head, lines), ""])

@@ -10,7 +10,7 @@ A part is a function `void name_part(void *block, int64_t which)`.
 from __future__ import annotations
 
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.codegen.program_source import braced, function_source
+from gpugraph.devices.codegen.program_source import brace, function_source
 from gpugraph.devices.native.c_pass_source import CSource
 
 
@@ -87,7 +87,7 @@ class KernelSource(CSource):
                 f"{self.values.reduction(index)}_start();",
             ]
         row = [*self.row_starts(), *self.passes(self.schedule), *self.row_results()]
-        lines += braced("for (; row < end_row; row++)", row)
+        lines += brace("for (; row < end_row; row++)", row)
         lines += [f"scratch{index}[which] = {self._total(index)};" for index in sums]
         part = f"{self.name}_part"
         return self._part(part, lines) + self._entry([*self._run(part), *self._late()])
@@ -106,7 +106,7 @@ class KernelSource(CSource):
 
     def _column(self, index: int) -> list[str]:
         total = f"chunks ? scratch{index}[e] : {self.values.reduction(index)}_start()"
-        return [self.values.finished(index, total, "rows")]
+        return [self.values.finish(index, total, "rows")]
 
     def _late(self) -> list[str]:
         """What follows when all rows are done."""
@@ -116,7 +116,7 @@ class KernelSource(CSource):
         lines = [self.declaration("chunks", "b->across ? b->parts / b->across : 0")]
         for index in self.reductions_in("columns"):
             lines.append(self._fold(index, f"scratch{index}", "chunks", "inner") + ";")
-        loop = braced("GG_LOOP for (int64_t e = 0; e < inner; e++)", elements) if elements else []
+        loop = brace("GG_LOOP for (int64_t e = 0; e < inner; e++)", elements) if elements else []
         return [*lines, *scalars, *stores, *loop]
 
     # -- whole
@@ -141,7 +141,7 @@ class KernelSource(CSource):
             source += self._part(part, lines)
             runs += self._run(part)
             for index in row_pass.lanes:
-                total = values.finished(index, self._fold(index, f"scratch{index} + 1"), "inner")
+                total = values.finish(index, self._fold(index, f"scratch{index} + 1"), "inner")
                 runs.append(f"{{ {total} scratch{index}[0] = v{index}; }}")
             known += row_pass.lanes
         last = [*self._totals(known), *self.scalars(sorted(scalars.union(order.after)))]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gpugraph.devices.codegen.loop_schedule import Pass
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.codegen.program_source import ProgramSource, braced, indented
+from gpugraph.devices.codegen.program_source import ProgramSource, brace
 
 _TREE = """typedef struct {{ {T} totals[GG_DEPTH]; int64_t depth, count; }} {name}_tree;
 GG_INLINE void {name}_push({name}_tree *tree, {T} value) {{
@@ -61,7 +61,7 @@ class CSource(ProgramSource):
         return f"{self.values.reduction(index)}_tree {total}; {total}.depth = {total}.count = 0;"
 
     def _add(self, index: int) -> str:
-        return self._push(index, self.values.mapped(index))
+        return self._push(index, self.values.map_element(index))
 
     def _total(self, index: int) -> str:
         return f"{self.values.reduction(index)}_total(&total{index})"
@@ -73,7 +73,7 @@ class CSource(ProgramSource):
         """The pass over elements `start` to `stop`; blocks' totals are pushed to trees."""
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:
-            return braced("GG_LOOP for (int64_t e = start; e < stop; e++)", statements)
+            return brace("GG_LOOP for (int64_t e = start; e < stop; e++)", statements)
         statements = ["const int64_t e = i + lane;", *statements]
         lines = [
             "const int64_t end = gg_min(begin + GG_BLOCK, stop);",
@@ -82,7 +82,7 @@ class CSource(ProgramSource):
         ]
         full, tail, totals = [], [], []
         for index in row_pass.lanes:
-            name, element = self.values.reduction(index), self.values.mapped(index)
+            name, element = self.values.reduction(index), self.values.map_element(index)
             lanes, rest = f"lanes{index}", f"tail{index}"
             lines += [
                 f"{self.values.kind(index)} {lanes}[GG_LANES], {rest}[GG_LANES];",
@@ -94,16 +94,9 @@ class CSource(ProgramSource):
             tail.append(f"{rest}[lane] = {element};")
             short, wide = f"{name}_short({rest}, rest)", f"{name}_lanes({lanes}, {rest}, rest)"
             totals.append(self._push(index, f"is_short ? {short} : {wide}"))
-        lines += [
-            "for (; i + GG_LANES <= end; i += GG_LANES) {",
-            *indented(
-                braced(
-                    "GG_LOOP for (int64_t lane = 0; lane < GG_LANES; lane++)", [*statements, *full]
-                )
-            ),
-            "}",
-            "const int64_t rest = end - i;",
-            *braced("GG_LOOP for (int64_t lane = 0; lane < rest; lane++)", [*statements, *tail]),
-            *totals,
-        ]
-        return braced("for (int64_t begin = start; begin < stop; begin += GG_BLOCK)", lines)
+        loop = "GG_LOOP for (int64_t lane = 0; lane < {}; lane++)"
+        whole = brace(loop.format("GG_LANES"), [*statements, *full])
+        lines += brace("for (; i + GG_LANES <= end; i += GG_LANES)", whole)
+        lines += ["const int64_t rest = end - i;"]
+        lines += [*brace(loop.format("rest"), [*statements, *tail]), *totals]
+        return brace("for (int64_t begin = start; begin < stop; begin += GG_BLOCK)", lines)

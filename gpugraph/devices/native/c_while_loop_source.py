@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gpugraph.devices.codegen.loop_schedule import Schedule, schedule
 from gpugraph.devices.codegen.program import Loop, NotNativeError, Program
-from gpugraph.devices.codegen.program_source import braced, function_source, indented
+from gpugraph.devices.codegen.program_source import brace, function_source, indent
 from gpugraph.devices.native.c_pass_source import CSource
 
 SLICE = 20_000_000
@@ -52,13 +52,13 @@ class LoopSource(CSource):
             f"const int64_t mask = inner >= {LONG} ? 0 : 1023, began = gg_now();",
             "int64_t count = b->count;",
             "int status = GG_DONE, bad = 0;",
-            *braced(
+            *brace(
                 "while (b->limit < 0 || count < b->limit)",
                 self._iteration(condition, fixed.union(numbers), numbers),
             ),
         ]
         for index in numbers:
-            lines.append(f"in{index}[0] = {values.stored(index, f'number{index}')};")
+            lines.append(f"in{index}[0] = {values.store_expression(index, f'number{index}')};")
         lines += ["b->count = count;", "return status;"]
         return function_source(f"int {self.name}(void *block)", lines)
 
@@ -81,7 +81,7 @@ class LoopSource(CSource):
         return [
             *present,
             "{",
-            *indented(self._computed(condition, known)),
+            *indent(self._computed(condition, known)),
             f"    if (!v{loop.condition}) break;",
             "}",
             *self._computed(self.schedule, known),

@@ -134,11 +134,11 @@ def whole_source(file: str) -> str:
         parts += [
             f"#undef gg_real\n#undef GG_NAME\n#define gg_real {real}\n",
             f"#define GG_NAME(name) name##_{ending}\n",
-            _expanded(file),
+            _expand(file),
         ]
     return "".join(parts)
 
 
-def _expanded(file: str) -> str:
+def _expand(file: str) -> str:
     """The source of a file of `kernels/`, with the files there that it includes."""
-    return _INCLUDE.sub(lambda include: _expanded(include[1]), kernel_file(file))
+    return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

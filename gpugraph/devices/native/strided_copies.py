@@ -94,7 +94,7 @@ def move(source: Any, target: Any) -> Call:
     if overlap(array, target):
         raise NotNativeError(f"A move of {show(array)} to {show(target)}, which overlaps it")
     axes, start, to = axes_of(array, target)
-    return _bound(runtime, axes, (start, to), (array, target))
+    return _bind(runtime, axes, (start, to), (array, target))
 
 
 def _as_array(source: Any, target: Any) -> Any:
@@ -137,11 +137,11 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """The axes of a copy of one array to another (which the first broadcasts to), as few as can be,
     the target's smallest stride last; the addresses where both begin."""
-    axes, start, to = _sorted(np.broadcast_to(source, target.shape), target)
-    return _collapsed(axes), start, to
+    axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
+    return _collapse(axes), start, to
 
 
-def _sorted(source: Any, target: Any) -> tuple[list[Axis], int, int]:
+def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """Axes of more than one index, the target's smallest stride last; where both begin."""
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
@@ -155,7 +155,7 @@ def _sorted(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     return sorted(axes, key=lambda axis: -axis.target), start, to
 
 
-def _collapsed(axes: list[Axis]) -> list[Axis]:
+def _collapse(axes: list[Axis]) -> list[Axis]:
     """The axes, with neighbours joined that are one axis in both arrays."""
     collapsed: list[Axis] = []
     for axis in axes:
@@ -165,13 +165,13 @@ def _collapsed(axes: list[Axis]) -> list[Axis]:
     return collapsed
 
 
-def _bound(
+def _bind(
     runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
     """The call for collapsed axes, from and to these addresses."""
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)
-    axes, item = _widened(axes, item, starts)
+    axes, item = _widen(axes, item, starts)
     if len(axes) > MOST_AXES:
         raise NotNativeError(f"A move over {len(axes)} axes; up to {MOST_AXES} are native")
     kind, row, column, outside = _plane(axes, item)
@@ -187,7 +187,7 @@ def _bound(
     return runtime.call(block, arrays, total >= RELEASE_BYTES)
 
 
-def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
+def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
     """Short runs of elements that are contiguous in both as one longer element."""
     if axes and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size

@@ -180,7 +180,7 @@ def random_uniform(
         return between(low, high, _random_uniform(sizes, dtype=wanted, **seeds), scope)
 
 
-def scaled(
+def scale(
     function: OpFunction,
     default: str,
     inputs: tuple[Any, Any, Any],
@@ -212,7 +212,7 @@ def random_normal(
 ) -> Tensor:
     """Normally distributed random numbers of `shape`."""
     inputs = shape, mean, stddev
-    return scaled(_random_normal, "random_normal", inputs, dtype, name, lambda: seeds_of(seed))
+    return scale(_random_normal, "random_normal", inputs, dtype, name, lambda: seeds_of(seed))
 
 
 def truncated_normal(
@@ -225,6 +225,4 @@ def truncated_normal(
 ) -> Tensor:
     """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean."""
     inputs = shape, mean, stddev
-    return scaled(
-        _truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed)
-    )
+    return scale(_truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed))

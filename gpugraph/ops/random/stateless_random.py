@@ -28,7 +28,7 @@ from gpugraph.ops.random.random_ops import (
     drawing_op,
     integer_bounds,
     integer_law,
-    scaled,
+    scale,
     sizes_of,
 )
 from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
@@ -53,7 +53,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [context.value_as_shape(0)]
 
 
-def _filling(law: Law, seed: Any, out: Any) -> Callable[[], Any]:
+def _bind_fill(law: Law, seed: Any, out: Any) -> Callable[[], Any]:
     check_seed_shape(seed.shape)
     return lambda: law(place_of_seed(seed), out)
 
@@ -65,7 +65,7 @@ def _launch(law: str, signature: Signature) -> list[Launch]:
 
 def _stateless_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
     def bind(_: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
-        return _filling(law, seed, out)
+        return _bind_fill(law, seed, out)
 
     return drawing_op(
         name,
@@ -91,7 +91,7 @@ _truncated_normal = _stateless_op(
 
 
 def _integers(context: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
-    return _filling(integer_law(context, 2), seed, out)
+    return _bind_fill(integer_law(context, 2), seed, out)
 
 
 def _launch_integers(signature: Signature) -> list[Launch]:
@@ -150,7 +150,7 @@ def stateless_random_normal(
     """Normally distributed random numbers of `shape`, which follow from `seed` (two integers)."""
     inputs = shape, mean, stddev
     default = "stateless_random_normal"
-    return scaled(_normal, default, inputs, dtype, name, lambda: {"seed": seed})
+    return scale(_normal, default, inputs, dtype, name, lambda: {"seed": seed})
 
 
 def stateless_truncated_normal(
@@ -165,4 +165,4 @@ def stateless_truncated_normal(
     which follow from `seed` (two integers)."""
     inputs = shape, mean, stddev
     default = "stateless_truncated_normal"
-    return scaled(_truncated_normal, default, inputs, dtype, name, lambda: {"seed": seed})
+    return scale(_truncated_normal, default, inputs, dtype, name, lambda: {"seed": seed})

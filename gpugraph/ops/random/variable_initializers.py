@@ -33,9 +33,9 @@ class Initializer:
     """Whether other dtypes are a ValueError."""
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
-        self.dtype: DType = self._checked(dtype)
+        self.dtype: DType = self._check_dtype(dtype)
 
-    def _checked(self, dtype: Any) -> DType:
+    def _check_dtype(self, dtype: Any) -> DType:
         base_dtype = as_dtype(dtype).base_dtype
         if self.floating_only and not base_dtype.is_floating:
             raise ValueError(f"Expected floating point type, got {base_dtype.name}.")
@@ -44,7 +44,7 @@ class Initializer:
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of `shape`; of a part of a variable the scale is that of the whole."""
         full = shape if partition_info is None else partition_info.full_shape
-        return self._make(shape, self.dtype if dtype is None else self._checked(dtype), full)
+        return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} has no _make")
@@ -222,7 +222,7 @@ class Identity(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """The matrix, or the part of it that `partition_info` is of."""
-        wanted = self.dtype if dtype is None else self._checked(dtype)
+        wanted = self.dtype if dtype is None else self._check_dtype(dtype)
         sizes = _known(as_shape(shape))
         if len(sizes) != 2:
             raise ValueError(f"An identity matrix has two dimensions, not those of {sizes}")

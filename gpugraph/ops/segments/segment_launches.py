@@ -76,7 +76,7 @@ def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
     return [Launch("gg_segment_keys", grid_of(count), _BLOCK, (*arguments, *sizes), **options)]
 
 
-def _combined(
+def _combine(
     rule: Rule, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
     """Launches over what `_keys` left."""
@@ -114,12 +114,12 @@ def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
 
     def fill(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
         (shape,) = shapes(signature, numbers)
-        return _combined(rule, signature, by, Arg(2 + by), shape) if prod(shape) else []
+        return _combine(rule, signature, by, Arg(2 + by), shape) if prod(shape) else []
 
-    return Sized("segments.cu", count, shapes, fill, host, REAL, _known)
+    return Sized("segments.cu", count, shapes, fill, host, REAL, _known_size)
 
 
-def _known(signature: Signature) -> list[int]:
+def _known_size(signature: Signature) -> list[int]:
     return [signature.output_shapes[0][0]]
 
 
@@ -130,7 +130,7 @@ def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
         raise NotImplementedError("ids and rows do not fit together")
     if not count:
         return [fill_array(Arg(3), rule.empty, prod(shape), signature.output_types[0])]
-    return [*_keys(signature, True, shape[0]), *_combined(rule, signature, True, Arg(3), shape)]
+    return [*_keys(signature, True, shape[0]), *_combine(rule, signature, True, Arg(3), shape)]
 
 
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:

@@ -108,7 +108,9 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule
     return Source("scatter_combine.cu", partial(_launch_unsorted, rule, start), host)
 
 
-def _unsorted(kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str) -> OpFunction:
+def _unsorted_op(
+    kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str
+) -> OpFunction:
     return op(
         f"UnsortedSegment{kind}",
         inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
@@ -166,20 +168,20 @@ def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
         rows = ufunc.reduceat(data, starts, axis=0, dtype=wide)
         if mean:
             counts = np.diff(np.append(starts, ids.size)).reshape(-1, *(1,) * (data.ndim - 1))
-            rows = _divided(rows, counts.astype(rows.dtype))
+            rows = _divide(rows, counts.astype(rows.dtype))
         out[ids[starts]] = rows
         return [out]
 
     return Call(run, dynamic=True)
 
 
-def _divided(total: Any, counts: Any) -> Any:
+def _divide(total: Any, counts: Any) -> Any:
     if total.dtype.kind not in "iu":
         return total / counts
     return (total - np.fmod(total, counts)) // counts
 
 
-def _sorted(
+def _sorted_op(
     kind: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
 ) -> OpFunction:
     return op(
@@ -212,10 +214,10 @@ _EXTREMES = {
 }
 
 UNSORTED: dict[str, OpFunction] = {
-    "Sum": _unsorted(
+    "Sum": _unsorted_op(
         "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0, ADD), sum_gradient, _UNSORTED_SUM
     ),
-    "Prod": _unsorted(
+    "Prod": _unsorted_op(
         "Prod",
         NUMERIC,
         _unsorted_kernel(np.multiply, lambda _: 1, MUL),
@@ -226,7 +228,7 @@ UNSORTED: dict[str, OpFunction] = {
 """Of numbers in any order, by kind."""
 
 SORTED: dict[str, OpFunction] = {
-    kind: _sorted(kind, NUMERIC, _sorted_kernel(*kernel), rule, grad, doc)
+    kind: _sorted_op(kind, NUMERIC, _sorted_kernel(*kernel), rule, grad, doc)
     for kind, kernel, rule, grad, doc in (
         ("Sum", (np.add, 0), Rule(ADD.combine), sum_gradient, _SORTED_SUM),
         (
@@ -250,6 +252,8 @@ SORTED: dict[str, OpFunction] = {
 for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
     _kernel = _unsorted_kernel(_ufunc, partial(_limit, lowest=_kind == "Max"), _combine)
     _doc = _UNSORTED.format(_result, _none)
-    UNSORTED[_kind] = _unsorted(_kind, REAL, _kernel, extreme_gradient, _doc)
+    UNSORTED[_kind] = _unsorted_op(_kind, REAL, _kernel, extreme_gradient, _doc)
     _rule, _doc = Rule(_combine.combine), _SORTED.format(_result, "")
-    SORTED[_kind] = _sorted(_kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc)
+    SORTED[_kind] = _sorted_op(
+        _kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc
+    )

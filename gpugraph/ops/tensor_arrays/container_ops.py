@@ -38,7 +38,7 @@ def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
     return tuple(shape), dtype.base_dtype
 
 
-def passing(run: Run, flow_in: Any, flow_out: Any) -> Run:
+def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
     """`run`, and the flow handed on: there is nothing to do where both are the same memory."""
     if flow_out is flow_in:
         return run

@@ -77,14 +77,14 @@ class ElementArray(ElementStore):
         self.check_open()
         size = len(self.states)
         if index < 0 or (index >= size and not self.dynamic):
-            raise self.refused(
+            raise self.refusal(
                 f"Tried to write to index {index} but array is not resizeable and size is: {size}"
             )
         self.check_written(dtype)
         self.accept(index, shape)
         state = self.states[index] if index < size else 0
         if state & (READ | CLEARED):
-            raise self.refused(
+            raise self.refusal(
                 f"Could not write to TensorArray index {index} because it has already been read."
             )
         if state & HELD:
@@ -94,7 +94,7 @@ class ElementArray(ElementStore):
 
     def _add(self, index: int, value: Any) -> None:
         del value
-        raise self.refused(
+        raise self.refusal(
             f"Could not write to TensorArray index {index} because it has already been written to."
         )
 
@@ -102,7 +102,7 @@ class ElementArray(ElementStore):
         self.check_read(kind[1])
         shape = self.shape_at(index)
         if kind[0] != shape:
-            raise self.refused(
+            raise self.refusal(
                 f"Element {index} has shape {shape_text(shape)}, but the graph was built for "
                 f"elements of shape {shape_text(kind[0])}"
             )
@@ -110,7 +110,7 @@ class ElementArray(ElementStore):
         if held:
             out[...] = self.get(index)
         elif self.dtype in _NO_ZEROS:
-            raise self.refused(
+            raise self.refusal(
                 f"Could not read from TensorArray index {index}: it was not written, and there is "
                 f"no zero of type {self.dtype.name}"
             )
@@ -126,12 +126,12 @@ class ElementArray(ElementStore):
         """The shape of what a read of element `index` gives; its error if it can't be read."""
         self.check_open()
         if not 0 <= index < len(self.states):
-            raise self.refused(
+            raise self.refusal(
                 f"Tried to read from index {index} but array size is: {len(self.states)}"
             )
         state = self.states[index]
         if state & CLEARED:
-            raise self.refused(
+            raise self.refusal(
                 f"Could not read index {index} twice because it was cleared after a previous read "
                 "(perhaps try setting clear_after_read = false?)."
             )
@@ -142,7 +142,7 @@ class ElementArray(ElementStore):
     def _unwritten_shape(self, index: int) -> tuple[int, ...]:
         known = self.allowed
         if not known.is_fully_defined():
-            raise self.refused(
+            raise self.refusal(
                 f"Could not read from TensorArray index {index}: it was not written, and zeros "
                 f"can't stand for it, as the element shape is not fully defined: {known}. Is the "
                 "array larger than what is written to it, or does a tf.stop_gradient keep its "
@@ -190,7 +190,7 @@ class ElementArray(ElementStore):
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
         """Raises unless an element may have this shape; if all are alike, all have it then."""
         if not self.allowed.is_compatible_with(shape):
-            raise self.refused(
+            raise self.refusal(
                 f"Could not write to TensorArray index {index} because the value shape is "
                 f"{shape_text(shape)} which is incompatible with the TensorArray's inferred "
                 f"element shape: {shape_text(self.allowed.sizes)} (consider setting "
@@ -212,7 +212,7 @@ class ElementArray(ElementStore):
         """Raises when the array is closed, or its elements are not of `dtype`."""
         self.check_open()
         if dtype is not self.dtype:
-            raise self.refused(
+            raise self.refusal(
                 f"TensorArray dtype is {self.dtype.name} but Op requested dtype {dtype.name}."
             )
 
@@ -220,12 +220,12 @@ class ElementArray(ElementStore):
         """Raises when the array is closed, or values of `dtype` can't be its elements."""
         self.check_open()
         if dtype is not self.dtype:
-            raise self.refused(
+            raise self.refusal(
                 f"TensorArray dtype is {self.dtype.name} but Op is trying to write dtype "
                 f"{dtype.name}."
             )
 
-    def refused(self, message: str) -> InvalidArgumentError:
+    def refusal(self, message: str) -> InvalidArgumentError:
         """The error with this message about this array."""
         return invalid_argument(f"TensorArray {self.name}: {message}")
 
@@ -257,7 +257,7 @@ class GradientArray(ElementArray):
         if wanted is None:
             wanted = self._wanted.get(index, shape)
         if shape != wanted:
-            raise self.refused(
+            raise self.refusal(
                 f"Could not aggregate to TensorArray index {index} because the existing shape is "
                 f"{shape_text(wanted)} but the new input shape is {shape_text(shape)}."
             )
@@ -269,7 +269,7 @@ class GradientArray(ElementArray):
 
     def _add(self, index: int, value: Any) -> None:
         if not (self.dtype.is_floating or self.dtype.is_complex or self.dtype.is_integer):
-            raise self.refused(f"Could not aggregate to index {index}: no sum of {self.dtype.name}")
+            raise self.refusal(f"Could not aggregate to index {index}: no sum of {self.dtype.name}")
         element = self.get(index)
         element += value
 

@@ -64,7 +64,7 @@ class ElementStack:
         """Moves the top into `out`. InvalidArgumentError when there is none."""
         top = self._top
         if top is None or top.kind != kind:
-            top = self._checked(kind)
+            top = self._check_top(kind)
         top.used -= 1
         out[...] = top.rows[top.used]
         if not top.used:
@@ -74,7 +74,7 @@ class ElementStack:
         """The shape of what `pop` gives; InvalidArgumentError when there is nothing."""
         self._check_open()
         if self._top is None:
-            raise self._refused("is empty when calling Pop().")
+            raise self._refusal("is empty when calling Pop().")
         return self._top.kind[0]
 
     def _with_room(self, kind: Kind, allocate: Allocate) -> _Chunk:
@@ -83,7 +83,7 @@ class ElementStack:
         self._check_open()
         self._check_dtype(dtype, "push")
         if 0 <= self.max_size <= self.size():
-            raise self._refused(f"overflowed its max_size ({self.max_size})")
+            raise self._refusal(f"overflowed its max_size ({self.max_size})")
         top = self._top
         if top is not None and top.used < top.room and top.kind == kind:
             return top
@@ -98,12 +98,12 @@ class ElementStack:
         self._top = chunk
         return chunk
 
-    def _checked(self, kind: Kind) -> _Chunk:
+    def _check_top(self, kind: Kind) -> _Chunk:
         """The chunk of the top, which is of this kind."""
         shape = self.top_shape()
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:
-            raise self._refused(
+            raise self._refusal(
                 f"has an element of shape {list(shape)} on top, but the graph was built for "
                 f"elements of shape {list(kind[0])}"
             )
@@ -130,13 +130,13 @@ class ElementStack:
 
     def _check_open(self) -> None:
         if self.closed:
-            raise self._refused("has already been closed.")
+            raise self._refusal("has already been closed.")
 
     def _check_dtype(self, dtype: DType, doing: str) -> None:
         if dtype is not self.dtype:
-            raise self._refused(
+            raise self._refusal(
                 f"holds elements of type {self.dtype.name}, but {dtype.name} is what to {doing}"
             )
 
-    def _refused(self, why: str) -> InvalidArgumentError:
+    def _refusal(self, why: str) -> InvalidArgumentError:
         return invalid_argument(f"Stack[{self.name}] {why}")

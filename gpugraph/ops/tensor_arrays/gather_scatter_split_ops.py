@@ -11,7 +11,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
-from gpugraph.ops.tensor_arrays.container_ops import Run, container_op, element_kind, passing
+from gpugraph.ops.tensor_arrays.container_ops import Run, container_op, element_kind, pass_flow
 from gpugraph.ops.tensor_arrays.gradient_arrays import (
     concat_gradient,
     gather_gradient,
@@ -75,7 +75,7 @@ def _bind_scatter(
     context: KernelContext, handle: Any, indices: Any, value: Any, flow_in: Any, flow_out: Any
 ) -> Run:
     kind = element_kind(context.input_shapes[2][1:], context.input_types[2])
-    return passing(lambda: scatter(handle[()], indices, value, kind), flow_in, flow_out)
+    return pass_flow(lambda: scatter(handle[()], indices, value, kind), flow_in, flow_out)
 
 
 container_op(
@@ -134,7 +134,7 @@ def _bind_split(
     context: KernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any, flow_out: Any
 ) -> Run:
     kind = element_kind(context.input_shapes[1], context.input_types[1])
-    return passing(lambda: split(handle[()], value, lengths, kind), flow_in, flow_out)
+    return pass_flow(lambda: split(handle[()], value, lengths, kind), flow_in, flow_out)
 
 
 container_op(

@@ -46,12 +46,12 @@ def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> 
         shapes = [array.shape_at(index) for index in indices.tolist()]
     for place, shape in enumerate(shapes):
         if not declared.is_compatible_with(shape):
-            raise array.refused(
+            raise array.refusal(
                 f"TensorArray was passed element_shape {shape_text(declared.sizes)} which does not "
                 f"match the Tensor at index {place}: {shape_text(shape)}"
             )
         if shape != shapes[0]:
-            raise array.refused(
+            raise array.refusal(
                 f"TensorArray has inconsistent shapes.  Index 0 has shape: "
                 f"{shape_text(shapes[0])} but index {place} has shape: {shape_text(shape)}"
             )
@@ -63,7 +63,7 @@ def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
     array.check_written(kind[1])
     size, most = len(array.states), int(indices.max(initial=-1))
     if most >= size and not array.dynamic:
-        raise array.refused(f"Max scatter index must be < array size ({most} vs. {size})")
+        raise array.refusal(f"Max scatter index must be < array size ({most} vs. {size})")
     part = as_slice(indices)
     if part is not None and array.is_fresh(part):
         array.accept_all(part, kind[0])
@@ -158,18 +158,18 @@ def _check_joined(
 ) -> None:
     """Raises unless an element can be joined to the first one."""
     if not shape:
-        raise array.refused(
+        raise array.refusal(
             f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you "
             "mean to call stack?"
         )
     rest = f"(excepting dimension 0) shape: {shape_text(shape[1:])}"
     if not declared.is_compatible_with(shape[1:]):
-        raise array.refused(
+        raise array.refusal(
             f"TensorArray was passed element_shape_except0 {shape_text(declared.sizes)} but index "
             f"{index} has {rest} which does not match."
         )
     if shape[1:] != first[1:]:
-        raise array.refused(
+        raise array.refusal(
             "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
             f"{shape_text(first[1:])} but index {index} has {rest}"
         )
@@ -180,13 +180,13 @@ def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> Non
     if min(sizes, default=0) < 0:
         raise invalid_argument(f"Lengths must be 0 or more, but they are {list(sizes)}")
     if sum(sizes) != shape[0]:
-        raise array.refused(
+        raise array.refusal(
             "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
             f"{sum(sizes)} and value's shape is: {shape_text(shape)}"
         )
     size = len(array.states)
     if size > len(sizes) or (size < len(sizes) and not array.dynamic):
-        raise array.refused(
+        raise array.refusal(
             f"TensorArray's size is not equal to the size of lengths ({size} vs. {len(sizes)}), "
             "and the TensorArray is not marked as dynamically resizeable"
         )

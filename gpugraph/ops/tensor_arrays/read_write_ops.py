@@ -26,7 +26,7 @@ from gpugraph.ops.tensor_arrays.container_ops import (
     closing_op,
     container_op,
     element_kind,
-    passing,
+    pass_flow,
 )
 from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules
 from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_gradient
@@ -101,7 +101,7 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
         sizes = tuple(prepended[0].tolist()) if prepended else ()
         grad_handle[()] = handle[()].gradient(source, sizes)
 
-    return passing(find, flow_in, flow_out)
+    return pass_flow(find, flow_in, flow_out)
 
 
 _GRADIENT = (
@@ -144,7 +144,7 @@ def _bind_write(
     context: KernelContext, handle: Any, index: Any, value: Any, flow_in: Any, flow_out: Any
 ) -> Run:
     kind = element_kind(context.input_shapes[2], context.input_types[2])
-    return passing(lambda: handle[()].write(index.item(), value, kind), flow_in, flow_out)
+    return pass_flow(lambda: handle[()].write(index.item(), value, kind), flow_in, flow_out)
 
 
 container_op(

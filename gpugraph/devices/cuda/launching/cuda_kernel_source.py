@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from gpugraph.devices.codegen.loop_schedule import Pass
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.codegen.program_source import ProgramSource, braced, function_source, indented
+from gpugraph.devices.codegen.program_source import ProgramSource, brace, function_source, indent
 
 
 class Variant(NamedTuple):
@@ -164,16 +164,16 @@ class CudaSource(ProgramSource):
             f"for (gg_index pack = {thread}; pack < packs; pack += stride) {{",
             f"    const gg_index row = {f'pack * {pack} / inner' if self.program.axes > 1 else 0};",
             f"    const gg_index first = pack * {pack} - row * inner;",
-            *indented([*row, *self._packed(row_pass)]),
+            *indent([*row, *self._pack(row_pass)]),
             "}",
         ]
         if pack > 1 and self.program.axes == 1:  # what is left when the axis is no multiple
             body = [self.declaration("row", "0"), *row, *self.element(row_pass)]
             lines.append(f"const gg_index e = packs * {pack} + {thread};")
-            lines += braced("if (e < inner)", body)
+            lines += brace("if (e < inner)", body)
         return lines
 
-    def _packed(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
+    def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
         """The elements of one pack, and the sums to which each of them is added."""
         pack, values = self.variant.pack, self.values
         if pack == 1:
@@ -192,7 +192,7 @@ class CudaSource(ProgramSource):
             *self.element(row_pass, "pack_in{}.of[item]", "pack_out{}.of[item]"),
             *sums,
         ]
-        lines += ["#pragma unroll", *braced(f"for (int item = 0; item < {pack}; item++)", body)]
+        lines += ["#pragma unroll", *brace(f"for (int item = 0; item < {pack}; item++)", body)]
         for index, slot in row_pass.stores:
             kind = f"gg_pack<{values.memory(index)}, {pack}>"
             lines.append(f"*({kind} *)(row_out{slot} + first) = pack_out{slot};")
@@ -215,9 +215,9 @@ class CudaSource(ProgramSource):
             ]
         row = [*self.row_starts(), *self.passes(self.schedule)]
         results = self.row_results()
-        row += braced("if (lane == 0)", results) if results else []
+        row += brace("if (lane == 0)", results) if results else []
         lines += self._end("part", "rows")
-        lines += braced("for (gg_index row = part * rows_each; row < end; row++)", row)
+        lines += brace("for (gg_index row = part * rows_each; row < end; row++)", row)
         for index in sums:
             lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
         return lines
@@ -228,7 +228,7 @@ class CudaSource(ProgramSource):
         sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
         step = f"first += {self.variant.group * pack}"
         head = f"for (gg_index first = lane * {pack}; first < inner; {step})"
-        return braced(head, self._packed(row_pass, sums))
+        return brace(head, self._pack(row_pass, sums))
 
     def _total(self, index: int) -> str:
         return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
@@ -245,7 +245,7 @@ class CudaSource(ProgramSource):
             *map(self._start, self.scratch),
             *self._end("blockIdx.y", "rows"),
             "if (e < inner)",
-            *braced(f"{head} row += blockDim.y)", row),
+            *brace(f"{head} row += blockDim.y)", row),
         ]
         for index in self.reductions_in("columns"):
             place = "blockIdx.y * inner + e"
@@ -266,7 +266,7 @@ class CudaSource(ProgramSource):
             self._start(index),
             "for (gg_index part = 0; part < parts; part++)",
             f"    {total} = {name}_two({total}, {element});",
-            self.values.finished(index, total, "rows"),
+            self.values.finish(index, total, "rows"),
         ]
 
     def _late(self) -> list[str]:
@@ -275,8 +275,8 @@ class CudaSource(ProgramSource):
         return [
             *scalars,
             "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
-            *(braced("if (e < inner)", elements) if elements else []),
-            *(braced("if (e == 0)", stores) if stores else []),
+            *(brace("if (e < inner)", elements) if elements else []),
+            *(brace("if (e == 0)", stores) if stores else []),
         ]
 
     def _whole(self) -> str:
@@ -294,7 +294,7 @@ class CudaSource(ProgramSource):
                 *self.row_starts(),
                 *map(self._start, row_pass.lanes),
                 *self._end("blockIdx.x", "inner"),
-                *braced(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
+                *brace(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
             ]
             for index in row_pass.lanes:
                 lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
@@ -302,11 +302,11 @@ class CudaSource(ProgramSource):
             known += row_pass.lanes
         if order.row_stores:
             last = [*self._totals(known), *self.scalars(sorted(scalars.union(order.after)))]
-            last += braced("if (threadIdx.x == 0)", self.scalar_stores())
+            last += brace("if (threadIdx.x == 0)", self.scalar_stores())
             source += self._kernel("end", last)
         return source
 
     def _totals(self, known: list[int]) -> list[str]:
         """Declares what earlier passes have left."""
         totals = ((index, self._total_of_parts(index, "parts")) for index in known)
-        return [self.values.finished(index, total, "inner") for index, total in totals]
+        return [self.values.finish(index, total, "inner") for index, total in totals]
