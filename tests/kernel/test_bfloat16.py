@@ -312,8 +312,6 @@ def training():
     pairs = optimizer.compute_gradients(tf.cast(loss, tf.float32) * 128.0)
     assert all(gradient.dtype is tf.float32 for gradient, _ in pairs)
     train = optimizer.apply_gradients([(grad / 128.0, variable) for grad, variable in pairs])
-        [(gradient / 128.0, variable) for gradient, variable in pairs]
-    )
     x = np.random.default_rng(1).normal(0, 1, (64, 16)).astype(np.float32)
     y = np.eye(4, dtype=np.float32)[np.argmax(x[:, :4], 1)]
     return [loss, train, weights], {images: x, labels: y}
