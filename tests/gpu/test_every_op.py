@@ -34,8 +34,8 @@ def on_gpu(op_type: str) -> list[Sample]:
     return (single or full)[:1]
 
 
-OPS = chosen([value for value in sorted(set(TABLE) - WITHOUT_ORDER) if on_gpu(value)])
-GROUPS = [OPS[index : index + TOGETHER] for index in range(0, len(OPS), TOGETHER)]
+OPS = chosen([op for op in sorted(set(TABLE) - WITHOUT_ORDER) if on_gpu(op)])
+GROUPS = [OPS[start : start + TOGETHER] for start in range(0, len(OPS), TOGETHER)]
 
 
 def wanted(op_type: str, sample: Sample) -> list[np.ndarray]:
@@ -76,6 +76,6 @@ def test_samples_give_on_a_gpu_what_they_give_on_the_cpu(ops: list[str]) -> None
 
 
 def test_every_op_that_a_gpu_may_have_is_met() -> None:
-    met = {value for group in GROUPS for value in group}
+    met = {op for group in GROUPS for op in group}
     assert met == set(OPS)
     assert EMULATED or len(met) > 300

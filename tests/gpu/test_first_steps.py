@@ -22,9 +22,7 @@ def _nothing_is_told(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     with caplog.at_level(logging.WARNING):
         yield
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]
-    assert [
-        message.getMessage() for message in records if message.name.startswith("gpugraph")
-    ] == []
+    assert [record.getMessage() for record in records if record.name.startswith("gpugraph")] == []
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_batches_of_changing_sizes() -> None:
         for session in (tf.Session(), on_gpus()):
             with session:
                 session.run(tf.global_variables_initializer())
-                answers.append([session.run(loss, value) for value in feeds])
+                answers.append([session.run(loss, feed) for feed in feeds])
     for one, other in zip(*answers):
         check(other, one, 2)
 

@@ -194,7 +194,7 @@ def test_random_numbers_are_tensorflows(law):
     stateless = getattr(tf.random, f"stateless_{law}")([5], [3, -4], dtype=tf.bfloat16)
     with tf.Session() as session:
         result = [session.run(drawn).tolist() for _ in range(2)] + [session.run(stateless).tolist()]
-    assert result == [list(value) for value in STREAMS[law]]
+    assert result == [list(stream) for stream in STREAMS[law]]
 
 
 def test_numbers_as_text():
@@ -311,7 +311,7 @@ def training():
     optimizer = tf.train.GradientDescentOptimizer(0.5)
     pairs = optimizer.compute_gradients(tf.cast(loss, tf.float32) * 128.0)
     assert all(gradient.dtype is tf.float32 for gradient, _ in pairs)
-    train = optimizer.apply_gradients([(gradient / 128.0, value) for gradient, value in pairs])
+    train = optimizer.apply_gradients([(grad / 128.0, variable) for grad, variable in pairs])
     x = np.random.default_rng(1).normal(0, 1, (64, 16)).astype(np.float32)
     y = np.eye(4, dtype=np.float32)[np.argmax(x[:, :4], 1)]
     return [loss, train, weights], {images: x, labels: y}

@@ -76,10 +76,10 @@ def test_heads_of_any_size_up_to_128(
 def test_masks_are_repeated_as_adding_repeats_them(shape: Sequence[int]) -> None:
     q, k, v = numbers((2, 3, 7, 5)), numbers((2, 3, 9, 5)), numbers((2, 3, 9, 6))
     mask = np.where(numbers(shape) > 0.4, -9, 0).astype(np.float32)
-    keys, inputs = tf.placeholder(tf.float32, k.shape), tf.placeholder(tf.float32, shape)
+    keys, added = tf.placeholder(tf.float32, k.shape), tf.placeholder(tf.float32, shape)
     scores = tf.matmul(q, tf.transpose(keys, [0, 1, 3, 2])) * 0.3
-    out = tf.matmul(tf.identity(tf.nn.softmax(inputs + tf.identity(scores))), v, name="out")
-    result, report = run(out, {keys: k, inputs: mask})
+    out = tf.matmul(tf.identity(tf.nn.softmax(added + tf.identity(scores))), v, name="out")
+    result, report = run(out, {keys: k, added: mask})
     assert "_FusedAttention" in report
     close(result, wanted(q, k, v, 0.3, mask))
 
@@ -96,17 +96,17 @@ def test_keys_that_are_all_masked_so_far_and_rows_that_are_wholly() -> None:
     q, k, v = numbers((1, 3, 4)), numbers((1, 150, 4)), numbers((1, 150, 4))
     mask = np.zeros((3, 150), np.float32)
     mask[0, :140], mask[1, 5:], mask[2] = -np.inf, -np.inf, -np.inf
-    inputs = tf.placeholder(tf.float32, k.shape)
-    out = tf.matmul(tf.nn.softmax(tf.matmul(q, inputs, transpose_b=True) + mask), v)
-    result, report = run(out, {inputs: k})
+    keys = tf.placeholder(tf.float32, k.shape)
+    out = tf.matmul(tf.nn.softmax(tf.matmul(q, keys, transpose_b=True) + mask), v)
+    result, report = run(out, {keys: k})
     assert "_FusedAttention" in report
     close(result, wanted(q, k, v, 1.0, mask))
     assert np.isnan(result[0, 2]).all() and not np.isnan(result[0, :2]).any()
 
 
 def test_scores_are_kept_where_somebody_takes_them() -> None:
-    q, k, v = (tf.placeholder(tf.float32, (2, 4, 4)) for number in range(3))
-    values = [numbers((2, 4, 4), seed=number) for number in range(3)]
+    q, k, v = (tf.placeholder(tf.float32, (2, 4, 4)) for _ in range(3))
+    values = [numbers((2, 4, 4), seed=seed) for seed in range(3)]
     chances = tf.nn.softmax(tf.matmul(q, k, transpose_b=True))
     out = tf.matmul(chances, v)
     for fetches in ([out, chances], [out, *tf.gradients(out, [q])]):
@@ -151,7 +151,7 @@ def test_it_can_be_switched_off() -> None:
 
 @pytest.mark.parametrize("masks", [0, 1])
 def test_the_op_is_there_on_the_host_too(masks: int) -> None:
-    q, k, v, mask = (numbers((2, *value)) for value in [(3, 4), (5, 4), (5, 6), (1, 5)])
+    q, k, v, mask = (numbers((2, *sizes)) for sizes in [(3, 4), (5, 4), (5, 6), (1, 5)])
     with tf.device("/device:CPU:0"):
         op = tf.raw_ops._FusedAttention
         out = op(q, k, v, [mask] * masks, num_args=masks, scale=0.5, name="attention")

@@ -128,7 +128,7 @@ def test_float32_is_not_rounded(machine: Machine) -> None:
 def test_keys_that_are_masked_by_infinity_or_by_the_least_number(machine: Machine) -> None:
     dtype = narrow("bfloat16")
     least = float(tf.bfloat16.min)
-    q, k, v = (numbers((1, *value), dtype, 1) for value in [(5, 16), (150, 16), (150, 8)])
+    q, k, v = (numbers((1, *sizes), dtype, 1) for sizes in [(5, 16), (150, 16), (150, 8)])
     mask = np.zeros((5, 150), dtype)
     mask[0, :140], mask[1, 5:], mask[2], mask[3] = -np.inf, -np.inf, -np.inf, least
     mask[4, :70] = least
@@ -154,7 +154,7 @@ def test_a_negative_scale_and_large_scores(machine: Machine) -> None:
 def test_arrays_that_begin_anywhere() -> None:
     """Three elements behind a multiple of 16 bytes is no place to copy several at once from."""
     q, k, v = (numbers((2, 40, 16), np.float16, index) for index in range(3))
-    message = SimpleNamespace(
+    signature = SimpleNamespace(
         input_shapes=[q.shape] * 3,
         input_types=[tf.float16] * 3,
         attrs={"scale": 1.0, "adj_y": True},
@@ -166,5 +166,5 @@ def test_arrays_that_begin_anywhere() -> None:
             arrays.append(Array(flat.address + 6, q.shape, np.dtype(np.float16)))
         entry: Any = find_kernel("_FusedAttention", "GPU", {"T": tf.float16})
         none: Any = None
-        device.kernels.source(entry.kernel, message, arrays, none, none, none)()
+        device.kernels.source(entry.kernel, signature, arrays, none, none, none)()
         check(device.read(arrays[3]), q, k.swapaxes(1, 2), v, 0.0, 1.0)

@@ -54,17 +54,17 @@ def test_functions_of_two_numbers_at_their_edges(function: Any, dtype: Any) -> N
 )
 def test_numbers_next_to_others_broadcast(shapes: Any) -> None:
     numbers = np.random.default_rng(5)
-    same(tf.math.nextafter, *(numbers.normal(size=value).astype(np.float32) for value in shapes))
+    same(tf.math.nextafter, *(numbers.normal(size=shape).astype(np.float32) for shape in shapes))
 
 
 def test_shapes_that_broadcast_over_many_axes_run_on_the_host() -> None:
     shapes = (2, 1, 2, 1, 2), (1, 2, 1, 2, 1)
-    x, y = (np.ones(value, np.float32) for value in shapes)
+    x, y = (np.ones(shape, np.float32) for shape in shapes)
     with tf.Graph().as_default(), tf.device("/device:GPU:0"), tf.Session(config=GPU) as session:
-        inputs = tf.placeholder(tf.float32, x.shape)
-        out = tf.math.nextafter(inputs, y)
-        assert "broadcast over 5 axes" in str(session.explain(out, {inputs: x}))
-        assert (session.run(out, {inputs: x}) == 1).all()
+        first = tf.placeholder(tf.float32, x.shape)
+        out = tf.math.nextafter(first, y)
+        assert "broadcast over 5 axes" in str(session.explain(out, {first: x}))
+        assert (session.run(out, {first: x}) == 1).all()
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

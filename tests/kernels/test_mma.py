@@ -1,4 +1,4 @@
-"""What a warp does with matrices (kernels/cuda/shared/tensor_core_mma.cuh), emulated on the host."""
+"""Matrix instructions of a warp (tensor_core_mma.cuh), emulated on the host."""
 
 from __future__ import annotations
 

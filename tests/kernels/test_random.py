@@ -45,7 +45,7 @@ def same(build: Build, rtol: float = 0, count: int = 1) -> list[Any]:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_uniform_numbers_are_the_host_s_to_the_bit(dtype: str) -> None:
-    same(lambda: [tf.random.uniform([value], dtype=dtype, seed=9) for value in (1, 5, 1003, 40000)])
+    same(lambda: [tf.random.uniform([size], dtype=dtype, seed=9) for size in (1, 5, 1003, 40000)])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_normal_numbers_differ_in_the_last_places(function: Any, dtype: str, rto
 def test_integers_are_the_host_s(dtype: str) -> None:
     most = np.iinfo(dtype).max
     ranges = [(-7, 5), (0, 1024), (-most, most), (3, 4)]
-    same(lambda: [tf.random.uniform([999], *value, dtype, seed=4) for value in ranges])
+    same(lambda: [tf.random.uniform([999], *limits, dtype, seed=4) for limits in ranges])
 
 
 def test_numbers_that_begin_within_a_pack_are_stored_one_by_one() -> None:
@@ -132,7 +132,7 @@ def test_two_plans_of_a_session_draw_from_one_stream() -> None:
             x = tf.random.uniform([5], seed=3)
             with tf.Session(config=GPU) as session:
                 plans = [x, [x, x + 1.0], x, x, [x, x + 1.0], x, [x, x + 1.0], x]
-                return [session.run(value) for value in plans]
+                return [session.run(plan) for plan in plans]
 
     for ours, theirs in zip(drawn(ON_GPU), drawn(ON_CPU)):
         np.testing.assert_array_equal(ours, theirs)

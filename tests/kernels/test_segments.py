@@ -149,7 +149,7 @@ def test_no_rows_give_zeros() -> None:
 
 
 @pytest.mark.parametrize(
-    ("indices", "ids", "said"),
+    ("indices", "ids", "message"),
     [
         ([0, 5, 1], [0, 0, 1], r"an index is not in \[0, 5\)"),
         ([0, -1, 1], [0, 0, 1], r"an index is not in \[0, 5\)"),

@@ -72,12 +72,12 @@ def test_without_factories_there_is_no_allocator() -> None:
 @pytest.mark.usefixtures("empty")
 def test_once_an_allocator_is_given_no_factory_may_come() -> None:
     AllocatorRegistry.register("first", 1, lambda: factory("first"))
-    inputs = AllocatorRegistry.get_allocator()
+    allocator = AllocatorRegistry.get_allocator()
     with pytest.raises(FailedPreconditionError, match="after call to GetAllocator"):
         AllocatorRegistry.register("late", 2, lambda: factory("late"))
     AllocatorRegistry.unregister("first", 1)
     AllocatorRegistry.register("first", 1, lambda: factory("first"))
-    assert AllocatorRegistry.get_allocator() is not inputs
+    assert AllocatorRegistry.get_allocator() is not allocator
 
 
 def test_the_default_is_bfc_over_host_memory() -> None:

@@ -20,10 +20,11 @@ from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import do_nothing, ints
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
-from gpugraph.ops.state.change_by_handle import change_variable
+from gpugraph.ops.nn.activations.softmax import do_nothing
+from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -57,18 +58,14 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 op(
     "StridedSliceAssign",
     inputs="ref: Ref(T), begin: Index, end: Index, strides: Index, value: T",
-    outputs="output_ref: Ref(T)",
     attrs={"T": ALL, "Index": INDEX, **{key: Attr("int", 0) for key in MASKS}},
     infer=_infer,
     host=[1, 2, 3],
-    view={0: 0},
-    writes=[0],
     cpu=Call(make=_bind),
     gpu=Call(make=_bind),
-    grad=NO_GRADIENT,
-    stateful=True,
     doc="ref[begin:end:strides] = value, which is broadcast, with the masks of StridedSlice; "
     "outputs the reference.",
+    **CHANGES_REFERENCE,
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from gpugraph.base.dtypes import DType, resource
 from gpugraph.graph.client.resource_handles import value_dtype
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
@@ -24,6 +24,15 @@ class ByHandle(NamedTuple):
 
 BY_HANDLE: dict[str, ByHandle] = {}
 """By the op type for references."""
+
+CHANGES_REFERENCE: dict[str, Any] = {
+    "outputs": "output_ref: Ref(T)",
+    "view": {0: 0},
+    "writes": [0],
+    "grad": NO_GRADIENT,
+    "stateful": True,
+}
+"""Of the declaration of an op that changes the variable `ref`, its first input."""
 
 
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:

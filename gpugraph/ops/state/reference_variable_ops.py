@@ -19,7 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
-from gpugraph.ops.state.change_by_handle import change_variable
+from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 
 def _nothing(*_: Any) -> None:
@@ -60,15 +60,17 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
     return check
 
 
+VARIABLE_ATTRS = {
+    "dtype": ALL,
+    "shape": Attr("shape", required=True),
+    "container": Attr("string", ""),
+    "shared_name": Attr("string", ""),
+}
+
 op(
     "VariableV2",
     outputs="ref: Ref(dtype)",
-    attrs={
-        "dtype": ALL,
-        "shape": Attr("shape", required=True),
-        "container": Attr("string", ""),
-        "shared_name": Attr("string", ""),
-    },
+    attrs=VARIABLE_ATTRS,
     infer=from_attr("shape"),
     cpu=Call(_nothing),
     gpu=Call(_nothing),
@@ -80,33 +82,25 @@ op(
 op(
     "Assign",
     inputs="ref: Ref(T), value: T",
-    outputs="output_ref: Ref(T)",
     attrs={"T": ALL, "validate_shape": Attr("bool", True), "use_locking": Attr("bool", True)},
     infer=_infer_assign,
-    view={0: 0},
-    writes=[0],
     uninitialized=True,
     cpu=Call(_assign),
     gpu=Elementwise("y", Call(_assign)),
-    grad=NO_GRADIENT,
-    stateful=True,
     doc="Writes `value` into the variable `ref` and outputs the reference.",
+    **CHANGES_REFERENCE,
 )
 
 for _type, _sign, _function in (("AssignAdd", "+", _add), ("AssignSub", "-", _subtract)):
     op(
         _type,
         inputs="ref: Ref(T), value: T",
-        outputs="output_ref: Ref(T)",
         attrs={"T": NUMERIC, "use_locking": Attr("bool", False)},
         infer=_infer_update,
-        view={0: 0},
-        writes=[0],
         cpu=Call(_function),
         gpu=Elementwise(f"x {_sign} y", Call(_function)),
-        grad=NO_GRADIENT,
-        stateful=True,
         doc=f"ref {_sign}= value; outputs the reference.",
+        **CHANGES_REFERENCE,
     )
 
 op(

@@ -96,12 +96,7 @@ def _gather_gradient(op: Operation, dy: Any) -> list[Any]:
 op(
     "VarHandleOp",
     outputs="resource: resource",
-    attrs={
-        "dtype": ALL,
-        "shape": Attr("shape", required=True),
-        "container": Attr("string", ""),
-        "shared_name": Attr("string", ""),
-    },
+    attrs=state.VARIABLE_ATTRS,
     infer=scalar,
     grad=NO_GRADIENT,
     doc="The handle of a variable that lives as long as its session.",

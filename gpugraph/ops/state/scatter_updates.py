@@ -21,7 +21,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import shape
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
@@ -42,7 +42,7 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import (
     combine_rows,
 )
 from gpugraph.ops.indexing.gather import check_inside
-from gpugraph.ops.state.change_by_handle import change_variable
+from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 Combine = Callable[[Any, Any, Any], None]
 """combine(target, rows, values), where target and values are matrices."""
@@ -145,33 +145,6 @@ def _bind_rows(combine: Combine) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-def _declare(what: str, combine: Combine, types: Any, formula: str, locking: bool = False) -> None:
-    kernel = Call(make=_bind_rows(combine))
-    op(
-        f"Scatter{what}",
-        inputs="ref: Ref(T), indices: Tindices, updates: T",
-        outputs="output_ref: Ref(T)",
-        attrs={"T": types, "Tindices": INDEX, "use_locking": Attr("bool", locking)},
-        infer=_infer_rows,
-        view={0: 0},
-        writes=[0],
-        cpu=kernel,
-        gpu=Source("scatter_combine.cu", partial(_launch_rows, what), kernel),
-        grad=NO_GRADIENT,
-        stateful=True,
-        doc=f"{formula} for each i in `indices`, in order; outputs the reference.",
-    )
-
-
-_declare("Update", _replace, ALL, "ref[indices[i]] = updates[i]", locking=True)
-_declare("Add", _by(np.add), NUMERIC, "ref[indices[i]] += updates[i]")
-_declare("Sub", _by(np.subtract), NUMERIC, "ref[indices[i]] -= updates[i]")
-_declare("Mul", _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]")
-_declare("Div", _divide, NUMERIC, "ref[indices[i]] /= updates[i]")
-_declare("Min", _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])")
-_declare("Max", _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])")
-
-
 # -- by coordinates
 
 
@@ -207,28 +180,39 @@ def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-def _declare_nd(what: str, combine: Combine, types: Any, sign: str, locking: bool = False) -> None:
-    kernel = Call(make=_bind_coordinates(combine))
+# -- declarations
+
+_BY_ROWS = (_infer_rows, _bind_rows, _launch_rows, "for each i in `indices`")
+_BY_COORDINATES = (
+    *(_infer_coordinates, _bind_coordinates, _launch_coordinates),
+    "where indices[i] are coordinates",
+)
+_ADDED, _SUBTRACTED = "ref[indices[i]] += updates[i]", "ref[indices[i]] -= updates[i]"
+
+for _name, _kind, _combine, _types, _formula in (
+    ("Update", _BY_ROWS, _replace, ALL, "ref[indices[i]] = updates[i]"),
+    ("Add", _BY_ROWS, _by(np.add), NUMERIC, _ADDED),
+    ("Sub", _BY_ROWS, _by(np.subtract), NUMERIC, _SUBTRACTED),
+    ("Mul", _BY_ROWS, _by(np.multiply), NUMERIC, "ref[indices[i]] *= updates[i]"),
+    ("Div", _BY_ROWS, _divide, NUMERIC, "ref[indices[i]] /= updates[i]"),
+    ("Min", _BY_ROWS, _by(np.minimum), REAL, "ref[indices[i]] = min(ref[indices[i]], updates[i])"),
+    ("Max", _BY_ROWS, _by(np.maximum), REAL, "ref[indices[i]] = max(ref[indices[i]], updates[i])"),
+    ("NdUpdate", _BY_COORDINATES, _replace, ALL, "ref[indices[i]] = updates[i]"),
+    ("NdAdd", _BY_COORDINATES, _by(np.add), NUMERIC, _ADDED),
+    ("NdSub", _BY_COORDINATES, _by(np.subtract), NUMERIC, _SUBTRACTED),
+):
+    _infer, _bind, _launch, _where = _kind
+    _kernel, _change = Call(make=_bind(_combine)), _name.removeprefix("Nd")
     op(
-        f"ScatterNd{what}",
+        f"Scatter{_name}",
         inputs="ref: Ref(T), indices: Tindices, updates: T",
-        outputs="output_ref: Ref(T)",
-        attrs={"T": types, "Tindices": INDEX, "use_locking": Attr("bool", locking)},
-        infer=_infer_coordinates,
-        view={0: 0},
-        writes=[0],
-        cpu=kernel,
-        gpu=Source("scatter_combine.cu", partial(_launch_coordinates, what), kernel),
-        grad=NO_GRADIENT,
-        stateful=True,
-        doc=f"ref[indices[i]] {sign} updates[i], where indices[i] are coordinates, in order; "
-        "outputs the reference.",
+        attrs={"T": _types, "Tindices": INDEX, "use_locking": Attr("bool", _change == "Update")},
+        infer=_infer,
+        cpu=_kernel,
+        gpu=Source("scatter_combine.cu", partial(_launch, _change), _kernel),
+        doc=f"{_formula} {_where}, in order; outputs the reference.",
+        **CHANGES_REFERENCE,
     )
-
-
-_declare_nd("Update", _replace, ALL, "=", locking=True)
-_declare_nd("Add", _by(np.add), NUMERIC, "+=")
-_declare_nd("Sub", _by(np.subtract), NUMERIC, "-=")
 
 
 # -- as functions

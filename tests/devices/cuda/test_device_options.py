@@ -159,7 +159,7 @@ class Opened(CupyDriver):
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCuPy:
     """Two fake GPUs."""
-    gpus = tuple(Gpu(number, "Fake H100", (9, 0), TOTAL, "0") for number in range(2))
+    gpus = tuple(Gpu(ordinal, "Fake H100", (9, 0), TOTAL, "0") for ordinal in range(2))
     monkeypatch.setattr(factory, "detect", lambda: Detection(gpus))
     monkeypatch.setattr(factory, "open_driver", Opened)
     monkeypatch.setattr(Opened, "all", [])

@@ -69,7 +69,7 @@ def test_an_interrupted_change_is_undone_or_done(change: str) -> None:
         if size is None:
             live.remove(which)  # an interrupted release is finished
         allocator.check()
-        held = [value.address for value in allocator.live_allocations()]
+        held = [live.address for live in allocator.live_allocations()]
         assert held == sorted(live + ([got] if got is not None else []))
         for address in held:
             allocator.deallocate_raw(address)

@@ -88,8 +88,8 @@ def test_integers_are_truncated_and_not_divided_by_zero():
 def test_nothing_is_written_where_an_index_is_outside(kind, outside):
     v = tf.Variable([1.0, 2.0, 3.0])
     ids = tf.placeholder(tf.int32, [2])
-    index = ids[:, None] if kind.startswith("nd") else ids
-    update = getattr(tf, f"scatter_{kind}")(v, index, [5.0, -6.0])
+    indices = ids[:, None] if kind.startswith("nd") else ids
+    update = getattr(tf, f"scatter_{kind}")(v, indices, [5.0, -6.0])
     with tf.Session() as session:
         session.run(v.initializer)
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\]") as caught:
@@ -166,13 +166,13 @@ def test_rows_that_come_often_are_taken_in_order(ids, width, kind):
     start = random.integers(-9, 9, (5, width))
     updates = random.integers(-9, 9, (len(ids), width))
     wanted = start.copy()
-    for row, update in zip(ids, updates):
-        wanted[row] = combine(wanted[row], update)
+    for row, change in zip(ids, updates):
+        wanted[row] = combine(wanted[row], change)
     with tf.Graph().as_default():
         v = tf.Variable(start)
-        index = tf.constant(ids, tf.int64, [len(ids)])
-        made = getattr(tf, f"scatter_{kind}")(v, index, updates)
-        assert changed(v, made) == wanted.tolist()
+        indices = tf.constant(ids, tf.int64, [len(ids)])
+        update = getattr(tf, f"scatter_{kind}")(v, indices, updates)
+        assert changed(v, update) == wanted.tolist()
 
 
 def test_on_a_gpu():

@@ -1,4 +1,4 @@
-"""What every driver promises: asked of CUDA emulated on the host, and of a GPU where there is one."""
+"""What every driver promises, checked on the emulated GPU and on a CUDA GPU if there is one."""
 
 from __future__ import annotations
 

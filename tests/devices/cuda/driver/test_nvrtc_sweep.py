@@ -154,8 +154,8 @@ def test_the_program_fails_where_a_text_does(
     texts = [("good", good), ("bad", good.replace("1", "missing")), ("empty", "__device__ int x;")]
     monkeypatch.setattr(sweep, "CORPORA", {"own": lambda: texts})
     assert sweep.main(["--arch", "sm_90"]) == 1
-    message = capsys.readouterr()
-    assert "3 sources for sm_90" in message.out and "2 faults" in message.out
-    assert "FAILED: bad for sm_90: bad does not compile" in message.err
-    assert "FAILED: empty for sm_90: no kernel in it" in message.err
+    output = capsys.readouterr()
+    assert "3 sources for sm_90" in output.out and "2 faults" in output.out
+    assert "FAILED: bad for sm_90: bad does not compile" in output.err
+    assert "FAILED: empty for sm_90: it has no kernel" in output.err
     assert sweep.main(["--arch", "sm_90", "--only", "good"]) == 0

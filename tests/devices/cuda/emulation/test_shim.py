@@ -293,7 +293,7 @@ FAILURES = (
 )
 
 
-@pytest.mark.parametrize(("name", "threads", "more", "message"), FAILURES)
+@pytest.mark.parametrize(("name", "threads", "options", "message"), FAILURES)
 def test_a_barrier_that_not_all_reach_is_an_error(
     shim: HostModule, name: str, threads: int, options: tuple[int, ...], message: str
 ) -> None:

@@ -189,9 +189,9 @@ def test_what_follows_a_product_is_done_with_it_or_after_it(
     result = device.kernels.products(native, None, places)
     result()
     np.testing.assert_allclose(device.read(places[-1]), wanted, rtol=2e-5, atol=1e-3)
-    message = {"device": "", "without_epilogues": "ends in", "without_library": "is computed by"}
+    notes = {"device": "", "without_epilogues": "ends in", "without_library": "is computed by"}
     assert [note.split(" kernels")[0] for note in result.notes] == (
-        [message[which]] if message[which] else []
+        [notes[which]] if notes[which] else []
     )
 
 
