@@ -23,7 +23,6 @@ from gpugraph.ops.framework.kernel_helpers import do_nothing, ints
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
-from gpugraph.ops.nn.activations.softmax import do_nothing
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 
