@@ -76,6 +76,7 @@ class Layer:
 
     @property
     def name(self) -> str:
+        """The name of the layer, unique in its graph unless it is given."""
         return self._name
 
     @property
@@ -100,10 +101,12 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list[Any]:
+        """Its trainable variables; none where the layer is not trainable."""
         return list(self._trainable_weights) if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list[Any]:
+        """Its variables that are not trained."""
         if self.trainable:
             return list(self._non_trainable_weights)
         return self._trainable_weights + self._non_trainable_weights
@@ -115,14 +118,17 @@ class Layer:
 
     @property
     def variables(self) -> list[Any]:
+        """The same as `weights`."""
         return self.weights
 
     @property
     def trainable_variables(self) -> list[Any]:
+        """The same as `trainable_weights`."""
         return self.trainable_weights
 
     @property
     def non_trainable_variables(self) -> list[Any]:
+        """The same as `non_trainable_weights`."""
         return self.non_trainable_weights
 
     @property

@@ -92,6 +92,7 @@ class BatchNormalization(Layer):
         self.moving_variance: Any = None
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds `gamma`, `beta` and the moving averages."""
         axis: Any = self.axis
         sizes = inputs_shape.sizes
         if sizes is None:

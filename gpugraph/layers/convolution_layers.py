@@ -83,6 +83,7 @@ class Convolution(Layer):
         return _LAYOUTS[self.dimensions][self.first]
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernels and the bias."""
         self.add_kernels(self.channels(inputs_shape))
         if self.use_bias:
             self.bias = self._bias.add_to(self, "bias", [self.filters])

@@ -54,6 +54,7 @@ class Dense(Layer):
         self.bias: Any = None
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernel and the bias."""
         dtype = self.dtype
         if dtype is not None and not (dtype.is_floating or dtype.is_complex):
             raise TypeError(
@@ -77,6 +78,7 @@ class Dense(Layer):
             self.bias = self._bias.add_to(self, "bias", [self.units])
 
     def call(self, inputs: Tensor) -> Tensor:
+        """activation(inputs @ kernel + bias)."""
         if inputs.shape.rank == 2:
             outputs = matmul(inputs, self.kernel)
         else:
@@ -130,10 +132,12 @@ class Flatten(Layer):
         self._first = channels_first(data_format)
 
     def build(self, inputs_shape: Any) -> None:
+        """ValueError for scalars."""
         if inputs_shape.rank == 0:
             raise ValueError(f"Layer {self.name} takes inputs of rank 1 at least, not a scalar")
 
     def call(self, inputs: Tensor) -> Tensor:
+        """Inputs [n, ...] as [n, k]."""
         rank = inputs.shape.rank
         if self._first and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])

@@ -46,25 +46,31 @@ class _Wrapper(RNNCell):
 
     @property
     def wrapped_cell(self) -> Any:
+        """The cell that is called."""
         return self.cell
 
     @property
     def state_size(self) -> Any:
+        """That of the cell."""
         return self.cell.state_size
 
     @property
     def output_size(self) -> Any:
+        """That of the cell."""
         return self.cell.output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
+        """Those of the cell."""
         return list(getattr(self.cell, "trainable_weights", ()))
 
     @property
     def non_trainable_weights(self) -> list[Any]:
+        """Those of the cell."""
         return list(getattr(self.cell, "non_trainable_weights", ()))
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros of the cell."""
         graph: Graph = graph_stack.top()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
@@ -78,6 +84,7 @@ class DeviceWrapper(_Wrapper):
         self._device = device
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros, on the device."""
         with graph_stack.top().device(self._device):
             return super().zero_state(batch_size, dtype)
 

@@ -68,19 +68,23 @@ class BasicLSTMCell(LayerCell):
 
     @property
     def state_size(self) -> Any:
+        """The sizes of `c` and `h`, or their sum."""
         units = self._num_units
         return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
 
     @property
     def output_size(self) -> int:
+        """num_units."""
         return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernel and the bias of all gates."""
         rows = depth_of(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
         self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
 
     def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
         one = constant(1, dtypes.int32)
         c, h = state if self._state_is_tuple else split(state, 2, axis=one)
         gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
@@ -138,14 +142,17 @@ class LSTMCell(LayerCell):
 
     @property
     def state_size(self) -> Any:
+        """The sizes of `c` and `h`, or their sum."""
         memory, output = self._num_units, self.output_size
         return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
 
     @property
     def output_size(self) -> int:
+        """num_proj, or num_units without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernel and bias of all gates, the peepholes and the projection."""
         units, initializer = self._num_units, self._initializer
         self._kernel = self.add_variable(
             "kernel",
@@ -167,6 +174,7 @@ class LSTMCell(LayerCell):
             )
 
     def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
         before, last = self._parts(state)
         gates = bias_add(matmul(concat([inputs, last], 1), self._kernel), self._bias)
         i, j, f, o = split(gates, 4, axis=1)

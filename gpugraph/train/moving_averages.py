@@ -50,6 +50,7 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
+        """The name that averages end in."""
         return self._name
 
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:

@@ -44,6 +44,7 @@ class Optimizer:
         self._non_slots: dict[tuple[str, Graph], Variable] = {}
 
     def get_name(self) -> str:
+        """The name of the optimizer."""
         return self._name
 
     def minimize(
