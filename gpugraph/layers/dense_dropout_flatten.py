@@ -1,4 +1,4 @@
-"""Layers whose units are all connected, dropout, and what makes one dimension of several."""
+"""Fully connected layers, dropout, and flattening."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Dense(Layer):
 class Dropout(Layer):
     """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
 
-    noise_shape: where it is 1, elements along that dimension are kept or dropped together.
+    noise_shape: where it is 1, elements along that axis are dropped together or not at all.
     seed: see `tf.set_random_seed`.
     """
 
@@ -123,7 +123,7 @@ class Dropout(Layer):
 class Flatten(Layer):
     """All dimensions but the first as one: [n, ...] to [n, k].
 
-    data_format: "channels_first" of inputs [n, channels, ...], whose channels are put last before.
+    data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last.
     """
 
     def __init__(self, data_format: str = "channels_last", **kwargs: Any) -> None:

@@ -68,7 +68,7 @@ class GRUCell(LayerCell):
 
     r, u = sigmoid([inputs, state] gates/kernel + gates/bias), in two halves;
     c = activation([inputs, r state] candidate/kernel + candidate/bias), tanh by default;
-    output = state = u state + (1 - u) c. The gates' bias begins as ones.
+    output = state = u state + (1 - u) c. The gates' bias starts as ones.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ class LSTMStateTuple(NamedTuple):
 class BasicLSTMCell(LayerCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
-    forget_bias: added to the forget gate, so that much is kept in the beginning.
+    forget_bias: added to the forget gate, so that it starts open.
     state_is_tuple: whether states are LSTMStateTuples, or [batch, 2 num_units], c beside h.
     activation: tanh by default.
 
@@ -89,8 +89,8 @@ class BasicLSTMCell(LayerCell):
         c, h = state if self._state_is_tuple else split(state, 2, axis=one)
         gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = split(gates, 4, axis=one)
-        kept = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
-        new_c = add(multiply(c, kept), multiply(sigmoid(i), self._activation(j)))
+        forget = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
+        new_c = add(multiply(c, forget), multiply(sigmoid(i), self._activation(j)))
         new_h = multiply(self._activation(new_c), sigmoid(o))
         if self._state_is_tuple:
             return new_h, LSTMStateTuple(new_c, new_h)
@@ -98,13 +98,15 @@ class BasicLSTMCell(LayerCell):
 
 
 class LSTMCell(LayerCell):
-    """An LSTM with what was added to it later. Sources: Hochreiter and Schmidhuber, 1997; peepholes
-    and projection: Sak et al., 2014 (arXiv:1402.1128).
+    """An LSTM with optional peepholes, clipping and projection.
+
+    Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
+    (arXiv:1402.1128).
 
     use_peepholes: whether the gates see the memory, by diagonals `w_f_diag` and so on.
-    cell_clip: the memory is kept within +-cell_clip.
-    num_proj: outputs are projected to so many by `projection/kernel`, proj_clip clips them.
-    num_unit_shards, num_proj_shards: into how many parts the kernels are cut (deprecated: give
+    cell_clip: the memory is clipped to +-cell_clip.
+    num_proj: the size that outputs are projected to by `projection/kernel`, proj_clip clips them.
+    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
       the variable scope a partitioner).
     forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
     """
@@ -175,17 +177,17 @@ class LSTMCell(LayerCell):
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state."""
-        before, last = self._parts(state)
+        memory, last = self._parts(state)
         gates = bias_add(matmul(concat([inputs, last], 1), self._kernel), self._bias)
         i, j, f, o = split(gates, 4, axis=1)
         f = f + self._forget_bias
         if self._use_peepholes:
-            f = f + self._w_f_diag * before
-            kept = sigmoid(f) * before
-            i = i + self._w_i_diag * before
+            f = f + self._w_f_diag * memory
+            remembered = sigmoid(f) * memory
+            i = i + self._w_i_diag * memory
         else:
-            kept = sigmoid(f) * before
-        c = kept + sigmoid(i) * self._activation(j)
+            remembered = sigmoid(f) * memory
+        c = remembered + sigmoid(i) * self._activation(j)
         if self._cell_clip is not None:
             c = clip_by_value(c, -self._cell_clip, self._cell_clip)
         if self._use_peepholes:

@@ -298,7 +298,7 @@ def test_a_cell_must_say_what_it_is():
         lambda: cell.output_size,
         lambda: cell(X, tf.zeros([BATCH, 2])),
     ):
-        with pytest.raises(NotImplementedError, match="RNNCell does not say"):
+        with pytest.raises(NotImplementedError, match="RNNCell does not define"):
             call()
 
 

@@ -140,7 +140,7 @@ def test_an_optimizer_written_outside():
         session.run(tf.global_variables_initializer())
         session.run(step)
         np.testing.assert_allclose(session.run(v) - TABLE, [[0] * 2, [1] * 2] * 2 + [[0] * 2])
-    with pytest.raises(NotImplementedError, match="does not say how rows change"):
+    with pytest.raises(NotImplementedError, match="does not define how rows change"):
         tf.train.Optimizer(False, "None").minimize(tf.reduce_sum(tf.gather(v, IDS)))
 
 
