@@ -57,10 +57,10 @@ class Text:
         strange = set(text) - set(self.alphabet)
         if strange:
             raise SystemExit(f"characters that are not in the text: {''.join(sorted(strange))!r}")
-        return np.array([self.alphabet.index(each) for each in text], np.int32)
+        return np.array([self.alphabet.index(character) for character in text], np.int32)
 
     def decode(self, ids: np.ndarray) -> str:
-        return "".join(self.alphabet[each] for each in ids)
+        return "".join(self.alphabet[number] for number in ids)
 
     def batches(self, batch: int, length: int) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
         """Again and again: characters, those which follow them, and whether rows begin here."""
@@ -70,8 +70,12 @@ class Text:
         here = self.ids[: batch * columns].reshape(batch, columns)
         following = self.ids[1 : batch * columns + 1].reshape(batch, columns)
         while True:
-            for at in range(0, columns - length + 1, length):
-                yield here[:, at : at + length], following[:, at : at + length], at == 0
+            for index in range(0, columns - length + 1, length):
+                yield (
+                    here[:, index : index + length],
+                    following[:, index : index + length],
+                    index == 0,
+                )
 
 
 class Network:
@@ -113,23 +117,25 @@ class Network:
         return tf.nn.bias_add(tf.matmul(outputs, weights), biases)
 
     def build_writing(self) -> None:
-        """A loop that reads `given`, then goes on by what it writes itself."""
-        self.given = tf.placeholder(tf.int32, [None], name="given")
+        """A loop that reads `prompt`, then goes on by what it writes itself."""
+        self.prompt = tf.placeholder(tf.int32, [None], name="prompt")
         self.count = tf.placeholder(tf.int32, [], name="count")
         self.temperature = tf.placeholder(tf.float32, [], name="temperature")
-        known = tf.size(self.given)
+        known = tf.size(self.prompt)
         steps = known + self.count - 1
 
-        def step(at: tf.Tensor, last: tf.Tensor, state: Any, text: tf.TensorArray) -> Any:
-            character = tf.cond(at < known, lambda: self.given[at], lambda: last)
+        def step(index: tf.Tensor, last: tf.Tensor, state: Any, text: tf.TensorArray) -> Any:
+            character = tf.cond(index < known, lambda: self.prompt[index], lambda: last)
             outputs, state = self.cell(tf.one_hot([character], self.characters), state)
             drawn = self.draw(self.project(outputs)[0] / self.temperature)
-            return at + 1, drawn, state, text.write(at, drawn)
+            return index + 1, drawn, state, text.write(index, drawn)
 
         with tf.name_scope("writing"), tf.device("/cpu:0"):
             state = self.cell.zero_state(1, tf.float32)
             text = tf.TensorArray(tf.int32, size=steps)
-            _, _, _, text = tf.while_loop(lambda at, *_: at < steps, step, (0, 0, state, text))
+            _, _, _, text = tf.while_loop(
+                lambda index, *_: index < steps, step, (0, 0, state, text)
+            )
             self.written = text.stack()[known - 1 :]
 
     def draw(self, logits: tf.Tensor) -> tf.Tensor:
@@ -157,15 +163,15 @@ def train(
         if step % 50 == 0 or step == 1:
             print(f"step {step:4d}  loss {np.mean(losses[-50:]):.3f} nats a character")
     seconds = time.perf_counter() - begun
-    each = seconds / max(len(losses), 1)
-    print(f"{len(losses)} steps in {seconds:.1f} s, {each * 1e3:.1f} ms a step")
+    step_seconds = seconds / max(len(losses), 1)
+    print(f"{len(losses)} steps in {seconds:.1f} s, {step_seconds * 1e3:.1f} ms a step")
     return losses
 
 
 def write(session: tf.Session, network: Network, text: Text, options: argparse.Namespace) -> str:
-    """What the network writes after the start that it is given, in one run."""
+    """What the network writes after a start, in one run."""
     feeds = {
-        network.given: text.encode(options.start),
+        network.prompt: text.encode(options.start),
         network.count: options.sample,
         network.temperature: options.temperature,
     }

@@ -80,8 +80,8 @@ def train(session: tf.Session, network: Network, options: argparse.Namespace) ->
     start = time.perf_counter()
     for epoch in range(1, options.epochs + 1):
         shuffled = order.permutation(len(images))
-        for at in range(0, len(images) - options.batch + 1, options.batch):
-            chosen = shuffled[at : at + options.batch]
+        for index in range(0, len(images) - options.batch + 1, options.batch):
+            chosen = shuffled[index : index + options.batch]
             feeds = {network.images: images[chosen], network.labels: labels[chosen]}
             feeds[network.training] = True
             losses.append(float(session.run([network.train, network.loss], feeds)[1]))

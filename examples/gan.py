@@ -62,11 +62,11 @@ class Gan:
     def __init__(self) -> None:
         self.points = tf.placeholder(tf.float32, [None, 2], name="points")
         self.noise = tf.placeholder(tf.float32, [None, NOISE], name="noise")
-        self.made = generator(self.noise)
+        self.generated = generator(self.noise)
         of_real = discriminator(self.points)
-        of_made = discriminator(self.made, reuse=True)
-        self.discriminator_loss = loss(of_real, real=True) + loss(of_made, real=False)
-        self.generator_loss = loss(of_made, real=True)
+        of_generated = discriminator(self.generated, reuse=True)
+        self.discriminator_loss = loss(of_real, real=True) + loss(of_generated, real=False)
+        self.generator_loss = loss(of_generated, real=True)
         self.train_discriminator = self.step(self.discriminator_loss, "discriminator")
         self.train_generator = self.step(self.generator_loss, "generator")
 
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> list[float]:
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             fixed = {gan.noise: random.standard_normal((1000, NOISE))}
-            distances = [distance(session.run(gan.made, fixed))]
+            distances = [distance(session.run(gan.generated, fixed))]
             for _ in range(options.steps):
                 angles = random.uniform(0, 2 * np.pi, options.batch)
                 feeds = {
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> list[float]:
                 }
                 session.run(gan.train_discriminator, feeds)
                 session.run(gan.train_generator, feeds)
-            distances.append(distance(session.run(gan.made, fixed)))
+            distances.append(distance(session.run(gan.generated, fixed)))
     print(f"distance from the circle: {distances[0]:.3f} at first, {distances[1]:.3f} now")
     return distances
 

@@ -83,8 +83,8 @@ def pairs(images: np.ndarray, labels: np.ndarray, count: int, random: np.random.
     """`count` pairs of images, and 1 where they show the same digit, which half of them do."""
     left = random.integers(len(images), size=count)
     right = random.integers(len(images), size=count)
-    for at in range(0, count, 2):
-        right[at] = random.choice(np.flatnonzero(labels == labels[left[at]]))
+    for index in range(0, count, 2):
+        right[index] = random.choice(np.flatnonzero(labels == labels[left[index]]))
     same = (labels[left] == labels[right]).astype(np.float32)
     return images[left], images[right], same
 
@@ -104,7 +104,10 @@ def main(arguments: list[str] | None = None) -> float:
         siamese = Siamese()
         apart = siamese(left, right)
         near, far = same * apart, (1 - same) * tf.square(tf.nn.relu(2 - tf.sqrt(apart + 1e-6)))
-        print(f"{siamese.scope_name} has", ", ".join(each.op.name for each in siamese.variables))
+        print(
+            f"{siamese.scope_name} has",
+            ", ".join(variable.op.name for variable in siamese.variables),
+        )
         train = tf.train.AdamOptimizer(2e-3).minimize(tf.reduce_mean(near + far))
         right_guess = tf.equal(tf.less(apart, 1.0), tf.greater(same, 0.5))
         share = tf.reduce_mean(tf.cast(right_guess, tf.float32))
@@ -114,9 +117,9 @@ def main(arguments: list[str] | None = None) -> float:
                 chosen = pairs(images[:1400], labels[:1400], 64, random)
                 session.run(train, dict(zip((left, right, same), chosen)))
             chosen = pairs(images[1400:], labels[1400:], 1000, random)
-            found = float(session.run(share, dict(zip((left, right, same), chosen))))
-    print(f"right about {100 * found:.1f} % of unseen pairs")
-    return found
+            actual = float(session.run(share, dict(zip((left, right, same), chosen))))
+    print(f"right about {100 * actual:.1f} % of unseen pairs")
+    return actual
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checks of tensors: while the graph is built where that can say it, else in the run.
+"""Checks of tensors: while the graph is built where the values are known, else in the run.
 
 This face re-exports; it defines nothing.
 """

@@ -47,8 +47,8 @@ def _either(old: Any, new: Any, old_name: str, new_name: str) -> Any:
 def add_check_numerics_ops() -> Operation:
     """An operation that checks all float tensors of the default graph, as they are made so far.
 
-    Each check waits for the one before it, so that the first tensor that is not finite is the one
-    which is named. ValueError where there are branches or loops: what is in them can't be waited
+    Each check waits for the previous one, so that the error names the first tensor that is not
+    finite. ValueError where there are branches or loops: what is in them can't be waited
     for from outside.
     """
     graph = get_default_graph()

@@ -21,7 +21,7 @@ _ANY_SIZE = (None, ".")
 
 
 class _Specified(NamedTuple):
-    """A tensor, its sizes (ints, or tensors where unknown), and what it says of them."""
+    """A tensor, its sizes (ints, or tensors where unknown), and the symbols of its shape."""
 
     tensor: Tensor
     sizes: Any
@@ -41,7 +41,7 @@ class _Specified(NamedTuple):
 
 
 class _Size(NamedTuple):
-    """A size that others must have, and who says so."""
+    """A size that others must have, and its source for messages."""
 
     value: Any
     source: str
@@ -123,7 +123,7 @@ def _size_checks(
     summarize: int | None,
     message: str | None,
 ) -> list[Operation]:
-    """The checks of sizes that are named before, or are ints; sizes wait for those of ranks."""
+    """The checks of sizes against ints and earlier symbols, after those of ranks."""
     known: dict[Any, _Size] = {}
     checks = []
     for item in specified:

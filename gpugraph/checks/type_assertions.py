@@ -58,7 +58,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
-    """The one float dtype of all `tensors`, and of `dtype` where it is given; float32 of nothing.
+    """The one float dtype of all `tensors`, and of `dtype` where it is given; float32 without both.
 
     ValueError where they differ, or it is no float.
     """

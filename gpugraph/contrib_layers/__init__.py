@@ -1,9 +1,10 @@
-"""Layers as functions: what `tf.contrib.layers` and `slim` offer, and `arg_scope` is for.
+"""Layers as functions: `tf.contrib.layers` and `slim`, for use with `arg_scope`.
 
 A layer opens a variable scope, gets its variables in it by `tf.get_variable`, and returns a
-tensor. `dense`, `convolutional`, `normalization` and `shaping` have the layers, `regularizers`
-penalties of weights, `initializers` what weights begin as, `model_variables` the variables of a
-model and how they are found; `making` is what layers have in common.
+tensor. `fully_connected`, `slim_convolution_and_pooling`, `slim_batch_norm` and
+`slim_dropout_and_flatten` have the layers, `regularizers` penalties of weights,
+`xavier_initializers` initializers, `model_variables` the variables of a model and how they are
+found, `layer_collections` what layers share.
 """
 
 from gpugraph.contrib_layers.fully_connected import (

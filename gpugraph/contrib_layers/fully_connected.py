@@ -1,4 +1,4 @@
-"""Layers whose units are all connected."""
+"""Fully connected layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugraph.variable_scope.arg_scope import add_arg_scope
 
 XAVIER = xavier_initializer()
 ZEROS = Zeros()
-"""What weights and biases begin as by default."""
+"""Default initializers of weights and biases."""
 
 
 @add_arg_scope
@@ -96,7 +96,7 @@ def _last_size(inputs: Tensor) -> int:
 def finish(
     outputs: Tensor, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any
 ) -> Tensor:
-    """What a layer does after its sums: normalization, then activation."""
+    """The end of a layer: normalization, then activation."""
     if normalizer_fn is not None:
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
     if activation_fn is not None:

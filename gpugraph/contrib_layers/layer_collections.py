@@ -1,4 +1,4 @@
-"""What layers have in common: their variables and their collections."""
+"""Variables and collections of layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.variables import PartitionedVariable
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
-    """Which collections a layer's variable `name` is to join: a dict says it of each."""
+    """The collections that a layer's variable `name` joins: of all, or by name in a dict."""
     if isinstance(variables_collections, Mapping):
         names = variables_collections.get(name)
     else:
@@ -34,7 +34,7 @@ def layer_variable(
     variables_collections: Any,
     kind: str,
 ) -> Any:
-    """A layer's variable; what a regularizer makes of a new one is under `kind`/Regularizer."""
+    """A layer's variable; the penalty of a new one is under `kind`/Regularizer."""
     graph: Graph = graph_stack.top()
     prefix = get_variable_scope().name
     full_name = f"{prefix}/{name}" if prefix else name
@@ -57,7 +57,7 @@ def layer_variable(
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Tensor) -> Tensor:
-    """Adds a layer's outputs to collections, by the name of its scope; gives them back."""
+    """Adds a layer's outputs to collections, under the name of its scope; returns them."""
     if outputs_collections:
         name = alias.removesuffix("/")
         vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]

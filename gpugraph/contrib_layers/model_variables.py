@@ -30,7 +30,7 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may say the rest."""
+    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may set the rest."""
     graph: Graph = graph_stack.top()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
     with graph.device(device or ""):
@@ -103,7 +103,7 @@ def get_variables(
 ) -> list[Any]:
     """The variables of a collection by their names.
 
-    scope: a VariableScope, or a regex, that names begin with.
+    scope: a VariableScope, or a regex, that names start with.
     suffix: what they end with.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
@@ -143,7 +143,7 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 def get_unique_variable(var_op_name: str) -> Any:
     """The global variable of this full name; ValueError where there is none.
 
-    Where others have names that begin so, the one that is just that is meant.
+    Where several names start with it, the one that equals it is meant.
     """
     candidates = get_variables(var_op_name)
     for variable in candidates:

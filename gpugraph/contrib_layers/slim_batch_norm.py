@@ -87,9 +87,9 @@ def batch_norm(
     decay: of the moving averages of mean and variance, which are used where it does not train.
     center, scale: whether `beta` is added, and `gamma` multiplied by.
     param_initializers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
-    updates_collections: which the writes of the averages join, to be run with each step; None:
-      they are done before the outputs are.
-    is_training: a bool, or a bool tensor, by which a run chooses.
+    updates_collections: which the updates of the averages join, to be run with each step; None:
+      they run before the outputs are computed.
+    is_training: a bool, or a bool tensor that each run evaluates.
     fused: False: the moving variance is that of the batch as a population. By default, and with
       True, for inputs of rank 2 or 4, it is that of a sample, and float32 inputs with their
       channels last go through one op for all.
@@ -131,7 +131,7 @@ def batch_norm(
             if is_wanted
         }
         with variable_scope(get_variable_scope()) as moving:
-            moving.set_partitioner(None)  # averages are not made in parts
+            moving.set_partitioner(None)  # averages are not partitioned
             averages = [make("moving_mean", Zeros(), False), make("moving_variance", Ones(), False)]
         options = decay, is_training, updates_collections
         if as_sample and source.by_channel and source.tensor.dtype == float32:
@@ -148,7 +148,7 @@ def batch_norm(
 
 
 def _refuse(**arguments: Any) -> None:
-    """ValueError for arguments that TensorFlow has and this has not."""
+    """ValueError for arguments that TensorFlow supports and this does not."""
     for name, value in arguments.items():
         if value is not None and value is not False:
             raise ValueError(f"batch_norm takes no {name} here, but it is {value!r}")
@@ -182,7 +182,7 @@ def _fused(
     is_training: Any,
     updates_collections: Any,
 ) -> Tensor:
-    """The outputs, by one op; where it trains, the averages follow."""
+    """The outputs, by one op; while training the averages follow."""
     tensor = source.tensor
     flat = tensor.shape.rank == 2
     images = reshape(tensor, [-1, 1, 1, source.channels]) if flat else tensor
@@ -236,7 +236,7 @@ def _mean_and_variance(
     updates_collections: Any,
     as_sample: bool,
 ) -> tuple[Any, Any]:
-    """What to normalize by; where it trains, the averages follow."""
+    """The mean and variance to normalize by; while training the averages follow."""
     moving_mean, moving_variance = averages
     if static_bool(is_training) is False:
         return moving_mean, moving_variance

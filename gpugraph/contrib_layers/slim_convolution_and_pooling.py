@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.named_function import named
 from gpugraph.contrib_layers.fully_connected import XAVIER, ZEROS, finish
 from gpugraph.contrib_layers.layer_collections import collect_outputs, layer_variable, pair
 from gpugraph.graph.client.default_graph_functions import name_scope
@@ -99,59 +100,46 @@ def _channels(inputs: Tensor, layout: str) -> int:
 
 
 def _pool(
-    function: Callable[..., Tensor],
-    name: str,
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: str,
-    data_format: str,
-    outputs_collections: Any,
-    scope: str | None,
-) -> Tensor:
-    layout = _format(data_format)
-    with name_scope(scope, name, [inputs]) as within:
-        source = convert_to_tensor(inputs)
-        size, steps = pair(kernel_size, "kernel_size"), pair(stride, "stride")
-        outputs = function(source, size, steps, padding.upper(), data_format=layout)
-        return collect_outputs(outputs_collections, within, outputs)
+    name: str, scope_name: str, pool: Callable[..., Tensor], summary: str
+) -> Callable[..., Tensor]:
+    """The layer that applies `pool` to images."""
 
-
-@add_arg_scope
-def max_pool2d(
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any = 2,
-    padding: str = "VALID",
-    data_format: str = "NHWC",
-    outputs_collections: Any = None,
-    scope: str | None = None,
-) -> Tensor:
-    """The largest element of each window of images, channel by channel; see `tf.nn.max_pool`.
+    @add_arg_scope
+    @named(
+        name,
+        f"""{summary}
 
     kernel_size, stride: a number, or two (height, width). ValueError for another data format.
-    """
-    return _pool(
-        max_pool, "MaxPool2D", inputs, kernel_size, stride, padding,
-        data_format, outputs_collections, scope,
-    )  # fmt: skip
+    """,
+    )
+    def layer(
+        inputs: Any,
+        kernel_size: Any,
+        stride: Any = 2,
+        padding: str = "VALID",
+        data_format: str = "NHWC",
+        outputs_collections: Any = None,
+        scope: str | None = None,
+    ) -> Tensor:
+        layout = _format(data_format)
+        with name_scope(scope, scope_name, [inputs]) as within:
+            source = convert_to_tensor(inputs)
+            size, steps = pair(kernel_size, "kernel_size"), pair(stride, "stride")
+            outputs = pool(source, size, steps, padding.upper(), data_format=layout)
+            return collect_outputs(outputs_collections, within, outputs)
+
+    return layer
 
 
-@add_arg_scope
-def avg_pool2d(
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any = 2,
-    padding: str = "VALID",
-    data_format: str = "NHWC",
-    outputs_collections: Any = None,
-    scope: str | None = None,
-) -> Tensor:
-    """The mean of each window of images, channel by channel; see `tf.nn.avg_pool`.
-
-    kernel_size, stride: a number, or two (height, width). ValueError for another data format.
-    """
-    return _pool(
-        avg_pool, "AvgPool2D", inputs, kernel_size, stride, padding,
-        data_format, outputs_collections, scope,
-    )  # fmt: skip
+max_pool2d = _pool(
+    "max_pool2d",
+    "MaxPool2D",
+    max_pool,
+    "The largest element of each window of images, channel by channel; see `tf.nn.max_pool`.",
+)
+avg_pool2d = _pool(
+    "avg_pool2d",
+    "AvgPool2D",
+    avg_pool,
+    "The mean of each window of images, channel by channel; see `tf.nn.avg_pool`.",
+)

@@ -31,7 +31,7 @@ def dropout(
 ) -> Tensor:
     """Keeps elements with probability `keep_prob`, scaled by its inverse; see `tf.nn.dropout`.
 
-    is_training: a bool, or a bool tensor, by which a run chooses; False leaves inputs as they are.
+    is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:
         source = convert_to_tensor(inputs)
@@ -72,7 +72,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 
 def _name_of(layer: Callable[..., Any], default: str) -> str:
-    """What the layers of `repeat` and `stack` are called, by the function's name."""
+    """The name of the layers of `repeat` and `stack`: the function's."""
     function = layer.func if isinstance(layer, partial) else layer
     return getattr(function, "__name__", default)
 

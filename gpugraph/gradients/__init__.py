@@ -1,4 +1,4 @@
-"""Gradients: new ops that compute how tensors depend on others, and what a program says of them.
+"""Gradients: ops that compute derivatives, and gradients that a program defines.
 
 This face re-exports; it defines nothing.
 """

@@ -4,7 +4,7 @@ Backpropagation over the ops between `xs` and `ys`, each op once, after all its 
 outputs' gradients are summed and handed to the gradient function of its declaration.
 
 A gradient is a tensor, or IndexedSlices where only some rows of it are not 0. Few gradient
-functions of ours can take the latter; to all others it is given as a tensor.
+functions of this package can take the latter; all others get it as a tensor.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _TAKE_SLICES = frozenset(
     + ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")
     + ("NextIteration", "RefNextIteration")
 )
-"""Op types of ours whose gradient functions can take IndexedSlices."""
+"""Op types of this package whose gradient functions can take IndexedSlices."""
 _EXPECT_SLICES = frozenset(("Reshape", "GatherV2"))
-"""Those that make a tensor of it without a warning."""
+"""Op types whose gradient functions get a tensor instead, without a warning."""
 
 
 class UnconnectedGradients:
-    """What `gradients` gives for an x on which no y depends."""
+    """What `gradients` returns for an x on which no y depends."""
 
     NONE = "none"
     ZERO = "zero"
@@ -83,11 +83,11 @@ def gradients(
 
     A tensor, or IndexedSlices where it is the rows that some `gather` took of an x.
 
-    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors taken as constant.
+    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors that count as constant.
     An x that no y depends on gets None, or zeros if `unconnected_gradients` is "zero".
 
     gate_gradients: gradients at an op's inputs are there only once all of that op's are. Every
-    aggregation_method gives the same sum, one AddN.
+    aggregation_method computes the same sum, one AddN.
 
     Raises LookupError for an op that is not declared, ValueError for a `grad_ys` of another
     length or shape and for tensors of several graphs, TypeError for `grad_ys` of another kind
@@ -225,12 +225,12 @@ class _Sweep:
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
-        """Adds to what has arrived at a tensor."""
+        """Adds a gradient that arrives at a tensor."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 
     def gradient_at(self, tensor: Tensor) -> Gradient | None:
-        """The gradient at a tensor: the sum of all that arrived, or None."""
+        """The sum of the gradients that arrived at a tensor, or None."""
         arrived = self.grads.get(tensor)
         if not arrived:
             return None
@@ -247,7 +247,7 @@ class _Sweep:
             with self.graph.colocate_with(first.op, ignore_existing=True):
                 total: Tensor = raw_ops.AddN(arrived)
             return total
-        with self.graph.name_scope("AddN") as scope:  # rows are added up wherever that can be done
+        with self.graph.name_scope("AddN") as scope:  # rows are summed where there is a kernel
             whole = [
                 convert_to_tensor(grad, name=f"inputs_{index}")
                 for index, grad in enumerate(arrived)
@@ -257,7 +257,7 @@ class _Sweep:
         return total
 
     def run(self) -> None:
-        """Takes each op between ys and xs, consumers first: once, but for Switches of loops."""
+        """Visits each op between ys and xs, consumers first: once, but for Switches of loops."""
         if self.loops is not None:
             for tensor in self.loops.first_exits(self.pending, set(self.ready)):
                 if _is_trainable(tensor):
@@ -277,7 +277,7 @@ class _Sweep:
             self.loops.finish([part for grad in all_grads for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
-        """Says that a consumer of `tensor` has had its turn; the maker may have its own now."""
+        """Counts one consumer of `tensor` as done; after the last one its maker is ready."""
         maker = tensor.op
         self.pending[maker] -= 1
         left = self.pending[maker]
@@ -337,7 +337,7 @@ class _Sweep:
                 for tensor, grad in zip(op._outputs, out_grads)
             ]
             stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
-            result = function(op, *[_as_taken(op, grad) for grad in filled])
+            result = function(op, *[_as_accepted(op, grad) for grad in filled])
             grads = list(result) if isinstance(result, (list, tuple)) else [result]
             if len(grads) != len(op._inputs):
                 raise ValueError(
@@ -353,7 +353,7 @@ class _Sweep:
         """The gradient at an output that nothing depends on, while other outputs have one."""
         if op._control_flow_context is None:
             if handle_maker(tensor) is None:
-                return zeros_like(tensor, optimize=False)  # which gradients know as nothing
+                return zeros_like(tensor, optimize=False)  # gradient functions recognize it as zero
             return _zeros_at(tensor)
         if self.loops is not None:
             return self.loops.zeros_for(op, tensor.value_index)
@@ -364,8 +364,8 @@ def _parts(grad: Gradient) -> list[Tensor]:
     return grad._parts() if isinstance(grad, IndexedSlices) else [grad]
 
 
-def _as_taken(op: Operation, grad: Gradient | None) -> Gradient | None:
-    """The gradient as the op's gradient function takes it; a program's own takes it as it is."""
+def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
+    """The gradient in the form that the op's gradient function accepts; a program's accepts any."""
     if not isinstance(grad, IndexedSlices):
         return grad
     name = op._attrs.get("_gradient_op_type", op.type)

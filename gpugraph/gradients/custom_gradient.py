@@ -1,7 +1,7 @@
-"""`tf.custom_gradient`: a function of tensors that says its gradient itself.
+"""`tf.custom_gradient`: a function of tensors that defines its gradient.
 
-What the function returns goes through one IdentityN, together with what it was given: gradients
-stop there, and are made by the function's own.
+The function's results and arguments go through one IdentityN. Backpropagation stops there and calls
+the function's `grad_fn`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Call:
             )
 
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
-        """The gradient at what went through the IdentityN."""
+        """The gradients at the inputs of the IdentityN."""
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)
         of_variables: list[Any] = []

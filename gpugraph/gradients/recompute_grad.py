@@ -1,4 +1,4 @@
-"""Functions of tensors whose gradients are made otherwise: by computing again, or not at all."""
+"""Functions of tensors with other gradients: by recomputation, or the identity's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from gpugraph.ops.framework.identity_and_shape import identity
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, a function of tensors, of which gradients compute again what it made on the way.
+    """`f`, a function of tensors, whose gradients compute its intermediate values again.
 
-    So nothing of that is kept from the one to the other: memory for time. `f` takes positional
-    arguments only, and makes the same each time it is called; variables that it reads get
-    gradients too.
+    So these are not stored until then: less memory for more time. `f` takes positional arguments
+    only and is deterministic; variables that it reads get gradients too.
     """
 
     @custom_gradient
@@ -39,7 +38,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, a function of tensors, whose gradient is that of doing nothing.
+    """`f`, a function of tensors, whose gradient is the identity's.
 
     There are as many results as arguments, of the same shapes. Variables that it reads get none.
     """

@@ -1,7 +1,7 @@
 """Layers: functions with variables of their own, as classes and as functions.
 
-`core`, `convolutional`, `more_convolutional`, `pooling` and `normalization` have them; `making`
-is what they have in common. All are `gpugraph.layers.base_layer.Layer`s.
+Each class is a `gpugraph.layers.base_layer.Layer`; each function is made of its class by
+`layer_arguments.layer_function`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What layers and recurrent cells share: a name, a variable scope of their own, variables, losses.
+"""The base of layers and recurrent cells: name, variable scope, variables, losses.
 
-The scope is opened where the layer is called first, under a name made of its class's or its own;
-from then on the layer finds its variables there, wherever it is called.
+The first call opens the scope, named by the layer or its class. All later calls find the variables
+there, wherever they are.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph 
 
 
 class Layer:
-    """A function with variables. Subclasses say `call`, and make variables in `build` or there.
+    """A function with variables. Subclasses define `call`, and add variables in `build` or there.
 
     name: of the scope, by default made of the class's name: `BasicLSTMCell` is `basic_lstm_cell`.
     dtype: of the variables, by default that of the first input.
-    activity_regularizer: a function of the outputs that gives a penalty, a scalar; by element of
-      the batch it joins the layer's losses.
+    activity_regularizer: a function from the outputs to a penalty, a scalar; divided by the size
+      of the batch it joins the layer's losses.
     """
 
     input_rank: int | None = None
-    """Of what rank inputs must be; None: any."""
+    """The rank of inputs; None: any."""
 
     input_axes: Mapping[int, int | None] = {}
-    """What sizes inputs must have, by axis; `build` says it of the first inputs."""
+    """Sizes of inputs by axis; `build` sets them from the first inputs."""
 
     input_spec: Any = None
-    """What inputs must be, an InputSpec or a list of one for each; None: any."""
+    """An InputSpec, or a list of one for each input; None: any inputs."""
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -72,25 +72,26 @@ class Layer:
             with variable_scope(scope) as self._scope:
                 pass
 
-    # -- what it says of itself
+    # -- properties
 
     @property
     def name(self) -> str:
+        """The name of the layer, unique in its graph unless it is given."""
         return self._name
 
     @property
     def dtype(self) -> DType | None:
-        """That of the variables; None before it is known."""
+        """The dtype of the variables; None before the first call, where it is not given."""
         return self._dtype
 
     @property
     def graph(self) -> Graph | None:
-        """The graph that it was called in first."""
+        """The graph of the first call."""
         return self._graph
 
     @property
     def scope_name(self) -> str:
-        """The name of its variable scope; ValueError before it was called."""
+        """The name of its variable scope; ValueError before the first call."""
         if self._scope is None:
             raise ValueError(
                 f"No name available for layer scope because the layer '{self._name}' has not been "
@@ -100,10 +101,12 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list[Any]:
+        """Its trainable variables; none where the layer is not trainable."""
         return list(self._trainable_weights) if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list[Any]:
+        """Its variables that are not trained."""
         if self.trainable:
             return list(self._non_trainable_weights)
         return self._trainable_weights + self._non_trainable_weights
@@ -115,19 +118,22 @@ class Layer:
 
     @property
     def variables(self) -> list[Any]:
+        """The same as `weights`."""
         return self.weights
 
     @property
     def trainable_variables(self) -> list[Any]:
+        """The same as `trainable_weights`."""
         return self.trainable_weights
 
     @property
     def non_trainable_variables(self) -> list[Any]:
+        """The same as `non_trainable_weights`."""
         return self.non_trainable_weights
 
     @property
     def losses(self) -> list[Any]:
-        """What regularizers gave, and `add_loss` was told."""
+        """The penalties of regularizers, and what `add_loss` added."""
         return list(self._losses)
 
     @property
@@ -148,24 +154,24 @@ class Layer:
         _collect(ops, self._updates, GraphKeys.UPDATE_OPS)
 
     def count_params(self) -> int:
-        """How many numbers its variables hold; ValueError before they are made."""
+        """The number of elements of its variables; ValueError before they exist."""
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on {self._name}, but the layer isn't built: "
-                "it makes its variables when it is first called."
+                "its first call adds its variables."
             )
         return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
 
-    # -- what subclasses say
+    # -- for subclasses
 
     def build(self, inputs_shape: Any) -> None:
-        """Makes the variables, given the shape (or structure of shapes) of the first inputs."""
+        """Adds the variables, for the shape (or structure of shapes) of the first inputs."""
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """What the layer computes."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it computes: `call`")
+        raise NotImplementedError(f"{type(self).__name__} does not define `call`")
 
-    # -- being called
+    # -- calls
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls `call` within the layer's scope, after `build` the first time."""
@@ -186,7 +192,7 @@ class Layer:
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The same as to call it."""
+        """The same as a call of the layer."""
         return self(inputs, *args, **kwargs)
 
     def _regularize_activity(self, outputs: Any) -> None:
@@ -235,7 +241,7 @@ class Layer:
             )
 
     def _check_axes(self, tensor: Any) -> None:
-        """ValueError for inputs of other sizes than those that the variables were made for."""
+        """ValueError for inputs of other sizes than the variables have."""
         sizes = tensor.shape.sizes
         for axis, wanted in self.input_axes.items():
             size = None if sizes is None else sizes[axis]
@@ -273,7 +279,7 @@ class Layer:
     ) -> Any:
         """A variable in the layer's scope; see `tf.get_variable`.
 
-        What `regularizer` gives of a new one joins the layer's losses.
+        The penalty of `regularizer` for a new variable joins the layer's losses.
         """
         self._set_scope(None)
         with self._within(self._called or self._reuse) as scope:
@@ -317,7 +323,7 @@ def _parts(variable: Any) -> Sequence[Any]:
 
 
 def _collect(items: Any, known: list[Any], collection: str) -> None:
-    """Adds what is given to a list and to the graph's collection, if it is not there."""
+    """Adds new items to a list and to the graph's collection."""
     in_graph = graph_stack.top().get_collection_ref(collection)
     for item in items if isinstance(items, (list, tuple)) else [items]:
         for group in (known, in_graph):
@@ -326,21 +332,21 @@ def _collect(items: Any, known: list[Any], collection: str) -> None:
 
 
 def _tensor_of_value(value: Any) -> Any:
-    """Numbers and arrays as tensors; what has a shape and dtype in the graph as it is."""
+    """Numbers and arrays as tensors; tensors and variables unchanged."""
     if isinstance(value, Tensor) or hasattr(value, "_as_graph_element") or value is None:
         return value
     return value if is_nested(value) else convert_to_tensor(value)
 
 
 def snake_case(name: str) -> str:
-    """`BasicLSTMCell` as `basic_lstm_cell`; a name of a scope can't begin with `_`."""
+    """`BasicLSTMCell` as `basic_lstm_cell`; a scope's name can't start with `_`."""
     split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
     return f"private{lowered}" if lowered.startswith("_") else lowered
 
 
 def _unique(base_name: str) -> str:
-    """`base_name` with the number of the layers so called in this graph."""
+    """`base_name` with the number of the graph's layers of that name."""
     stored = graph_stack.top().get_collection_ref(_NAMES)
     if not stored:
         stored.append({})

@@ -45,7 +45,7 @@ class BatchNormalization(Layer):
       the variance then is that of the sample, over n - 1.
 
     ValueError for inputs of unknown rank or channels, another axis, and for `renorm`,
-    `virtual_batch_size` and `adjustment`, which TensorFlow has and this has not.
+    `virtual_batch_size` and `adjustment`, which TensorFlow supports and this does not.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class BatchNormalization(Layer):
         self.moving_variance: Any = None
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds `gamma`, `beta` and the moving averages."""
         axis: Any = self.axis
         sizes = inputs_shape.sizes
         if sizes is None:
@@ -130,7 +131,7 @@ class BatchNormalization(Layer):
 
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
-        """Variables made inside are whole, whatever partitioner the scope has."""
+        """Variables inside are not partitioned, whatever partitioner the scope has."""
         assert self._scope is not None
         partitioner = self._scope.partitioner
         self._scope.set_partitioner(None)
@@ -140,7 +141,7 @@ class BatchNormalization(Layer):
             self._scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """training: a bool, or a bool tensor, by which a run chooses."""
+        """training: a bool, or a bool tensor that each run evaluates."""
         return self._fused(inputs, training) if self._fuses else self._plain(inputs, training)
 
     # -- as one op
@@ -200,7 +201,7 @@ class BatchNormalization(Layer):
         return cast(outputs, input_type)
 
     def _choose(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
-        """The mean and variance to normalize by; the averages follow where it trains."""
+        """The mean and variance to normalize by; while training the averages follow."""
         batch_moments = [cast(moment, self._variable_type) for moment in moments(inputs, axes)]
         averages = [self.moving_mean, self.moving_variance]
         mean, variance = (
@@ -215,7 +216,7 @@ class BatchNormalization(Layer):
         return mean, variance
 
     def _follow(self, average: Any, value: Any, momentum: Any) -> Tensor:
-        """average = average * momentum + value * (1 - momentum): what writes it."""
+        """The op of average = average * momentum + value * (1 - momentum)."""
         graph = graph_stack.top()
         with op_scope(None, "AssignMovingAvg", average) as scope, graph.colocate_with(average.op):
             decay = convert_to_tensor(1.0 - momentum, name="decay")
@@ -226,7 +227,7 @@ class BatchNormalization(Layer):
 
 
 def _refuse(**arguments: Any) -> None:
-    """ValueError for arguments that TensorFlow has and this has not."""
+    """ValueError for arguments that TensorFlow supports and this does not."""
     for name, value in arguments.items():
         if value is not None and value is not False:
             raise ValueError(f"batch normalization takes no {name} here, but it is {value!r}")

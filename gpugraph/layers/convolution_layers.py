@@ -26,8 +26,8 @@ _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 class Convolution(Layer):
     """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
 
-    filters: how many channels come out. kernel_size, strides, dilation_rate: a number, or one for
-      each dimension: how large windows are, how far they and their elements are apart.
+    filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
+      for each dimension: the size of windows, and the distances between them and their elements.
     padding: "valid" or "same". data_format: "channels_first" for inputs [n, channels, ...].
     use_bias: whether there is a `bias` [filters].
     *_initializer, *_regularizer, *_constraint: of `kernel` [..., channels, filters] and `bias`.
@@ -83,6 +83,7 @@ class Convolution(Layer):
         return _LAYOUTS[self.dimensions][self.first]
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernels and the bias."""
         self.add_kernels(self.channels(inputs_shape))
         if self.use_bias:
             self.bias = self._bias.add_to(self, "bias", [self.filters])

@@ -1,4 +1,4 @@
-"""Layers whose units are all connected, dropout, and what makes one dimension of several."""
+"""Fully connected layers, dropout, and flattening."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class Dense(Layer):
         self.bias: Any = None
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernel and the bias."""
         dtype = self.dtype
         if dtype is not None and not (dtype.is_floating or dtype.is_complex):
             raise TypeError(
@@ -77,6 +78,7 @@ class Dense(Layer):
             self.bias = self._bias.add_to(self, "bias", [self.units])
 
     def call(self, inputs: Tensor) -> Tensor:
+        """activation(inputs @ kernel + bias)."""
         if inputs.shape.rank == 2:
             outputs = matmul(inputs, self.kernel)
         else:
@@ -90,7 +92,7 @@ class Dense(Layer):
 class Dropout(Layer):
     """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
 
-    noise_shape: where it is 1, elements along that dimension are kept or dropped together.
+    noise_shape: where it is 1, elements along that axis are dropped together or not at all.
     seed: see `tf.set_random_seed`.
     """
 
@@ -121,7 +123,7 @@ class Dropout(Layer):
 class Flatten(Layer):
     """All dimensions but the first as one: [n, ...] to [n, k].
 
-    data_format: "channels_first" of inputs [n, channels, ...], whose channels are put last before.
+    data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last.
     """
 
     def __init__(self, data_format: str = "channels_last", **kwargs: Any) -> None:
@@ -130,10 +132,12 @@ class Flatten(Layer):
         self._first = channels_first(data_format)
 
     def build(self, inputs_shape: Any) -> None:
+        """ValueError for scalars."""
         if inputs_shape.rank == 0:
             raise ValueError(f"Layer {self.name} takes inputs of rank 1 at least, not a scalar")
 
     def call(self, inputs: Tensor) -> Tensor:
+        """Inputs [n, ...] as [n, k]."""
         rank = inputs.shape.rank
         if self._first and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])

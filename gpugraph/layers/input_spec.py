@@ -1,4 +1,4 @@
-"""What a layer wants of its inputs: rank, shape, dtype, sizes of some axes."""
+"""The requirements of a layer on its inputs: rank, shape, dtype, sizes of some axes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 
 
 class InputSpec:
-    """What is wanted of one input of a layer, which has it in `input_spec`.
+    """The requirements on one input of a layer, which has them in `input_spec`.
 
     dtype, shape (None for sizes that may be any), ndim (of a shape its rank), max_ndim, min_ndim;
     axes: sizes by axis. All of them may be None. ValueError for axes that the rank has not.
@@ -41,7 +41,7 @@ class InputSpec:
         return f"InputSpec({', '.join(f'{key}={value}' for key, value in fields.items())})"
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
-        """What an input of this shape and dtype does not keep to, or nothing."""
+        """How an input of this shape and dtype violates the spec, or ""."""
         rank, sizes = shape.rank, shape.sizes
         if rank is not None:
             if self.ndim is not None and rank != self.ndim:
@@ -73,9 +73,9 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 
 
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: str) -> None:
-    """ValueError for inputs of a layer that are not what `specs`, one or a list, want.
+    """ValueError for inputs of a layer that violate `specs`, one or a list.
 
-    TypeError for what is no InputSpec.
+    TypeError for a spec that is no InputSpec.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
     for spec in listed:

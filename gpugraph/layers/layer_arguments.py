@@ -12,7 +12,7 @@ from gpugraph.layers.base_layer import Layer, snake_case
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 ONES, ZEROS = Ones(), Zeros()
-"""What variables begin as by default, where it is not by the scope's initializer."""
+"""Default initializers, where the scope has none."""
 
 
 def layer_function(
@@ -21,8 +21,8 @@ def layer_function(
     """The function that applies a new layer to `inputs`: `conv2d` of `Conv2D`.
 
     It takes what the constructor and `call` take. order: its parameters' names after `inputs`, by
-    default the constructor's. reuse: whether `reuse` follows `name`, for layers with variables,
-    whose scope then is just the one that is named. defaults: those that are not the constructor's.
+    default the constructor's. reuse: whether `reuse` follows `name`: for layers with variables,
+    whose variable scope is `name` itself. defaults: those that differ from the constructor's.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}

@@ -15,7 +15,7 @@ from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_poo
 class _Pooling(Layer):
     """Windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).
 
-    pool_size, strides: how large windows are, and how far apart: a number, or one a dimension.
+    pool_size, strides: the size of windows and their distance: a number, or one a dimension.
     padding: "valid" or "same".
 
     ValueError for inputs of another rank, and for windows larger than they are.

@@ -52,10 +52,12 @@ class Transposed(Convolution):
         )  # fmt: skip
 
     def add_kernels(self, channels: int) -> None:
+        """Adds the kernel [..., filters, channels]."""
         shape = [*self.kernel_size, self.filters, channels]
         self.kernel = self._kernel.add_to(self, "kernel", shape)
 
     def convolve(self, inputs: Tensor) -> Tensor:
+        """The transposed convolution of the inputs, with its static shape."""
         sizes, static = shape(inputs), inputs.shape.as_list()
         batch, padding = sizes[0], self.padding
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
@@ -141,6 +143,7 @@ class Separable(Convolution):
         self.pointwise_kernel: Any = None
 
     def add_kernels(self, channels: int) -> None:
+        """Adds the depthwise and the pointwise kernel."""
         inner = channels * self.depth_multiplier
         self.depthwise_kernel = self._depthwise.add_to(
             self, "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier]
@@ -154,6 +157,7 @@ class SeparableConv2D(Separable):
     __doc__ = Separable.__doc__
 
     def convolve(self, inputs: Tensor) -> Tensor:
+        """The separable convolution of images."""
         strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
         return separable_conv2d_of(
             inputs, self.depthwise_kernel, self.pointwise_kernel, strides, self.padding,
@@ -167,6 +171,7 @@ class SeparableConv1D(Separable):
     dimensions = 1
 
     def convolve(self, inputs: Tensor) -> Tensor:
+        """The separable convolution of sequences as images one pixel high."""
         axis, stride = (2 if self.first else 1), self.strides[0]
         strides = [1, 1, stride, stride] if self.first else [1, stride, stride, 1]
         return separable_conv2d_of(
@@ -180,6 +185,7 @@ class SeparableConv1D(Separable):
         )
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
+        """The images as sequences."""
         return squeeze(outputs, [2 if self.first else 1])
 
 

@@ -1,4 +1,4 @@
-"""Losses, weighted and added up, and the collections that keep them for training."""
+"""Losses, weighted and summed, and the collections that hold them for training."""
 
 from __future__ import annotations
 

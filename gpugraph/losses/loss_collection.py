@@ -1,4 +1,4 @@
-"""The losses of a graph: collected as they are made, fetched and added up for training."""
+"""The losses of a graph: collected, fetched and summed for training."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """The losses of a collection; those whose names begin with the regex `scope`."""
+    """The losses of a collection; those whose names start with the regex `scope`."""
     graph: Graph = graph_stack.top()
     return graph.get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """The penalties of regularizers; those whose names begin with the regex `scope`."""
+    """The penalties of regularizers; those whose names start with the regex `scope`."""
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 

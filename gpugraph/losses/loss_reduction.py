@@ -24,7 +24,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Reduction:
-    """The ways to reduce the weighted losses of elements.
+    """How the weighted losses of elements are reduced.
 
     NONE: they stay as they are. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum by the number of
     elements. MEAN: by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: by the number of elements

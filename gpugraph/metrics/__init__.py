@@ -1,8 +1,8 @@
-"""Metrics: what is counted over many batches, each with the operation that counts one more.
+"""Metrics: values over many batches, each with the operation that adds one batch.
 
     accuracy, update = tf.metrics.accuracy(labels, predictions)
 
-Counts are local variables, so `tf.local_variables_initializer` begins anew.
+Counts are local variables, so `tf.local_variables_initializer` resets them.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def sensitivity_at_specificity(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Pair:
-    """(recall at the threshold whose specificity is next to the given one, update).
+    """(recall at the threshold whose specificity is nearest the given one, update).
 
     ValueError for a specificity that is not from 0 to 1.
     """

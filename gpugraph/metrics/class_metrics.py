@@ -168,7 +168,7 @@ def _ending(k: int | None, class_id: int | None) -> str:
 
 
 _NO_LABEL = np.int64(-(2**63))
-"""What stands where a row of sparse labels has fewer than another."""
+"""Pads rows of sparse labels to the same length."""
 
 
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
@@ -212,7 +212,7 @@ def _hits_and_misses(
     labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
 ) -> tuple[Any, Any]:
     """For each element of the batch: how many of `first` are labels, and how many of the labels
-    (or of `first`) have no fellow.
+    (or of `first`) match none of the others.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
     is_label = reduce_any(pairs, -1)

@@ -1,4 +1,4 @@
-"""Means over all batches: of values, of errors, and of what is right."""
+"""Means over all batches: of values, of errors, of right predictions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gpugraph.variable_scope import variable_scope
 
 
 def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
-    """0 where nothing was counted."""
+    """total / count; 0 where the count is 0."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
@@ -56,8 +56,7 @@ def mean(
     weights: a number, or a tensor of the rank of the values, each size the same or 1.
     name: of the scope of its local variables `total` and `count`.
 
-    To run `update` counts a batch, and gives the mean with it. ValueError for weights that do not
-    fit.
+    A run of `update` adds a batch and returns the new mean. ValueError for weights that do not fit.
     """
     graph: Graph = graph_stack.top()
     with variable_scope(name, "mean", [values, weights]):

@@ -1,4 +1,4 @@
-"""What metrics keep between runs: local variables, and the pair of a value and what updates it."""
+"""The local variables of metrics, and the pair of a value and its update."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from gpugraph.ops.nn.losses.loss_weights import (
 from gpugraph.variables import Variable
 
 Pair = tuple[Tensor, Tensor]
-"""The value so far, and the tensor that updates it with this batch and is the value then."""
+"""The value so far, and the tensor that adds this batch and is the new value."""
 
 
 def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
-    """A local variable that begins as zeros, of the collection METRIC_VARIABLES."""
+    """A local variable initialized to zeros, of the collection METRIC_VARIABLES."""
     return Variable(
         lambda: zeros(list(shape), dtype),
         trainable=False,

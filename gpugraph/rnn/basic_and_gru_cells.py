@@ -42,18 +42,22 @@ class BasicRNNCell(LayerCell):
 
     @property
     def state_size(self) -> int:
+        """num_units."""
         return self._num_units
 
     @property
     def output_size(self) -> int:
+        """num_units."""
         return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds kernels and biases for the depth of the inputs."""
         rows = depth_of(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
 
     def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state, which are the same."""
         together = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(together)
         return output, output
@@ -64,7 +68,7 @@ class GRUCell(LayerCell):
 
     r, u = sigmoid([inputs, state] gates/kernel + gates/bias), in two halves;
     c = activation([inputs, r state] candidate/kernel + candidate/bias), tanh by default;
-    output = state = u state + (1 - u) c. The gates' bias begins as ones.
+    output = state = u state + (1 - u) c. The gates' bias starts as ones.
     """
 
     def __init__(
@@ -86,13 +90,16 @@ class GRUCell(LayerCell):
 
     @property
     def state_size(self) -> int:
+        """num_units."""
         return self._num_units
 
     @property
     def output_size(self) -> int:
+        """num_units."""
         return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds kernels and biases for the depth of the inputs."""
         rows, units = depth_of(inputs_shape) + self._num_units, self._num_units
         kernels, biases = self._kernel_initializer, self._bias_initializer
         self._gate_kernel = self.add_variable(
@@ -109,6 +116,7 @@ class GRUCell(LayerCell):
         )
 
     def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state, which are the same."""
         gates = bias_add(matmul(concat([inputs, state], 1), self._gate_kernel), self._gate_bias)
         reset, update = split(sigmoid(gates), 2, axis=1)
         past = reset * state

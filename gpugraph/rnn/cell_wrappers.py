@@ -30,7 +30,7 @@ from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
 
 
 class _Wrapper(RNNCell):
-    """A cell that calls another one, whose variables are its own."""
+    """A cell that calls another one and has its variables."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -41,30 +41,36 @@ class _Wrapper(RNNCell):
         return self._around(inputs, state, lambda *arguments: self.cell(*arguments, scope=scope))
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
-        """Calls the cell by `call_cell(inputs, state)`, with what is done before and after it."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it wraps with")
+        """Calls `call_cell(inputs, state)`, with the wrapper's part before and after it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `_around`")
 
     @property
     def wrapped_cell(self) -> Any:
+        """The cell that is called."""
         return self.cell
 
     @property
     def state_size(self) -> Any:
+        """That of the cell."""
         return self.cell.state_size
 
     @property
     def output_size(self) -> Any:
+        """That of the cell."""
         return self.cell.output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
+        """Those of the cell."""
         return list(getattr(self.cell, "trainable_weights", ()))
 
     @property
     def non_trainable_weights(self) -> list[Any]:
+        """Those of the cell."""
         return list(getattr(self.cell, "non_trainable_weights", ()))
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros of the cell."""
         graph: Graph = graph_stack.top()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
@@ -78,6 +84,7 @@ class DeviceWrapper(_Wrapper):
         self._device = device
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros, on the device."""
         with graph_stack.top().device(self._device):
             return super().zero_state(batch_size, dtype)
 
@@ -87,7 +94,7 @@ class DeviceWrapper(_Wrapper):
 
 
 class ResidualWrapper(_Wrapper):
-    """Adds a cell's inputs to its outputs, or does what `residual_fn(inputs, outputs)` says.
+    """Adds a cell's inputs to its outputs, or returns `residual_fn(inputs, outputs)`.
 
     ValueError in the call when inputs and outputs are not alike, which they must be for adding.
     """
@@ -113,15 +120,15 @@ def _sum(inputs: Any, outputs: Any) -> Any:
 
 
 class DropoutWrapper(_Wrapper):
-    """Drops of a cell's inputs, outputs and states at random. Source: arXiv:1409.2329.
+    """Dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
 
-    input_keep_prob, output_keep_prob, state_keep_prob: with which probability an element is kept;
+    input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
       numbers in [0, 1] or scalar tensors.
     variational_recurrent: whether all steps (and all of the batch) drop the same; needs `dtype`,
       and `input_size` unless inputs are all kept. Source: arXiv:1512.05287.
     seed: of the random numbers; those of inputs, states and outputs are different.
-    dropout_state_filter_visitor: says of (parts of) a state whether to drop of it; by default of
-      all but the memory `c` of an LSTM, and TensorArrays.
+    dropout_state_filter_visitor: whether a state or a part of it has dropout; by default all
+      but the memory `c` of an LSTM, and TensorArrays.
 
     ValueError for a probability outside [0, 1] and what `variational_recurrent` lacks; TypeError
     for a visitor that can't be called.
@@ -206,9 +213,9 @@ class DropoutWrapper(_Wrapper):
     def _drop(self, kind: str, index: int, value: Any, keep: Any) -> Any:
         if self._noise is None:
             return dropout(value, rate=1.0 - keep, seed=self._seed_of(kind, index))
-        kept = divide(value, keep) * floor(keep + self._noise[kind][index])
-        kept.set_shape(value.shape)
-        return kept
+        scaled = divide(value, keep) * floor(keep + self._noise[kind][index])
+        scaled.set_shape(value.shape)
+        return scaled
 
 
 def _probability(name: str, value: Any) -> Any:
@@ -236,7 +243,7 @@ def _chosen(visitor: Callable[..., Any], state: Any) -> Any:
     """Which leaves of `state` the visitor wants, in the form of its upper part.
 
     The visitor's answer for a structure is a bool for all of it, or a structure of bools for its
-    parts; of parts that are wanted it is asked again.
+    parts; it is called again with the parts that are wanted.
     """
     answer = visitor(state)
     if not is_nested(state) or answer is False:

@@ -115,7 +115,7 @@ def _checked(lengths: Tensor, batch_size: Any) -> Tensor:
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
-    """The batch's size, as a number if one of the inputs tells it."""
+    """The batch's size, as a number if the shape of an input has it."""
     for tensor in inputs:
         sizes = tensor.shape.sizes
         if sizes is None:

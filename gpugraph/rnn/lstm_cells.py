@@ -42,7 +42,7 @@ class LSTMStateTuple(NamedTuple):
 class BasicLSTMCell(LayerCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
-    forget_bias: added to the forget gate, so that much is kept in the beginning.
+    forget_bias: added to the forget gate, so that it starts open.
     state_is_tuple: whether states are LSTMStateTuples, or [batch, 2 num_units], c beside h.
     activation: tanh by default.
 
@@ -68,25 +68,29 @@ class BasicLSTMCell(LayerCell):
 
     @property
     def state_size(self) -> Any:
+        """The sizes of `c` and `h`, or their sum."""
         units = self._num_units
         return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
 
     @property
     def output_size(self) -> int:
+        """num_units."""
         return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernel and the bias of all gates."""
         rows = depth_of(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
         self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
 
     def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
         one = constant(1, dtypes.int32)
         c, h = state if self._state_is_tuple else split(state, 2, axis=one)
         gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = split(gates, 4, axis=one)
-        kept = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
-        new_c = add(multiply(c, kept), multiply(sigmoid(i), self._activation(j)))
+        forget = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
+        new_c = add(multiply(c, forget), multiply(sigmoid(i), self._activation(j)))
         new_h = multiply(self._activation(new_c), sigmoid(o))
         if self._state_is_tuple:
             return new_h, LSTMStateTuple(new_c, new_h)
@@ -94,13 +98,15 @@ class BasicLSTMCell(LayerCell):
 
 
 class LSTMCell(LayerCell):
-    """An LSTM with what was added to it later. Sources: Hochreiter and Schmidhuber, 1997; peepholes
-    and projection: Sak et al., 2014 (arXiv:1402.1128).
+    """An LSTM with optional peepholes, clipping and projection.
+
+    Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
+    (arXiv:1402.1128).
 
     use_peepholes: whether the gates see the memory, by diagonals `w_f_diag` and so on.
-    cell_clip: the memory is kept within +-cell_clip.
-    num_proj: outputs are projected to so many by `projection/kernel`, proj_clip clips them.
-    num_unit_shards, num_proj_shards: into how many parts the kernels are cut (deprecated: give
+    cell_clip: the memory is clipped to +-cell_clip.
+    num_proj: the size that outputs are projected to by `projection/kernel`, proj_clip clips them.
+    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
       the variable scope a partitioner).
     forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
     """
@@ -138,14 +144,17 @@ class LSTMCell(LayerCell):
 
     @property
     def state_size(self) -> Any:
+        """The sizes of `c` and `h`, or their sum."""
         memory, output = self._num_units, self.output_size
         return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
 
     @property
     def output_size(self) -> int:
+        """num_proj, or num_units without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, inputs_shape: Any) -> None:
+        """Adds the kernel and bias of all gates, the peepholes and the projection."""
         units, initializer = self._num_units, self._initializer
         self._kernel = self.add_variable(
             "kernel",
@@ -167,17 +176,18 @@ class LSTMCell(LayerCell):
             )
 
     def call(self, inputs: Any, state: Any) -> Any:
-        before, last = self._parts(state)
+        """Output and next state."""
+        memory, last = self._parts(state)
         gates = bias_add(matmul(concat([inputs, last], 1), self._kernel), self._bias)
         i, j, f, o = split(gates, 4, axis=1)
         f = f + self._forget_bias
         if self._use_peepholes:
-            f = f + self._w_f_diag * before
-            kept = sigmoid(f) * before
-            i = i + self._w_i_diag * before
+            f = f + self._w_f_diag * memory
+            remembered = sigmoid(f) * memory
+            i = i + self._w_i_diag * memory
         else:
-            kept = sigmoid(f) * before
-        c = kept + sigmoid(i) * self._activation(j)
+            remembered = sigmoid(f) * memory
+        c = remembered + sigmoid(i) * self._activation(j)
         if self._cell_clip is not None:
             c = clip_by_value(c, -self._cell_clip, self._cell_clip)
         if self._use_peepholes:

@@ -50,27 +50,32 @@ class MultiRNNCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
+        """A tuple of the cells' state sizes, or their sum."""
         sizes = tuple([cell.state_size for cell in self._cells])
         return sizes if self._state_is_tuple else sum(sizes)
 
     @property
     def output_size(self) -> Any:
+        """That of the last cell."""
         return self._cells[-1].output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
+        """Those of all cells."""
         if not self.trainable:
             return []
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
+        """Those of all cells, with the trainable ones where this is not trainable."""
         weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
         if self.trainable:
             return weights
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells) + weights
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """Zeros for each cell."""
         graph: Graph = graph_stack.top()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             if self._state_is_tuple:
@@ -78,6 +83,7 @@ class MultiRNNCell(RNNCell):
             return super().zero_state(batch_size, dtype)
 
     def call(self, inputs: Any, state: Any) -> Any:
+        """The last cell's output and the cells' next states."""
         if self._state_is_tuple and not is_nested(state):
             raise ValueError(
                 f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"

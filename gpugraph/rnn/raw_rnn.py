@@ -1,4 +1,4 @@
-"""`raw_rnn`: a cell in a while loop whose steps the program decides on."""
+"""`raw_rnn`: a cell in a while loop whose steps a function of the program controls."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def raw_rnn(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Calls `cell` until all of the batch are finished, with what `loop_fn` gives it.
+    """Calls `cell` on the inputs that `loop_fn` returns until all of the batch are finished.
 
     loop_fn: `(time, cell_output, cell_state, loop_state)` ->
       `(finished, next_input, next_state, emit, next_loop_state)`. It is called first at time 0
-      with None for all else: next_state is the initial state, emit tells by its shapes and dtypes
-      what is emitted (None: outputs of the cell), next_loop_state begins what is passed through
-      the loop (None: nothing is). Then it is called behind each step. finished: bool [batch];
-      who is finished keeps its state, and emits zeros.
+      with None for all else: next_state is the initial state, emit has the shapes and dtypes of
+      emissions (None: outputs of the cell), next_loop_state is the initial loop state (None: there
+      is none). Then it is called after each step. finished: bool [batch]; entries that are
+      finished keep their state, and emit zeros.
     parallel_iterations, swap_memory, scope: as for `dynamic_rnn`.
 
-    Returns TensorArrays of what was emitted, the last state and the last loop state.
+    Returns TensorArrays of the emissions, the last state and the last loop state.
 
     TypeError when `cell` is no cell or `loop_fn` can't be called; ValueError for results of
     another structure than before, and inputs of different batch sizes.
@@ -98,7 +98,7 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """What is emitted: `arrays` to write it to, and `zeros` for who is finished."""
+    """The emissions: `arrays` to write them to, and `zeros` for finished entries."""
 
     def __init__(
         self, cell: Any, emitted: Any, state: Any, batch_size: Any, known_batch: int | None

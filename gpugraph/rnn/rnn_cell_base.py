@@ -19,9 +19,9 @@ from gpugraph.variable_scope import get_variable_scope, variable_scope
 class RNNCell(Layer):
     """A recurrent network's step: `cell(inputs, state)` gives `(output, next state)`.
 
-    Subclasses say `state_size` and `output_size` (numbers, shapes, or nested structures of them)
-    and `call(inputs, state)`; variables that they get there belong to the cell. Or they say
-    `__call__(inputs, state, scope=None)` altogether.
+    Subclasses define `state_size` and `output_size` (numbers, shapes, or nested structures of them)
+    and `call(inputs, state)`; variables that they get there belong to the cell. Or they define
+    `__call__(inputs, state, scope=None)` itself.
     """
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
@@ -37,7 +37,7 @@ class RNNCell(Layer):
             return super().__call__(inputs, state)
 
     def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The custom getter by which the cell learns of its variables."""
+        """The custom getter that records the cell's variables."""
         variable = getter(*args, **kwargs)
         if hasattr(variable, "trainable"):
             self._know(variable, variable.trainable)
@@ -46,12 +46,12 @@ class RNNCell(Layer):
     @property
     def state_size(self) -> Any:
         """The sizes of states, without the batch: a number, a shape, or a structure of these."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its state_size")
+        raise NotImplementedError(f"{type(self).__name__} does not define state_size")
 
     @property
     def output_size(self) -> Any:
         """The size of outputs, without the batch: a number, a shape, or a structure of these."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its output_size")
+        raise NotImplementedError(f"{type(self).__name__} does not define output_size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros: for each size in `state_size` a tensor [batch_size, size]."""
@@ -64,7 +64,7 @@ class RNNCell(Layer):
     ) -> Any:
         """A state of zeros, for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        ValueError when neither is said, or `inputs` say otherwise.
+        ValueError without both, and where `inputs` differ from them.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(
@@ -81,16 +81,16 @@ class RNNCell(Layer):
 def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
     known = inputs.shape.as_list()[0]
     if batch_size is not None:
-        asked = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
-        if asked != known:
-            raise ValueError(f"inputs are of batch size {known}, but batch_size is {asked}")
+        size = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
+        if size != known:
+            raise ValueError(f"inputs are of batch size {known}, but batch_size is {size}")
     if dtype is not None and inputs.dtype != dtype:
         raise ValueError(f"inputs are of dtype {inputs.dtype.name}, but dtype is {dtype}")
     return (shape(inputs)[0] if known is None else known), inputs.dtype
 
 
 class LayerCell(RNNCell):
-    """A cell whose variables are all made by `build`."""
+    """A cell that adds all its variables in `build`."""
 
     input_rank = 2
 

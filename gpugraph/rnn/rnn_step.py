@@ -1,6 +1,6 @@
-"""One step of a network: what dynamic, static and raw networks have in common.
+"""One step of a network, for dynamic, static and raw networks.
 
-Batch entries whose sequence is over keep their state, and put out zeros.
+Batch entries whose sequence is over keep their state, and have zeros as output.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Lengths:
 
 
 def cache_reads(scope: VariableScope) -> None:
-    """Has variables read once, where their ops are, unless the scope says where, or in a loop.
+    """Caches variables on their ops' devices, unless the scope has a caching device, or in a loop.
 
-    Inside a loop of the program's, which may write the variables, each iteration reads for itself.
+    Inside a loop of the program, which may write the variables, each iteration reads them.
     """
     graph: Graph = graph_stack.top()
     if scope.caching_device is None and loop_of(current(graph)) is None:
@@ -42,7 +42,7 @@ def cache_reads(scope: VariableScope) -> None:
 
 
 def initial_state(cell: Any, state: Any, batch_size: Any, dtype: Any) -> Any:
-    """The state to begin with: as given, or zeros of `dtype`, which must be given then."""
+    """The initial state: `state`, or without one zeros of `dtype`."""
     if state is not None:
         return map_structure(_tensor, state)
     if not dtype:
@@ -57,7 +57,7 @@ def _tensor(state: Any) -> Any:
 
 
 def state_dtype(explicit: Any, state: Any) -> Any:
-    """The dtype of outputs: as said, or that of all states. ValueError without one."""
+    """The dtype of outputs: `explicit`, or that of all states. ValueError without one."""
     if explicit is not None:
         return explicit
     dtypes: list[DType] = [tensor.dtype.base_dtype for tensor in flatten(state)]
@@ -87,10 +87,10 @@ def limited(
     call_cell: Callable[[], Any],
     conditionally: bool,
 ) -> tuple[Any, Any]:
-    """Output and next state at `time`, where sequences that are over put out zeros and stay.
+    """Output and next state at `time`: zeros and the old state for sequences that are over.
 
-    conditionally: whether a step is skipped when all are over, and nothing chosen while none is.
-    ValueError or TypeError when the cell gives other structures than it says.
+    conditionally: whether a step is skipped when all are over, and `where` while none is.
+    ValueError or TypeError when the cell returns other structures than it declares.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

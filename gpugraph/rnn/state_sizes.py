@@ -1,4 +1,4 @@
-"""Shapes of states and outputs: a batch size before a size, as far as each is known."""
+"""Shapes of states and outputs: a batch size before a size, static or as a tensor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shape_tensor(batch_size: Any, size: Any) -> Tensor:
 
 
 def known_shape(batch_size: Any, size: Any) -> TensorShape:
-    """The shape `[batch_size, *size]` as far as the graph tells it; None is an open batch size."""
+    """The static shape `[batch_size, *size]`; None is an unknown batch size."""
     return _known(batch_size).concatenate(_known(size))
 
 

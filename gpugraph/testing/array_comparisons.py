@@ -1,6 +1,6 @@
-"""What a test case says of arrays and tensors: equal, close, in a range.
+"""Assertions of a test case on arrays and tensors: equal, close, in a range.
 
-Arguments are arrays, what becomes one, or tensors, which are evaluated.
+Arguments are arrays, values that convert to one, or tensors, which are evaluated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _shown(array: Any, where: Any) -> str:
 
 
 class Comparisons(unittest.TestCase):
-    """Assertions on arrays and tensors; AssertionError says where they differ and by how much."""
+    """Assertions on arrays and tensors; an AssertionError names what differs, and by how much."""
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
         """The elements of an array or a tensor are of this type: NumPy's or TensorFlow's."""
@@ -44,15 +44,15 @@ class Comparisons(unittest.TestCase):
 
     def _same_shape(self, a: Any, b: Any, msg: Any) -> None:
         text = f"Shape mismatch: expected {a.shape}, got {b.shape}. Contents: {b!r}."
-        self.assertEqual(a.shape, b.shape, self._said(text, msg))
+        self.assertEqual(a.shape, b.shape, self._message(text, msg))
 
-    def _said(self, text: str, msg: Any) -> str:
+    def _message(self, text: str, msg: Any) -> str:
         return text if msg is None else f"{text}\n{msg}"
 
     def _refuse(self, what: str, bad: Any, a: Any, b: Any, msg: Any) -> None:
         parts = [what, f"{np.count_nonzero(bad)} of {a.size} elements differ; of the first:"]
         parts += [_shown(a, bad), "of the second:", _shown(b, bad)]
-        self.fail(self._said("\n".join(parts), msg))
+        self.fail(self._message("\n".join(parts), msg))
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Equal shapes and elements; NaN equals NaN."""
@@ -70,7 +70,7 @@ class Comparisons(unittest.TestCase):
             self.assertAllEqual(a, b)
         except self.failureException:
             return
-        self.fail(self._said("The two values are equal at all elements.", msg))
+        self.fail(self._message("The two values are equal at all elements.", msg))
 
     def assertAllClose(
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
@@ -86,11 +86,13 @@ class Comparisons(unittest.TestCase):
         if isinstance(a, Mapping) or isinstance(b, Mapping):
             both = isinstance(a, Mapping) and isinstance(b, Mapping)
             if not both or set(a) != set(b):
-                self.fail(self._said(f"a{path} and b{path} have different keys: {a} and {b}", msg))
+                self.fail(
+                    self._message(f"a{path} and b{path} have different keys: {a} and {b}", msg)
+                )
             for key in a:
                 self._close(a[key], b[key], rtol, atol, f"{path}[{key}]", msg)
         elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and self._nested(a, b):
-            self.assertEqual(len(a), len(b), self._said(f"Lengths of a{path} and b{path}", msg))
+            self.assertEqual(len(a), len(b), self._message(f"Lengths of a{path} and b{path}", msg))
             for index, (one, other) in enumerate(zip(a, b, strict=True)):
                 self._close(one, other, rtol, atol, f"{path}[{index}]", msg)
         else:
@@ -122,7 +124,7 @@ class Comparisons(unittest.TestCase):
             self.assertAllClose(a, b, **kwargs)
         except self.failureException:
             return
-        self.fail(self._said("The two values are close at all elements.", kwargs.get("msg")))
+        self.fail(self._message("The two values are close at all elements.", kwargs.get("msg")))
 
     def assertAllCloseAccordingToType(
         self,
@@ -151,7 +153,7 @@ class Comparisons(unittest.TestCase):
     def assertNear(self, f1: Any, f2: Any, err: float, msg: Any = None) -> None:
         """|f1 - f2| <= err, of two numbers."""
         text = f"{f1:f} != {f2:f} +/- {err:f} (difference: {abs(f1 - f2)})"
-        self.assertTrue(bool(f1 == f2 or abs(f1 - f2) <= err), self._said(text, msg))
+        self.assertTrue(bool(f1 == f2 or abs(f1 - f2) <= err), self._message(text, msg))
 
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
         """`assertNear` of each pair of elements."""
@@ -163,7 +165,7 @@ class Comparisons(unittest.TestCase):
         """The norm of the difference of two arrays is below err."""
         distance = np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2))
         text = f"the arrays are {distance} apart, {err} is allowed"
-        self.assertTrue(bool(distance < err), self._said(text, msg))
+        self.assertTrue(bool(distance < err), self._message(text, msg))
 
     def _all(self, a: Any, bad: Any, what: str) -> None:
         if bad.any():

@@ -1,4 +1,4 @@
-"""Gradients held against differences: Jacobians of a tensor by others, both ways.
+"""Gradients compared with differences: Jacobians of tensors by both.
 
 A Jacobian has a row for each number of x and a column for each number of y; a complex number
 counts as two, its real and its imaginary part.

@@ -11,7 +11,7 @@ _NAME = "unittest.mock"
 
 
 def _later() -> ModuleType:
-    """The module as it is loaded, or one that loads itself when something of it is asked for."""
+    """The module as it is loaded, or one that loads itself when an attribute is read."""
     if _NAME in sys.modules:
         return sys.modules[_NAME]
     spec = importlib.util.find_spec(_NAME)

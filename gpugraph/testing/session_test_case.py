@@ -1,4 +1,4 @@
-"""TestCase: a `unittest.TestCase` that begins with a new graph and known seeds, and has sessions.
+"""TestCase: a `unittest.TestCase` with a new graph and fixed seeds in each test, and sessions.
 
 class SquareTest(tf.test.TestCase):
     def test_square(self):
@@ -53,7 +53,7 @@ class TestCase(Comparisons):
         graph_stack.top().seed = DEFAULT_GRAPH_SEED
 
     def tearDown(self) -> None:
-        """Closes the session that was kept."""
+        """Closes the cached session."""
         self._forget_session()
         super().tearDown()
 
@@ -96,15 +96,15 @@ class TestCase(Comparisons):
     ) -> Iterator[Session]:
         """The session that the first call in this test makes: variables keep their values.
 
-        ValueError where a later call asks for another graph, config or `force_gpu`.
+        ValueError where a later call has another graph, config or `force_gpu`.
         """
-        asked = graph, config, force_gpu
-        if self._cached_session is not None and not _same(asked, self._cached_for):
+        options = graph, config, force_gpu
+        if self._cached_session is not None and not _same(options, self._cached_for):
             raise ValueError(
                 "cached_session was made with another graph, config or force_gpu in this test: "
-                f"{self._cached_for}, now {asked}. Use session() for another session"
+                f"{self._cached_for}, now {options}. Use session() for another session"
             )
-        with self._cached(asked, use_gpu) as session:
+        with self._cached(options, use_gpu) as session:
             yield session
 
     def test_session(
@@ -124,10 +124,10 @@ class TestCase(Comparisons):
     test_session.__test__ = False  # type: ignore[attr-defined]
 
     @contextmanager
-    def _cached(self, asked: tuple[Any, ...], use_gpu: bool) -> Iterator[Session]:
+    def _cached(self, options: tuple[Any, ...], use_gpu: bool) -> Iterator[Session]:
         if self._cached_session is None:
-            self._cached_session, self._cached_for = _open(*asked), asked
-        with _defaults(self._cached_session, use_gpu, asked[2]):
+            self._cached_session, self._cached_for = _open(*options), options
+        with _defaults(self._cached_session, use_gpu, options[2]):
             yield self._cached_session
 
     def evaluate(self, tensors: Any) -> Any:
@@ -145,8 +145,8 @@ class TestCase(Comparisons):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Iterator[None]:
-        """A `with` block that raises an error of a type, whose message a regular expression finds,
-        or which a function holds for right.
+        """A `with` block that raises an error of a type; a regular expression matches its message,
+        or for it a function returns true.
 
         Of an OpError, the name of its operation is part of the message.
         """
@@ -182,38 +182,38 @@ class TestCase(Comparisons):
         """Two names of one device: "/cpu:0" and "/device:CPU:0"."""
         one, other = canonical_name(device1), canonical_name(device2)
         text = f"Devices {one} and {other} are not equal."
-        self.assertEqual(one, other, self._said(text, msg))
+        self.assertEqual(one, other, self._message(text, msg))
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
-        """A string begins with another."""
+        """A string starts with another."""
         if not actual.startswith(expected_start):
-            self.fail(self._said(f"{actual!r} does not start with {expected_start!r}", msg))
+            self.fail(self._message(f"{actual!r} does not start with {expected_start!r}", msg))
 
     def assertLen(self, container: Any, expected_len: int, msg: Any = None) -> None:
         """So many elements."""
         if len(container) != expected_len:
             text = f"{container!r} has length of {len(container)}, expected {expected_len}."
-            self.fail(self._said(text, msg))
+            self.fail(self._message(text, msg))
 
     def assertEmpty(self, container: Any, msg: Any = None) -> None:
         """No elements."""
         if len(container):
-            self.fail(self._said(f"{container!r} has length of {len(container)}.", msg))
+            self.fail(self._message(f"{container!r} has length of {len(container)}.", msg))
 
     def assertNotEmpty(self, container: Any, msg: Any = None) -> None:
         """An element at least."""
         if not len(container):
-            self.fail(self._said(f"{container!r} has length of 0.", msg))
+            self.fail(self._message(f"{container!r} has length of 0.", msg))
 
     def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: Any = None) -> None:
         """minv <= value <= maxv."""
         if not minv <= value <= maxv:
             text = f'"{value}" unexpectedly not between "{minv}" and "{maxv}"'
-            self.fail(self._said(text, msg))
+            self.fail(self._message(text, msg))
 
 
 def _message(error: BaseException) -> str:
-    """What an error says, with the name of its operation."""
+    """The message of an error, with the name of its operation."""
     if not isinstance(error, OpError):
         return str(error)
     return error.message if error.op is None else f"{error.message}\nCaused by: {error.op.name}"
@@ -231,7 +231,7 @@ def _open(graph: Any, config: ConfigProto | None, force_gpu: bool) -> Session:
 
 @contextmanager
 def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None]:
-    """The session and its graph as defaults, and the CPU where no GPU is asked for."""
+    """The session and its graph as defaults, and the CPU where no GPU is wanted."""
     with session.graph.as_default(), session.as_default():
         if use_gpu and not force_gpu:
             yield

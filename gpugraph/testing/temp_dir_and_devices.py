@@ -49,12 +49,12 @@ def is_gpu_available(
 
 
 def is_built_with_cuda() -> bool:
-    """False: this package is built with nothing; a GPU is there or not when a program runs."""
+    """False: nothing is compiled in; GPUs are detected when a program runs."""
     return False
 
 
 def is_built_with_gpu_support() -> bool:
-    """False: this package is built with nothing; a GPU is there or not when a program runs."""
+    """False: nothing is compiled in; GPUs are detected when a program runs."""
     return False
 
 

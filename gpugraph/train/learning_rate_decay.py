@@ -187,9 +187,9 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """`cosine_decay` again and again: each period `t_mul` times as long as the one before.
+    """`cosine_decay` repeated, each period `t_mul` times as long as the previous one.
 
-    m_mul: what the rate at the start of a period is to that of the one before.
+    m_mul: the factor between the rates at the starts of two successive periods.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul

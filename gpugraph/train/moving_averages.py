@@ -31,7 +31,7 @@ class ExponentialMovingAverage:
 
     num_updates: a count of updates, an int tensor or variable; the decay then is at most
       (1 + num_updates) / (10 + num_updates), so that averages move faster in the beginning.
-    zero_debias: averages of tensors, which begin as 0, are corrected for that.
+    zero_debias: averages of tensors, which start at 0, are corrected for that.
     """
 
     def __init__(
@@ -50,13 +50,14 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
+        """The name that averages end in."""
         return self._name
 
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """An operation that brings the averages of `var_list` up to date.
 
         var_list: variables, all trainable ones by default, and tensors. Makes the averages when
-        they are new: a variable's begins as its value, a tensor's as zeros. Neither is trainable;
+        they are new: a variable's starts at its value, a tensor's at zeros. Neither is trainable;
         variables join the collection MOVING_AVERAGE_VARIABLES. TypeError for dtypes that are not
         floating.
         """
@@ -111,7 +112,7 @@ class ExponentialMovingAverage:
     def _unbiased(
         self, graph: Graph, source: Any, value: Tensor, rest: Tensor, scope: str
     ) -> Tensor:
-        """The average from zeros on, divided by what the weights of all values so far add up to."""
+        """The average that starts at zero, divided by the sum of the weights of all values."""
         average = self._averages[source]
         if source not in self._debiased:
             self._debiased[source] = self._new_counts(graph, average)
@@ -135,7 +136,7 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """The name of the average of `var`, made or not: what a checkpoint has it under."""
+        """The name of the average of `var`, made or not, as in checkpoints."""
         if var in self._averages:
             return self._averages[var].op.name
         graph: Graph = graph_stack.top()

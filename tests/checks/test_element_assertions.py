@@ -56,10 +56,10 @@ def test_a_run_fails_where_elements_do_not_compare(name: str, x: Any, y: float) 
     check, compare, sign = COMPARISONS[name]
     with tf.Graph().as_default():
         a = tf.placeholder(tf.float32, [None], name="A")
-        said = fails(check(a, y), {a: x})
-    assert bool(said) == (not compare(x, np.float32(y)).all())
-    if said:
-        assert f"Condition x {sign} y did not hold element-wise:] [x (A:0) = ]" in said
+        message = fails(check(a, y), {a: x})
+    assert bool(message) == (not compare(x, np.float32(y)).all())
+    if message:
+        assert f"Condition x {sign} y did not hold element-wise:] [x (A:0) = ]" in message
 
 
 @pytest.mark.parametrize("name", SIGNS)
@@ -69,10 +69,10 @@ def test_a_run_fails_where_signs_are_others(name: str, x: Any) -> None:
     check, compare, sign = SIGNS[name]
     with tf.Graph().as_default():
         a = tf.placeholder(tf.float32, [None], name="A")
-        said = fails(check(a, message="why"), {a: x})
-    assert bool(said) == (not compare(x, 0).all())
-    if said:
-        assert f"[why.  ] [Condition x {sign} 0 did not hold element-wise:]" in said
+        message = fails(check(a, message="why"), {a: x})
+    assert bool(message) == (not compare(x, 0).all())
+    if message:
+        assert f"[why.  ] [Condition x {sign} 0 did not hold element-wise:]" in message
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -107,8 +107,8 @@ def test_a_tensor_equals_itself(graph: Any) -> None:
 def test_data_and_summary_are_the_programs() -> None:
     x = tf.placeholder(tf.int32, [None])
     check = tf.assert_less(x, 3, data=["only", x], summarize=2, message="first")
-    said = fails(check, {x: [1, 2, 3]})
-    assert said.startswith("assertion failed: [first] [only] [1 2...]")
+    message = fails(check, {x: [1, 2, 3]})
+    assert message.startswith("assertion failed: [first] [only] [1 2...]")
 
 
 def test_strings_and_bools_can_be_equal() -> None:
@@ -163,8 +163,8 @@ NAMES = {
 def test_names_in_the_graph_are_tensorflows(scope: str, graph: Any) -> None:
     make, wanted = NAMES[scope]
     make(tf.placeholder(tf.int32, [2], name="X"))
-    found = [op.name for op in graph.get_operations()][1:]
-    assert found == [f"{scope}/{name}" for name in wanted.split()]
+    actual = [op.name for op in graph.get_operations()][1:]
+    assert actual == [f"{scope}/{name}" for name in wanted.split()]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_names_in_the_graph_are_tensorflows(scope: str, graph: Any) -> None:
 def test_orders(values: Any, rises: bool, climbs: bool) -> None:
     x = tf.placeholder(tf.float32)
     with tf.Session() as session:
-        found = session.run([tf.is_non_decreasing(x), tf.is_strictly_increasing(x)], {x: values})
-    assert found == [rises, climbs]
+        actual = session.run([tf.is_non_decreasing(x), tf.is_strictly_increasing(x)], {x: values})
+    assert actual == [rises, climbs]
 
 
 def test_orders_are_of_numbers() -> None:

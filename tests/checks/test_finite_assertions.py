@@ -20,7 +20,7 @@ def graph() -> Any:
 
 @pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.float64])
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "kind"),
     [
         ([np.nan, 1], "NaN"),
         ([[np.inf]], "Inf"),
@@ -28,11 +28,11 @@ def graph() -> Any:
         ([np.nan, -np.inf], "Inf and NaN"),
     ],
 )
-def test_what_is_not_finite_is_named(dtype: Any, value: Any, found: str) -> None:
+def test_what_is_not_finite_is_named(dtype: Any, value: Any, kind: str) -> None:
     x = tf.placeholder(dtype)
     check = tf.check_numerics(x, "the loss")
     with tf.Session() as session:
-        with pytest.raises(Invalid, match=f"the loss : Tensor had {found} values"):
+        with pytest.raises(Invalid, match=f"the loss : Tensor had {kind} values"):
             session.run(check, {x: value})
         assert session.run(check, {x: [1.5]}).tolist() == [1.5]
 
@@ -98,16 +98,16 @@ def test_only_floats_are_checked() -> None:
 
 def test_verify_gives_the_tensor(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [1], name="X")
-    found = tf.verify_tensor_all_finite(x, "bad x")
+    checked = tf.verify_tensor_all_finite(x, "bad x")
     assert [op.name for op in graph.get_operations()] == [
         "X",
         "VerifyFinite/CheckNumerics",
         "VerifyFinite/control_dependency",
     ]
     with tf.Session() as session:
-        assert session.run(found, {x: [2]}) == [2]
+        assert session.run(checked, {x: [2]}) == [2]
         with pytest.raises(Invalid, match="bad x : Tensor had NaN"):
-            session.run(found, {x: [np.nan]})
+            session.run(checked, {x: [np.nan]})
     assert tf.debugging.assert_all_finite is tf.verify_tensor_all_finite
     with pytest.raises(ValueError, match="Cannot specify both 't' and 'x'"):
         tf.verify_tensor_all_finite(x, "m", x=x)

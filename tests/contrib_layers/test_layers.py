@@ -23,7 +23,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def names(variables):
-    return [each.op.name for each in variables]
+    return [variable.op.name for variable in variables]
 
 
 def values(*tensors):
@@ -40,8 +40,8 @@ def test_fully_connected():
     w, b = tf.global_variables()
     assert names([w, b]) == ["fc/weights", "fc/biases"] == names(tf.model_variables())
     assert [w.shape, b.shape] == [(5, 3), (3,)] and y.op.name == "fc/Relu"
-    found, weights, biases = values(y, w, b)
-    np.testing.assert_allclose(found, np.maximum(ROWS @ weights, 0), rtol=1e-5, atol=1e-6)
+    actual, weights, biases = values(y, w, b)
+    np.testing.assert_allclose(actual, np.maximum(ROWS @ weights, 0), rtol=1e-5, atol=1e-6)
     assert biases.tolist() == [0, 0, 0]
     assert np.abs(weights).max() <= np.sqrt(6 / 8)
 
@@ -50,11 +50,11 @@ def test_along_the_last_of_many_axes():
     x = tf.placeholder(tf.float32, [None, 2, 5])
     y = slim.linear(x, 3)
     assert y.shape.as_list() == [None, 2, 3]
-    given = ROWS.reshape(3, 2, 5)
+    inputs = ROWS.reshape(3, 2, 5)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found, weights = session.run([y, tf.global_variables()[0]], {x: given})
-    np.testing.assert_allclose(found, given @ weights, rtol=1e-5, atol=1e-6)
+        actual, weights = session.run([y, tf.global_variables()[0]], {x: inputs})
+    np.testing.assert_allclose(actual, inputs @ weights, rtol=1e-5, atol=1e-6)
 
 
 def test_no_biases_no_activation_and_not_trainable(graph):
@@ -92,10 +92,10 @@ def test_a_layer_in_parts_is_regularized_in_parts(graph):
     parts = tf.model_variables()
     assert names(parts)[:2] == ["fc/weights/part_0", "fc/weights/part_1"]
     losses = graph.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
-    found = values(y, *parts[:2], tf.add_n(losses))
-    whole = np.concatenate(found[1:3])
-    np.testing.assert_allclose(found[0], ROWS @ whole, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(found[3], np.abs(whole).sum(), rtol=1e-6)
+    actual = values(y, *parts[:2], tf.add_n(losses))
+    whole = np.concatenate(actual[1:3])
+    np.testing.assert_allclose(actual[0], ROWS @ whole, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(actual[3], np.abs(whole).sum(), rtol=1e-6)
 
 
 # -- arg_scope, which all this is for
@@ -122,7 +122,7 @@ def test_arg_scope_reaches_the_variables_of_layers():
     with slim.arg_scope([slim.model_variable, slim.variable], device="/cpu:0"):
         slim.fully_connected(ROWS, 3)
         slim.variable("v", [1])
-    assert {each.device for each in tf.global_variables()} == {"/device:CPU:0"}
+    assert {variable.device for variable in tf.global_variables()} == {"/device:CPU:0"}
 
 
 # -- convolution and pooling
@@ -145,9 +145,9 @@ def test_conv2d(data_format):
     y = slim.conv2d(x, 4, [3, 2], data_format=data_format, biases_initializer=tf.ones_initializer())
     assert names(tf.model_variables()) == ["Conv/weights", "Conv/biases"]
     assert y.op.name == "Conv/Relu"
-    found, weights = values(y, tf.global_variables()[0])
+    actual, weights = values(y, tf.global_variables()[0])
     expected = np.maximum(reference_conv(IMAGES, weights) + 1, 0)
-    got = found.transpose(0, 2, 3, 1) if nchw else found
+    got = actual.transpose(0, 2, 3, 1) if nchw else actual
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -187,7 +187,7 @@ def normalized(x, axes, epsilon=0.001):
 def test_it_normalizes_and_keeps_averages(x, fused):
     axes = tuple(range(x.ndim - 1))
     y = slim.batch_norm(x, decay=0.9, scale=True, fused=fused, scope="bn")
-    held = {each.op.name: each for each in tf.global_variables()}
+    held = {variable.op.name: variable for variable in tf.global_variables()}
     assert set(held) == {"bn/beta", "bn/gamma", "bn/moving_mean", "bn/moving_variance"}
     assert set(names(tf.trainable_variables())) == {"bn/beta", "bn/gamma"}
     updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
@@ -224,8 +224,8 @@ def test_a_run_chooses_whether_it_trains(collections):
     mean = slim.get_unique_variable("bn/moving_mean")
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found = session.run(y, {trains: False})
-        np.testing.assert_allclose(found, ROWS / np.sqrt(1.001), rtol=1e-5)
+        actual = session.run(y, {trains: False})
+        np.testing.assert_allclose(actual, ROWS / np.sqrt(1.001), rtol=1e-5)
         session.run(step, {trains: False})
         assert session.run(mean).tolist() == [0] * 5
         session.run(step, {trains: True})
@@ -244,8 +244,8 @@ def test_where_it_does_not_train_the_averages_are_used():
     y = slim.batch_norm(
         ROWS, is_training=False, epsilon=0.0, param_initializers=initial, activation_fn=tf.nn.relu
     )
-    (found,) = values(y)
-    np.testing.assert_allclose(found, np.maximum((ROWS - 2) / 2 + 5, 0), rtol=1e-5)
+    (actual,) = values(y)
+    np.testing.assert_allclose(actual, np.maximum((ROWS - 2) / 2 + 5, 0), rtol=1e-5)
     assert tf.get_collection(tf.GraphKeys.UPDATE_OPS) == []
 
 
@@ -290,10 +290,10 @@ def test_dropout_keeps_the_share_and_the_sum():
     x = np.ones((200, 50), np.float32)
     tf.set_random_seed(3)
     y, off = slim.dropout(x, 0.8), slim.dropout(x, 0.8, is_training=False)
-    found, left = values(y, off)
+    actual, left = values(y, off)
     assert left.tolist() == x.tolist()
-    assert set(np.unique(found)) == {0, np.float32(1.25)}
-    assert abs((found > 0).mean() - 0.8) < 0.02
+    assert set(np.unique(actual)) == {0, np.float32(1.25)}
+    assert abs((actual > 0).mean() - 0.8) < 0.02
 
 
 def test_a_run_chooses_whether_to_drop():
@@ -312,7 +312,7 @@ def test_flatten_keeps_the_first_dimension(sizes, data):
     x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
     if any(hidden) and x.size == 0:
         hidden = [False] * len(sizes)  # what -1 is of nothing can't be said
-    known = [None if each else size for each, size in zip(hidden, sizes)]
+    known = [None if value else size for value, size in zip(hidden, sizes)]
     with tf.Graph().as_default(), tf.Session() as session:
         source = tf.placeholder(tf.float32, known)
         y = slim.flatten(source)
@@ -339,18 +339,18 @@ def test_layers_one_after_the_other():
 @pytest.mark.parametrize("training", [True, False])
 def test_batch_norm_is_one_op_where_it_may_be(shape, training):
     x = tf.constant(np.random.default_rng(0).normal(1, 2, shape).astype("f"))
-    made = {}
+    result = {}
     for fused in (True, False):
         with tf.variable_scope(f"fused_{fused}"):
-            made[fused] = tf.contrib.layers.batch_norm(
+            result[fused] = tf.contrib.layers.batch_norm(
                 x, scale=True, fused=fused, is_training=training, epsilon=0.01
             )
     kinds = [op.name.partition("/")[0] for op in x.graph.get_operations() if "Fused" in op.type]
     assert kinds == ["fused_True"]
-    slopes = [tf.gradients(each * each * each, x)[0] for each in made.values()]
+    slopes = [tf.gradients(value * value * value, x)[0] for value in result.values()]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        np.testing.assert_allclose(*session.run(list(made.values())), 1e-4, 1e-5)
+        np.testing.assert_allclose(*session.run(list(result.values())), 1e-4, 1e-5)
         np.testing.assert_allclose(*session.run(slopes), 1e-3, 1e-4)
 
 
@@ -411,10 +411,10 @@ def test_model_variables_and_how_they_are_found():
 )
 def test_initializers_scale_by_what_is_connected(mode, uniform, deviation):
     make = slim.variance_scaling_initializer(mode=mode, uniform=uniform, seed=1)
-    (found,) = values(tf.get_variable("w", [2, 5, 6, 8], initializer=make))
-    assert abs(found.var() - deviation) < 0.4 * deviation
+    (actual,) = values(tf.get_variable("w", [2, 5, 6, 8], initializer=make))
+    assert abs(actual.var() - deviation) < 0.4 * deviation
     if uniform:
-        assert np.abs(found).max() <= np.sqrt(3 * deviation)
+        assert np.abs(actual).max() <= np.sqrt(3 * deviation)
 
 
 # -- what goes wrong

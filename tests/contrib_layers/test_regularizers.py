@@ -54,9 +54,9 @@ def test_operations_are_named_as_tensorflow_names_them(graph):
         layers.l1_l2_regularizer(0.1, 0.2)(w).op.name,
     ]
     assert names == ["l1_regularizer", "mine", "l1_l2_regularizer"]
-    made = {op.name: op.type for op in graph.get_operations()}
-    assert made["l1_l2_regularizer/l1_regularizer"] == "Mul"
-    assert made["l1_l2_regularizer/l2_regularizer/L2Loss"] == "L2Loss"
+    result = {op.name: op.type for op in graph.get_operations()}
+    assert result["l1_l2_regularizer/l1_regularizer"] == "Mul"
+    assert result["l1_l2_regularizer/l2_regularizer/L2Loss"] == "L2Loss"
     (loss,) = graph.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
     assert loss.op.name == "w/Regularizer/l2_regularizer"
 

@@ -29,11 +29,11 @@ def test_it_learns(example, capsys):
 def test_both_towers_are_of_the_same_variables(example):
     with tf.Graph().as_default():
         gan = example.Gan()
-        told = tf.explain_variables()
+        report = tf.explain_variables()
         ways = {
-            each.name: [(site.made, site.lines[-1][2]) for site in each.sites]
-            for each in told.root.all_variables()
-            if each.trainable
+            variable.name: [(site.made, site.lines[-1][2]) for site in variable.sites]
+            for variable in report.root.all_variables()
+            if variable.trainable
         }
         towers = {name: sites for name, sites in ways.items() if name.startswith("discriminator/")}
         assert len(towers) == 6 and len(ways) == 10

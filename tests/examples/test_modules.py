@@ -23,7 +23,7 @@ def example():
 
 
 def names(variables):
-    return [each.op.name for each in variables]
+    return [variable.op.name for variable in variables]
 
 
 def test_it_learns(example, capsys):
@@ -40,7 +40,7 @@ def test_a_module_is_one_wherever_it_is_called(example):
         with tf.variable_scope("there"):
             first, second = net(x), net(x)
         assert names(net.variables) == [
-            f"here/mlp/{layer}/{each}" for layer in ("linear", "linear_1") for each in "wb"
+            f"here/mlp/{layer}/{name}" for layer in ("linear", "linear_1") for name in "wb"
         ]
         assert first.op.name.startswith("there/mlp/")
         assert second.op.name.startswith("there/mlp_1/")

@@ -31,14 +31,14 @@ def values(fetches, feeds=None):
 
 def numeric(function: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
     """The gradient of a function of an array by central differences, in float64."""
-    found = np.zeros_like(x)
+    actual = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         moved = x.copy()
         moved[index] += STEP
         up = function(moved)
         moved[index] -= 2 * STEP
-        found[index] = (up - function(moved)) / (2 * STEP)
-    return found
+        actual[index] = (up - function(moved)) / (2 * STEP)
+    return actual
 
 
 # -- values
@@ -51,7 +51,7 @@ FUNCTIONS = {
     "layer": lambda x: tf.reduce_mean(tf.tanh(tf.matmul(x, x[:, :2], transpose_a=True)) ** 2.0),
     "softmax": lambda x: tf.reduce_sum(tf.nn.softmax(x) * tf.exp(x)),
     "cut": lambda x: tf.reduce_sum(tf.concat([tf.square(x[1:]), x], 0) * 0.5),
-    "parts": lambda x: tf.add_n([tf.reduce_sum(each**2.0) for each in tf.split(x, 3, 1)]),
+    "parts": lambda x: tf.add_n([tf.reduce_sum(value**2.0) for value in tf.split(x, 3, 1)]),
     "one part": lambda x: tf.reduce_sum(tf.split(x, 3, 1)[1] ** 3.0),
     "shape": lambda x: tf.reduce_sum(tf.reshape(x, [3, 2]) @ x) / tf.cast(tf.size(x), tf.float64),
 }
@@ -91,22 +91,22 @@ UNARY = st.sampled_from([tf.tanh, tf.sigmoid, tf.sin, tf.identity, tf.negative])
 def test_any_dag_against_finite_differences(data):
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float64, [3])
-        made = [x, tf.constant(np.array([0.3, -0.7, 1.1]))]
+        result = [x, tf.constant(np.array([0.3, -0.7, 1.1]))]
         for _ in range(data.draw(st.integers(1, 8))):
-            pick = st.sampled_from(made)
+            pick = st.sampled_from(result)
             if data.draw(st.booleans()):
-                made.append(data.draw(UNARY)(data.draw(pick)))
+                result.append(data.draw(UNARY)(data.draw(pick)))
             else:
-                made.append(data.draw(BINARY)(data.draw(pick), data.draw(pick)))
-        ys = [made[-1], data.draw(st.sampled_from(made))]
+                result.append(data.draw(BINARY)(data.draw(pick), data.draw(pick)))
+        ys = [result[-1], data.draw(st.sampled_from(result))]
         (dx,) = tf.gradients(ys, x, unconnected_gradients="zero")
         total = tf.reduce_sum(ys[0]) + tf.reduce_sum(ys[1])
         x0 = np.array([0.21, -0.53, 0.87])
         with tf.Session() as session:
             # maximum(a, a) has no derivative by differences where its sides meet at other rates
-            found = session.run(dx, {x: x0})
+            actual = session.run(dx, {x: x0})
             expected = numeric(lambda value: session.run(total, {x: value}), x0)
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 # -- what is asked for
@@ -139,14 +139,14 @@ def test_several_ys_and_grad_ys():
     x = tf.constant([1.0, 2.0])
     y, z = x * 3.0, x * x
     weights = tf.placeholder(tf.float32, [2])
-    found = [
+    actual = [
         tf.gradients([y, z], x)[0],
         tf.gradients([y, z], x, grad_ys=[[1.0, 10.0], None])[0],
         tf.gradients([y, z], x, grad_ys=[None, weights])[0],
         tf.gradients([y, y], x)[0],
     ]
-    results = values(found, {weights: [0.0, 1.0]})
-    assert [each.tolist() for each in results] == [[5, 7], [5, 34], [3, 7], [6, 6]]
+    results = values(actual, {weights: [0.0, 1.0]})
+    assert [value.tolist() for value in results] == [[5, 7], [5, 34], [3, 7], [6, 6]]
 
 
 def test_grad_ys_take_the_dtype_of_y():
@@ -183,8 +183,8 @@ def test_unconnected_gradients():
     x, other = tf.constant([1.0, 2.0]), tf.placeholder(tf.float32, [None, 3])
     assert tf.gradients(x * 2.0, [other]) == [None]
     zero = tf.UnconnectedGradients.ZERO
-    found = tf.gradients(x * 2.0, [x, other], unconnected_gradients=zero)
-    dx, dother = values(found, {other: np.ones((2, 3))})
+    actual = tf.gradients(x * 2.0, [x, other], unconnected_gradients=zero)
+    dx, dother = values(actual, {other: np.ones((2, 3))})
     assert dx.tolist() == [2, 2]
     assert dother.tolist() == [[0, 0, 0]] * 2
     with pytest.raises(ValueError, match="'some'"):
@@ -195,7 +195,7 @@ def test_variables_and_their_readings():
     v = tf.Variable([1.0, 2.0])
     loss = tf.reduce_sum(v * v + v.read_value() * 3.0)
     by_variable, by_reading = tf.gradients(loss, [v, v.value()])
-    assert [each.tolist() for each in values([by_variable, by_reading])] == [[5, 7], [2, 4]]
+    assert [value.tolist() for value in values([by_variable, by_reading])] == [[5, 7], [2, 4]]
 
 
 def test_nothing_flows_through_integers():
@@ -238,16 +238,16 @@ def test_second_order_of_a_given_gradient():
 def test_gate_gradients(graph):
     x, w = tf.constant(3.0), tf.constant(2.0)
     y = tf.multiply(x, w, name="y")
-    found = tf.gradients(tf.negative(y), [x, w], gate_gradients=True)
+    actual = tf.gradients(tf.negative(y), [x, w], gate_gradients=True)
     scope = "gradients/y_grad/tuple"
-    assert names(found) == [f"{scope}/control_dependency", f"{scope}/control_dependency_1"]
+    assert names(actual) == [f"{scope}/control_dependency", f"{scope}/control_dependency_1"]
     gate = graph.get_operation_by_name(f"{scope}/group_deps")
-    assert all(each.op.control_inputs == [gate] for each in found)
+    assert all(tensor.op.control_inputs == [gate] for tensor in actual)
     assert {op.name for op in gate.control_inputs} == {
         "gradients/y_grad/Mul",
         "gradients/y_grad/Mul_1",
     }
-    assert values(found) == [-2, -3]
+    assert values(actual) == [-2, -3]
 
 
 def test_colocation_with_the_ops(graph):
@@ -329,11 +329,11 @@ def test_an_op_without_declaration_is_named(graph):
         outputs=tf.raw_ops.Neg.op_def.outputs,
         attrs=tf.raw_ops.Neg.op_def.attrs,
     )
-    made = graph.create_op("NobodyDeclaredThis", [x], [tf.float32], name="odd", op_def=odd)
+    result = graph.create_op("NobodyDeclaredThis", [x], [tf.float32], name="odd", op_def=odd)
     with pytest.raises(
         LookupError, match=r"'odd' \(op type: NobodyDeclaredThis\).*test_backpropagation"
     ):
-        tf.gradients(made.outputs[0], x)
+        tf.gradients(result.outputs[0], x)
 
 
 def declare(name: str, grad: Callable) -> Callable:
@@ -373,8 +373,8 @@ def test_gradient_functions_that_give_too_much_or_another_shape():
 def test_a_fed_result_does_not_change_a_gradient_of_the_inputs(function, expected):
     x, y = tf.constant(6.0), tf.constant(2.0)
     z = function(x, y)
-    found = values(tf.gradients(z, [x, y]), {z: 100.0})
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    actual = values(tf.gradients(z, [x, y]), {z: 100.0})
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def test_a_division_by_zero_without_nan_has_no_gradient_there():
@@ -387,7 +387,7 @@ def test_a_division_by_zero_without_nan_has_no_gradient_there():
 @pytest.mark.parametrize("shape", [[], None], ids=["known", "unknown"])
 def test_the_gradient_of_a_chain_grows_with_its_length(graph, shape):
     """Each product has as many new operations as the one before it, and no longer lists."""
-    made = []
+    result = []
     for length in (50, 100, 200):
         x = tf.placeholder(tf.float32, shape)
         y = x
@@ -398,8 +398,8 @@ def test_the_gradient_of_a_chain_grows_with_its_length(graph, shape):
         new = graph.get_operations()[before:]
         assert max(len(op.control_inputs) for op in new) <= 2
         assert max(len(op.colocation_groups()) for op in new) <= 2
-        made.append(len(new))
-    assert made[2] - made[1] == 2 * (made[1] - made[0])
+        result.append(len(new))
+    assert result[2] - result[1] == 2 * (result[1] - result[0])
 
 
 def test_gradients_of_products_follow_the_inputs_though_the_product_is_fed():

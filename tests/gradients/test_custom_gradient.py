@@ -46,16 +46,16 @@ def times_seven_backwards(x: Any) -> Any:
 
 def test_its_gradient_is_its_own() -> None:
     x = tf.placeholder(tf.float32, [])
-    found = tf.gradients(log1pexp(x), x)[0]
-    assert run(found, {x: 100.0}) == 1.0
-    assert run(found, {x: 0.0}) == 0.5
+    actual = tf.gradients(log1pexp(x), x)[0]
+    assert run(actual, {x: 100.0}) == 1.0
+    assert run(actual, {x: 0.0}) == 0.5
     assert log1pexp.__name__ == "log1pexp"
 
 
 def test_further_ops_are_differentiated_as_ever() -> None:
     x = vector()
-    found = tf.gradients(tf.square(times_seven_backwards(x * 2.0)), x)[0]
-    np.testing.assert_allclose(run(found, {x: X}), 2 * np.sin(2 * X) * 7 * 2)
+    actual = tf.gradients(tf.square(times_seven_backwards(x * 2.0)), x)[0]
+    np.testing.assert_allclose(run(actual, {x: X}), 2 * np.sin(2 * X) * 7 * 2)
 
 
 def test_several_arguments_and_results() -> None:
@@ -66,10 +66,10 @@ def test_several_arguments_and_results() -> None:
     x, y = vector(), vector()
     result = both(x, y)
     assert set(result) == {"sum", "product"}
-    found = run([result["sum"], *tf.gradients([result["sum"]], [x, y])], {x: X, y: X})
-    np.testing.assert_allclose(found[0], 2 * X)
-    np.testing.assert_allclose(found[1], [3, 3, 3])
-    np.testing.assert_allclose(found[2], [0, 0, 0])
+    actual = run([result["sum"], *tf.gradients([result["sum"]], [x, y])], {x: X, y: X})
+    np.testing.assert_allclose(actual[0], 2 * X)
+    np.testing.assert_allclose(actual[1], [3, 3, 3])
+    np.testing.assert_allclose(actual[2], [0, 0, 0])
 
 
 def test_second_order_differentiates_the_gradient() -> None:
@@ -98,16 +98,16 @@ def test_in_a_loop_with_what_the_forward_step_had() -> None:
     wanted, slope = X, np.ones(3)
     for _ in range(3):
         wanted, slope = np.exp(-wanted), slope * np.exp(-wanted) * wanted
-    found = run([y, tf.gradients(y, x)[0]], {x: X})
-    np.testing.assert_allclose(found, [wanted, slope])
+    actual = run([y, tf.gradients(y, x)[0]], {x: X})
+    np.testing.assert_allclose(actual, [wanted, slope])
 
 
 def test_in_a_branch() -> None:
     p, x = tf.placeholder(tf.bool, []), vector()
     y = tf.cond(p, lambda: times_seven_backwards(x), lambda: x)
-    found = tf.gradients(y, x)[0]
-    np.testing.assert_allclose(run(found, {p: True, x: X}), [7, 7, 7])
-    np.testing.assert_allclose(run(found, {p: False, x: X}), [1, 1, 1])
+    actual = tf.gradients(y, x)[0]
+    np.testing.assert_allclose(run(actual, {p: True, x: X}), [7, 7, 7])
+    np.testing.assert_allclose(run(actual, {p: False, x: X}), [1, 1, 1])
 
 
 def test_a_gradient_that_has_branches() -> None:
@@ -120,8 +120,8 @@ def test_a_gradient_that_has_branches() -> None:
 
     x = vector()
     for factor, wanted in ((1.0, 1.0), (3.0, 0.3)):
-        found = tf.gradients(clipped(x) * factor, x)[0]
-        np.testing.assert_allclose(run(found, {x: X}), [wanted] * 3)
+        actual = tf.gradients(clipped(x) * factor, x)[0]
+        np.testing.assert_allclose(run(actual, {x: X}), [wanted] * 3)
 
 
 def test_numbers_as_arguments() -> None:

@@ -82,11 +82,11 @@ def test_a_name_that_nobody_registered(graph: tf.Graph) -> None:
 
 def test_names_are_registered_once() -> None:
     name = registered()
-    for taken in (name, "Square"):
+    for key in (name, "Square"):
         with pytest.raises(KeyError, match="Registering two gradient with name"):
-            tf.RegisterGradient(taken)(lambda op, dy: dy)
+            tf.RegisterGradient(key)(lambda op, dy: dy)
         with pytest.raises(KeyError, match="Registering two gradient with name"):
-            tf.NotDifferentiable(taken)
+            tf.NotDifferentiable(key)
 
 
 def test_what_is_no_name(graph: tf.Graph) -> None:

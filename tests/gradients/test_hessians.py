@@ -15,9 +15,9 @@ def test_of_several():
         cubes, sums = tf.hessians(tf.reduce_sum(x**3) + tf.reduce_prod(y), [x, y])
         assert cubes.shape.as_list() == [None, 2, None, 2]
         value = np.array([[1.0, 2.0], [3.0, -4.0]])
-        found = session.run([cubes, sums], {x: value})
-    np.testing.assert_allclose(found[0].reshape(4, 4), np.diag(6 * value.reshape(-1)))
-    np.testing.assert_allclose(found[1], [[0, 1], [1, 0]])
+        actual = session.run([cubes, sums], {x: value})
+    np.testing.assert_allclose(actual[0].reshape(4, 4), np.diag(6 * value.reshape(-1)))
+    np.testing.assert_allclose(actual[1], [[0, 1], [1, 0]])
 
 
 def test_of_a_lookup_and_of_what_is_linear():
@@ -26,9 +26,9 @@ def test_of_a_lookup_and_of_what_is_linear():
         squares, linear = tf.hessians(tf.reduce_sum(tf.gather(x, [0, 2, 2]) ** 2), x) + tf.hessians(
             tf.reduce_sum(x * 2.0), x
         )
-        found = session.run([squares, linear])
-    np.testing.assert_allclose(found[0], np.diag([2.0, 0.0, 4.0]))
-    np.testing.assert_allclose(found[1], np.zeros((3, 3)))
+        actual = session.run([squares, linear])
+    np.testing.assert_allclose(actual[0], np.diag([2.0, 0.0, 4.0]))
+    np.testing.assert_allclose(actual[1], np.zeros((3, 3)))
 
 
 def test_of_what_nothing_depends_on():

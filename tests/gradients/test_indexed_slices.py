@@ -30,8 +30,8 @@ def table() -> tf.Variable:
 
 
 def test_a_lookup_gives_rows(graph):
-    found = tf.gather(table(), [1, 2, 1])
-    (grad,) = tf.gradients(tf.reduce_sum(found * found), tf.trainable_variables()[0]._ref())
+    actual = tf.gather(table(), [1, 2, 1])
+    (grad,) = tf.gradients(tf.reduce_sum(actual * actual), tf.trainable_variables()[0]._ref())
     assert isinstance(grad, tf.IndexedSlices)
     assert grad.op.name == "gradients/GatherV2_grad/Reshape"
     assert grad.indices.op.name == "gradients/GatherV2_grad/Reshape_1"
@@ -50,10 +50,10 @@ def test_of_indices_of_any_shape_and_of_none():
     x = tf.placeholder(tf.float32, [None, 2])
     (grad,) = tf.gradients(tf.gather(x, ids), x)
     assert grad.shape.as_list() == [None, 2]
-    for given in (np.zeros((2, 0)), 1, [[0, 1], [1, 1]]):
-        value = run(grad, {ids: given, x: np.zeros((4, 2))})
-        np.testing.assert_array_equal(value.indices, np.reshape(given, -1))
-        np.testing.assert_array_equal(value.values, np.ones((np.size(given), 2)))
+    for inputs in (np.zeros((2, 0)), 1, [[0, 1], [1, 1]]):
+        value = run(grad, {ids: inputs, x: np.zeros((4, 2))})
+        np.testing.assert_array_equal(value.indices, np.reshape(inputs, -1))
+        np.testing.assert_array_equal(value.values, np.ones((np.size(inputs), 2)))
         np.testing.assert_array_equal(value.dense_shape, [4, 2])
 
 
@@ -71,8 +71,8 @@ def test_several_lookups_join_their_rows(graph):
 
 def test_int32_and_int64_indices_join():
     v = table()
-    found = tf.gather(v, [1]) + tf.gather(v, np.array([2], np.int64))
-    (grad,) = tf.gradients(found, v._ref())
+    actual = tf.gather(v, [1]) + tf.gather(v, np.array([2], np.int64))
+    (grad,) = tf.gradients(actual, v._ref())
     assert grad.indices.dtype is tf.int64
     assert sorted(run(grad).indices) == [1, 2]
 
@@ -82,7 +82,7 @@ def test_with_a_dense_gradient_it_is_dense():
     (grad,) = tf.gradients(tf.reduce_sum(tf.gather(v, [1, 1])) + tf.reduce_sum(v), v._ref())
     assert isinstance(grad, tf.Tensor)
     assert grad.op.name == "gradients/AddN"
-    assert "UnsortedSegmentSum" in [each.op.type for each in grad.op.inputs]
+    assert "UnsortedSegmentSum" in [tensor.op.type for tensor in grad.op.inputs]
     np.testing.assert_array_equal(run(grad)[:, 0], [1, 3, 1, 1, 1])
 
 
@@ -110,19 +110,19 @@ def test_through_other_ops(build, kind):
 
 
 @pytest.mark.parametrize("other", ["rows", "zeros", "table"])
-@pytest.mark.parametrize("taken", [True, False])
-def test_through_a_branch(other, taken):
+@pytest.mark.parametrize("is_first", [True, False])
+def test_through_a_branch(other, is_first):
     v, pred = table(), tf.placeholder(tf.bool, [])
     others = {
         "rows": lambda: tf.gather(v, [2, 1, 2]),
         "zeros": lambda: tf.zeros([3, 3]),
         "table": lambda: v[:3] * 2.0,
     }
-    found = tf.cond(pred, lambda: tf.gather(v, [1, 1, 4]), others[other])
-    (grad,) = tf.gradients(tf.reduce_sum(found), v._ref())
+    actual = tf.cond(pred, lambda: tf.gather(v, [1, 1, 4]), others[other])
+    (grad,) = tf.gradients(tf.reduce_sum(actual), v._ref())
     wanted = {"rows": [0, 1, 2, 0, 0], "zeros": [0] * 5, "table": [2, 2, 2, 0, 0]}[other]
-    wanted = [0, 2, 0, 0, 1] if taken else wanted
-    np.testing.assert_array_equal(dense_of(grad, {pred: taken})[:, 0], wanted)
+    wanted = [0, 2, 0, 0, 1] if is_first else wanted
+    np.testing.assert_array_equal(dense_of(grad, {pred: is_first})[:, 0], wanted)
     if other != "table":
         assert isinstance(grad, tf.IndexedSlices)
         assert grad.shape.as_list() == [5, 3]
@@ -212,12 +212,12 @@ def test_gated():
 def test_through_the_parts_of_a_table():
     partitioner = tf.fixed_size_partitioner(3)
     whole = tf.get_variable("w", initializer=tf.constant(TABLE), partitioner=partitioner)
-    parts = [each._ref() for each in whole]
+    parts = [value._ref() for value in whole]
     grads = tf.gradients(tf.reduce_sum(tf.gather(whole, [4, 0, 4]) ** 2), parts)
-    assert all(isinstance(each, tf.IndexedSlices) for each in grads)
+    assert all(isinstance(grad, tf.IndexedSlices) for grad in grads)
     values = run(grads)
-    assert [each.indices.tolist() for each in values] == [[0], [], [0, 0]]
-    assert [each.dense_shape.tolist() for each in values] == [[2, 3], [2, 3], [1, 3]]
+    assert [value.indices.tolist() for value in values] == [[0], [], [0, 0]]
+    assert [value.dense_shape.tolist() for value in values] == [[2, 3], [2, 3], [1, 3]]
     np.testing.assert_array_equal(values[2].values, 2 * TABLE[[4, 4]])
     side = tf.constant(TABLE)
     (grad,) = tf.gradients(tf.reduce_sum(tf.gather(tf.concat([side, side], 1), [1])), side)
@@ -234,5 +234,5 @@ def test_constant_indices_in_a_branch_of_a_loop():
 
     _, total = tf.while_loop(lambda i, _: i < 3, body, [0, tf.zeros([3])])
     (grad,) = tf.gradients(tf.reduce_sum(total), v._ref())
-    for taken, wanted in ((True, [1, 1, 1, 0, 0]), (False, [0, 3, 0, 0, 0])):
-        np.testing.assert_array_equal(dense_of(grad, {pred: taken})[:, 0], wanted)
+    for is_first, wanted in ((True, [1, 1, 1, 0, 0]), (False, [0, 3, 0, 0, 0])):
+        np.testing.assert_array_equal(dense_of(grad, {pred: is_first})[:, 0], wanted)

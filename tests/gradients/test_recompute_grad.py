@@ -13,16 +13,16 @@ def test_recomputed_gradients_are_the_same():
         return tf.tanh(tf.matmul(x, weights) * 0.1)
 
     x = tf.constant(np.arange(6.0, dtype=np.float32).reshape(2, 3))
-    found = []
+    actual = []
     with tf.variable_scope("net", reuse=tf.AUTO_REUSE) as scope:
         weights = tf.get_variable("w", [3, 3], initializer=tf.ones_initializer())
         for function in (layer, tf.recompute_grad(layer)):
             with tf.variable_scope(scope, auxiliary_name_scope=False):
                 y = function(x)
-                found.append([y, *tf.gradients(y, [x, weights])])
+                actual.append([y, *tf.gradients(y, [x, weights])])
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        plain, again = session.run(found)
+        plain, again = session.run(actual)
     for one, other in zip(plain, again, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
@@ -32,7 +32,7 @@ def test_recomputing_makes_the_ops_again():
         x = tf.constant([1.0, 2.0])
         y = tf.recompute_grad(lambda x: tf.tanh(x) * 2)(x)
         (slope,) = tf.gradients(y, x)
-        assert [each.type for each in graph.get_operations()].count("Tanh") == 2
+        assert [operation.type for operation in graph.get_operations()].count("Tanh") == 2
         np.testing.assert_allclose(session.run(slope), 2 - 2 * np.tanh([1, 2]) ** 2, rtol=1e-5)
 
 

@@ -62,8 +62,8 @@ def test_other_inputs_are_refused(wanted, message):
 def test_what_may_be_right_is_taken(wanted):
     layer = Same(tf.layers.InputSpec(**wanted))
     for shape in ([2, 2], [None, None], None):
-        given = tf.placeholder(tf.float32, shape)
-        assert layer(given) is given
+        inputs = tf.placeholder(tf.float32, shape)
+        assert layer(inputs) is inputs
 
 
 def test_several_inputs_have_a_spec_each():

@@ -12,14 +12,14 @@ TENTH = tf.constant_initializer(0.1)
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as default:
+        yield default
 
 
 @pytest.fixture
 def session(graph):
-    with tf.Session(graph=graph) as made:
-        yield made
+    with tf.Session(graph=graph) as opened:
+        yield opened
 
 
 def run(session, fetches, feeds=None):
@@ -28,7 +28,7 @@ def run(session, fetches, feeds=None):
 
 
 def names(variables):
-    return [each.name for each in variables]
+    return [variable.name for variable in variables]
 
 
 def images(*shape, seed=0):
@@ -52,8 +52,8 @@ def test_dense_along_the_last_of_several_axes(session):
     x = images(2, 4, 3)
     layer = tf.layers.Dense(5, use_bias=False)
     y = layer(tf.constant(x))
-    found, kernel = run(session, [y, layer.kernel])
-    np.testing.assert_allclose(found, x @ kernel, 1e-5, 1e-5)
+    actual, kernel = run(session, [y, layer.kernel])
+    np.testing.assert_allclose(actual, x @ kernel, 1e-5, 1e-5)
     assert layer.bias is None
     assert layer.count_params() == 15
 
@@ -65,11 +65,11 @@ def test_names_and_reuse():
     again = tf.layers.dense(x, 3, name="fc", reuse=True)
     with tf.variable_scope("s"):
         inner = tf.layers.dense(x, 3)
-    found = [each.op.name for each in (first, second, named, again, inner)]
+    actual = [tensor.op.name for tensor in (first, second, named, again, inner)]
     scopes = ["dense", "dense_1", "fc", "fc_1", "s/dense"]
-    assert found == [f"{scope}/BiasAdd" for scope in scopes]
-    kernels = [each for each in names(tf.global_variables()) if "kernel" in each]
-    assert kernels == [f"{each}/kernel:0" for each in ("dense", "dense_1", "fc", "s/dense")]
+    assert actual == [f"{scope}/BiasAdd" for scope in scopes]
+    kernels = [variable for variable in names(tf.global_variables()) if "kernel" in variable]
+    assert kernels == [f"{name}/kernel:0" for name in ("dense", "dense_1", "fc", "s/dense")]
     with pytest.raises(ValueError, match="fc/kernel already exists"):
         tf.layers.dense(x, 3, name="fc")
     with pytest.raises(ValueError, match="other/kernel does not exist"):
@@ -97,12 +97,12 @@ def test_penalties_are_collected_once(session):
     y = tf.layers.dense(x, 2, activity_regularizer=squares, **settings)
     tf.layers.dense(x, 2, reuse=True, **settings)
     losses = tf.losses.get_regularization_losses()
-    assert [each.op.name for each in losses] == [
+    assert [loss.op.name for loss in losses] == [
         "fc/kernel/Regularizer/Sum",
         "fc/ActivityRegularizer/truediv",
     ]
-    found = run(session, losses)
-    np.testing.assert_allclose(found, [6 * 0.01, 4 * 0.09 / 2], 1e-5)
+    actual = run(session, losses)
+    np.testing.assert_allclose(actual, [6 * 0.01, 4 * 0.09 / 2], 1e-5)
     assert y.shape.as_list() == [2, 2]
 
 
@@ -132,13 +132,13 @@ def test_convolution_of_plain_windows(session, function, shape, kernel):
     """Filters of one number add up windows."""
     x = images(*shape)
     y = function(x, 4, 2, kernel_initializer=TENTH, bias_initializer=tf.ones_initializer())
-    found = run(session, y)
+    actual = run(session, y)
     wanted = x.sum(-1)
     for axis in range(1, x.ndim - 1):
         size = wanted.shape[axis]
-        low, high = (np.take(wanted, range(at, size - 1 + at), axis) for at in (0, 1))
+        low, high = (np.take(wanted, range(index, size - 1 + index), axis) for index in (0, 1))
         wanted = low + high
-    np.testing.assert_allclose(found, np.repeat(0.1 * wanted[..., None], 4, -1) + 1, 1e-4, 1e-4)
+    np.testing.assert_allclose(actual, np.repeat(0.1 * wanted[..., None], 4, -1) + 1, 1e-4, 1e-4)
     assert tf.global_variables()[0].shape.as_list() == kernel
 
 
@@ -148,8 +148,8 @@ def test_conv2d_is_nn_conv2d(session):
     y = layer(tf.constant(x))
     plain = tf.nn.relu(tf.nn.conv2d(x, layer.kernel, 2, "SAME"))
     assert y.op.name == "conv2d/Relu"
-    found, wanted = run(session, [y, plain])
-    np.testing.assert_allclose(found, wanted, 1e-6)
+    actual, wanted = run(session, [y, plain])
+    np.testing.assert_allclose(actual, wanted, 1e-6)
 
 
 def test_channels_first_is_the_same_turned(session):
@@ -174,8 +174,8 @@ def test_conv2d_transpose_is_conv2d_backwards(session, padding, size):
     forward = tf.nn.conv2d(target, layer.kernel, 2, padding.upper())
     (wanted,) = tf.gradients(forward, target, x)
     feeds = {x: images(2, 4, 3, 2), target: np.zeros(size)}
-    found, wanted = run(session, [y, wanted], feeds)
-    np.testing.assert_allclose(found, wanted, 1e-5, 1e-6)
+    actual, wanted = run(session, [y, wanted], feeds)
+    np.testing.assert_allclose(actual, wanted, 1e-5, 1e-6)
 
 
 def test_separable_conv2d(session):
@@ -183,14 +183,14 @@ def test_separable_conv2d(session):
     layer = tf.layers.SeparableConv2D(3, 2, depth_multiplier=2)
     y = layer(tf.constant(x))
     assert names(layer.variables) == [
-        f"separable_conv2d/{each}:0" for each in ("depthwise_kernel", "pointwise_kernel", "bias")
+        f"separable_conv2d/{name}:0" for name in ("depthwise_kernel", "pointwise_kernel", "bias")
     ]
     plain = tf.nn.separable_conv2d(
         x, layer.depthwise_kernel, layer.pointwise_kernel, [1] * 4, "VALID"
     )
-    found, wanted = run(session, [y, plain])
-    np.testing.assert_allclose(found, wanted, 1e-5)
-    assert found.shape == (1, 4, 3, 3)
+    actual, wanted = run(session, [y, plain])
+    np.testing.assert_allclose(actual, wanted, 1e-5)
+    assert actual.shape == (1, 4, 3, 3)
 
 
 def test_wrong_convolutions_are_refused():
@@ -217,24 +217,24 @@ def test_pooling(session, dimensions):
     axes = tuple(range(2, 2 * dimensions + 1, 2))
     largest = getattr(tf.layers, f"max_pooling{dimensions}d")(x, 2, 2)
     mean = getattr(tf.layers, f"average_pooling{dimensions}d")(x, 2, 2)
-    found = run(session, [largest, mean])
-    np.testing.assert_allclose(found[0], blocks.max(axes), 1e-6)
-    np.testing.assert_allclose(found[1], blocks.mean(axes), 1e-5, 1e-6)
+    actual = run(session, [largest, mean])
+    np.testing.assert_allclose(actual[0], blocks.max(axes), 1e-6)
+    np.testing.assert_allclose(actual[1], blocks.mean(axes), 1e-5, 1e-6)
     turned = getattr(tf.layers, f"max_pooling{dimensions}d")(
         np.moveaxis(x, -1, 1), 2, 2, data_format="channels_first"
     )
-    np.testing.assert_allclose(np.moveaxis(session.run(turned), 1, -1), found[0], 1e-6)
+    np.testing.assert_allclose(np.moveaxis(session.run(turned), 1, -1), actual[0], 1e-6)
 
 
 def test_names_of_layers_without_variables():
     x = tf.zeros([2, 4, 4, 3])
-    made = [
+    result = [
         tf.layers.max_pooling2d(x, 2, 2),
         tf.layers.average_pooling2d(x, 2, 2, name="p"),
         tf.layers.flatten(x),
         tf.layers.dropout(x),
     ]
-    assert [each.op.name for each in made] == [
+    assert [tensor.op.name for tensor in result] == [
         "max_pooling2d/MaxPool",
         "p/AvgPool",
         "flatten/Reshape",
@@ -269,9 +269,9 @@ def test_dropout_trains_or_does_not(session):
     x, training = tf.ones([50, 40]), tf.placeholder(tf.bool, [])
     y = tf.layers.dropout(x, 0.25, training=training, seed=1)
     assert (session.run(y, {training: False}) == 1).all()
-    found = session.run(y, {training: True})
-    assert set(np.unique(found)) == {0, np.float32(1 / 0.75)}
-    assert 0.7 < (found > 0).mean() < 0.8
+    actual = session.run(y, {training: True})
+    assert set(np.unique(actual)) == {0, np.float32(1 / 0.75)}
+    assert 0.7 < (actual > 0).mean() < 0.8
 
 
 # -- batch normalization
@@ -293,23 +293,23 @@ def test_batch_normalization(session, name):
     layer = tf.layers.BatchNormalization(momentum=0.5, epsilon=0.01, **settings)
     y = layer(x, training=training)
     data = images(*shape)
-    at = settings.get("axis", -1) % len(shape)
-    axes = tuple(axis for axis in range(len(shape)) if axis != at)
-    spread = [-1 if axis == at else 1 for axis in range(len(shape))]
+    index = settings.get("axis", -1) % len(shape)
+    axes = tuple(axis for axis in range(len(shape)) if axis != index)
+    spread = [-1 if axis == index else 1 for axis in range(len(shape))]
     mean, variance = data.mean(axes), data.var(axes)
     updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
     assert len(updates) == 2
-    found, _ = run(session, [y, updates], {x: data, training: True})
+    actual, _ = run(session, [y, updates], {x: data, training: True})
     wanted = (data - mean.reshape(spread)) / np.sqrt(variance.reshape(spread) + 0.01)
-    np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+    np.testing.assert_allclose(actual, wanted, 1e-4, 1e-4)
     count = data.size // 5
     sample = count / (count - 1) if layer.fused is None and len(shape) == 4 else 1
     kept = session.run([layer.moving_mean, layer.moving_variance])
     np.testing.assert_allclose(kept[0], 0.5 * mean, 1e-4)
     np.testing.assert_allclose(kept[1], 0.5 + 0.5 * sample * variance, 1e-4)
-    found = session.run(y, {x: data, training: False})
+    actual = session.run(y, {x: data, training: False})
     wanted = (data - kept[0].reshape(spread)) / np.sqrt(kept[1].reshape(spread) + 0.01)
-    np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+    np.testing.assert_allclose(actual, wanted, 1e-4, 1e-4)
     session.run(updates, {x: data, training: False})
     np.testing.assert_array_equal(session.run(layer.moving_mean), kept[0])
 
@@ -328,7 +328,7 @@ def test_float16_is_normalized_by_float32(session):
     x = tf.constant(images(4, 3, 2, 5).astype(np.float16))
     y = tf.layers.batch_normalization(x, training=True)
     assert y.dtype == tf.float16
-    assert {each.dtype.base_dtype for each in tf.global_variables()} == {tf.float32}
+    assert {variable.dtype.base_dtype for variable in tf.global_variables()} == {tf.float32}
     assert abs(run(session, y).astype(np.float32).mean((0, 1, 2))).max() < 0.01
 
 
@@ -337,8 +337,8 @@ def test_averages_are_not_made_in_parts(session):
     with tf.variable_scope("s", partitioner=tf.fixed_size_partitioner(2)):
         y = tf.layers.batch_normalization(tf.constant(data), training=True)
     plain = tf.layers.batch_normalization(tf.constant(data), training=True)
-    found = names(tf.global_variables())[:6]
-    assert [each.removeprefix("s/batch_normalization/") for each in found] == [
+    actual = names(tf.global_variables())[:6]
+    assert [name.removeprefix("s/batch_normalization/") for name in actual] == [
         "gamma/part_0:0", "gamma/part_1:0", "beta/part_0:0", "beta/part_1:0",
         "moving_mean:0", "moving_variance:0",
     ]  # fmt: skip
@@ -381,7 +381,7 @@ def test_own_layers_collect_losses_and_updates():
 
     layer = Scaled()
     layer(tf.ones([3]))
-    assert [each.op.name for each in layer.losses] == ["scaled/sum"]
-    assert [each.name for each in layer.updates] == ["scaled/double"]
+    assert [loss.op.name for loss in layer.losses] == ["scaled/sum"]
+    assert [update.name for update in layer.updates] == ["scaled/double"]
     assert tf.losses.get_regularization_losses() == layer.losses
     assert tf.get_collection(tf.GraphKeys.UPDATE_OPS) == layer.updates

@@ -20,8 +20,8 @@ def value(tensor, feeds=None):
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as default:
+        yield default
 
 
 def huber(delta):
@@ -75,24 +75,24 @@ def test_each_loss_of_elements(name):
 def test_reductions(reduction, wanted):
     weights = tf.placeholder(tf.float32, None)
     loss = tf.losses.mean_squared_error(LABELS, FOUND, weights, reduction=reduction)
-    found = value(loss, {weights: [[2.0], [0.5]]})
-    np.testing.assert_allclose(found, wanted, 1e-5)
+    actual = value(loss, {weights: [[2.0], [0.5]]})
+    np.testing.assert_allclose(actual, wanted, 1e-5)
 
 
 def test_only_elements_with_a_weight_count():
     weights = np.array([[1, 0, 0], [3, 0, 1]], np.float32)
-    found = value(tf.losses.mean_squared_error(LABELS, FOUND, weights))
-    np.testing.assert_allclose(found, (D**2 * weights).sum() / 3, 1e-5)
+    actual = value(tf.losses.mean_squared_error(LABELS, FOUND, weights))
+    np.testing.assert_allclose(actual, (D**2 * weights).sum() / 3, 1e-5)
     assert value(tf.losses.mean_squared_error(LABELS, FOUND, 0.0)) == 0
 
 
 def test_pairwise_differences():
-    found = value(tf.losses.mean_pairwise_squared_error(LABELS, FOUND, [[1.0], [2.0]]))
+    actual = value(tf.losses.mean_pairwise_squared_error(LABELS, FOUND, [[1.0], [2.0]]))
     total = 0.0
     for row, weight in zip(D, (1, 2), strict=True):
         pairs = [(a - b) ** 2 for i, a in enumerate(row) for b in row[i + 1 :]]
         total += weight * np.mean(pairs)
-    np.testing.assert_allclose(found, total, 1e-5)
+    np.testing.assert_allclose(actual, total, 1e-5)
 
 
 def test_softmax_cross_entropies():
@@ -145,7 +145,7 @@ def test_totals():
     assert value(tf.losses.get_total_loss(add_regularization_losses=False)) == 3
     assert value(tf.losses.get_total_loss(scope="b")) == 4
     assert value(tf.losses.get_regularization_loss()) == 4
-    assert [each.op.name for each in tf.losses.get_regularization_losses()] == ["b"]
+    assert [loss.op.name for loss in tf.losses.get_regularization_losses()] == ["b"]
 
 
 def test_gradients_reach_predictions_and_not_softmax_labels():
@@ -180,11 +180,11 @@ def test_unknown_reductions_and_missing_axes_are_refused():
 
 
 def test_weights_of_unknown_shape_are_checked_in_the_run():
-    found = tf.placeholder(tf.float32, [None, 3])
+    predictions = tf.placeholder(tf.float32, [None, 3])
     weights = tf.placeholder(tf.float32, None)
-    loss = tf.losses.absolute_difference(tf.zeros_like(found), found, weights)
+    loss = tf.losses.absolute_difference(tf.zeros_like(predictions), predictions, weights)
     with tf.Session() as session:
-        assert session.run(loss, {found: np.ones((2, 3)), weights: 2.0}) == 2
-        assert session.run(loss, {found: np.ones((2, 3)), weights: [[1.0], [0.0]]}) == 1
+        assert session.run(loss, {predictions: np.ones((2, 3)), weights: 2.0}) == 2
+        assert session.run(loss, {predictions: np.ones((2, 3)), weights: [[1.0], [0.0]]}) == 1
         with pytest.raises(tf.errors.InvalidArgumentError):
-            session.run(loss, {found: np.ones((2, 3)), weights: [1.0, 1.0, 1.0]})
+            session.run(loss, {predictions: np.ones((2, 3)), weights: [1.0, 1.0, 1.0]})

@@ -15,8 +15,8 @@ FOUND = (SCORES > 0.5).astype(int)
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as default:
+        yield default
 
 
 class Batches:
@@ -74,11 +74,11 @@ def count(label, prediction, weights=None):
     ],
 )
 def test_metrics_of_labels(name, wanted, weighted):
-    found = Batches(getattr(tf.metrics, name), scores=False, weighted=weighted, float_labels=True)
+    actual = Batches(getattr(tf.metrics, name), scores=False, weighted=weighted, float_labels=True)
     weights = WEIGHTS if weighted else None
-    np.testing.assert_allclose(found.last, wanted(weights), 1e-6)
-    np.testing.assert_allclose(found.updated, wanted(weights), 1e-6)
-    assert found.results[0] != found.results[1] or name.startswith(("true", "false"))
+    np.testing.assert_allclose(actual.last, wanted(weights), 1e-6)
+    np.testing.assert_allclose(actual.updated, wanted(weights), 1e-6)
+    assert actual.results[0] != actual.results[1] or name.startswith(("true", "false"))
 
 
 def rates(thresholds, weights):
@@ -104,18 +104,18 @@ def test_metrics_at_thresholds(weighted):
     tp = counts["true_positives"]
     for name, wrong in (("precision", "false_positives"), ("recall", "false_negatives")):
         metric = getattr(tf.metrics, f"{name}_at_thresholds")
-        found = Batches(metric, thresholds, weighted=weighted)
-        np.testing.assert_allclose(found.last, tp / (tp + counts[wrong]), 1e-5)
-        np.testing.assert_allclose(found.updated, found.last)
+        actual = Batches(metric, thresholds, weighted=weighted)
+        np.testing.assert_allclose(actual.last, tp / (tp + counts[wrong]), 1e-5)
+        np.testing.assert_allclose(actual.updated, actual.last)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_area_under_roc_is_the_chance_to_be_ranked_right(weighted):
-    found = Batches(tf.metrics.auc, weighted=weighted, num_thresholds=1000)
+    actual = Batches(tf.metrics.auc, weighted=weighted, num_thresholds=1000)
     w = WEIGHTS if weighted else np.ones(8)
     pairs = np.outer(w * (LABELS == 1), w * (LABELS == 0))
     right = (pairs * (SCORES[:, None] > SCORES[None])).sum() / pairs.sum()
-    np.testing.assert_allclose(found.last, right, 1e-4)
+    np.testing.assert_allclose(actual.last, right, 1e-4)
 
 
 def test_ways_to_add_up_precision_over_recall():
@@ -123,7 +123,7 @@ def test_ways_to_add_up_precision_over_recall():
         settings = {"curve": "PR", "summation_method": method, "num_thresholds": 50}
         return float(Batches(tf.metrics.auc, **settings).last)
 
-    below, middle, above = (area(each) for each in ("minoring", "trapezoidal", "majoring"))
+    below, middle, above = (area(name) for name in ("minoring", "trapezoidal", "majoring"))
     assert below < middle < above
     careful = area("careful_interpolation")
     order = np.argsort(-SCORES)
@@ -134,7 +134,7 @@ def test_ways_to_add_up_precision_over_recall():
 
 
 def test_thresholds_of_a_curve_may_be_given():
-    even = [each / 99 for each in range(1, 99)]
+    even = [number / 99 for number in range(1, 99)]
     one = Batches(tf.metrics.auc, num_thresholds=100).last
     other = Batches(tf.metrics.auc, thresholds=even[::-1]).last
     np.testing.assert_allclose(one, other, 1e-6)
@@ -144,26 +144,26 @@ def test_points_of_a_curve():
     counts = rates(np.linspace(0, 1, 200), None)
     specificity = counts["true_negatives"] / 4
     sensitivity = counts["true_positives"] / 4
-    found = Batches(tf.metrics.sensitivity_at_specificity, 0.75)
-    at = np.abs(specificity - 0.75).argmin()
-    np.testing.assert_allclose(found.last, sensitivity[at], 1e-5)
-    found = Batches(tf.metrics.specificity_at_sensitivity, 0.75)
+    actual = Batches(tf.metrics.sensitivity_at_specificity, 0.75)
+    index = np.abs(specificity - 0.75).argmin()
+    np.testing.assert_allclose(actual.last, sensitivity[index], 1e-5)
+    actual = Batches(tf.metrics.specificity_at_sensitivity, 0.75)
     nearest = np.abs(sensitivity - 0.75)
-    at = np.flatnonzero(nearest == nearest.min())[-1]
-    np.testing.assert_allclose(found.last, specificity[at], 1e-5)
+    index = np.flatnonzero(nearest == nearest.min())[-1]
+    np.testing.assert_allclose(actual.last, specificity[index], 1e-5)
 
 
 def test_classes():
-    found = Batches(tf.metrics.mean_per_class_accuracy, 2, scores=False)
-    each = [(FOUND == LABELS)[label == LABELS].mean() for label in (0, 1)]
-    np.testing.assert_allclose(found.last, np.mean(each), 1e-6)
-    np.testing.assert_allclose(found.updated, each, 1e-6)
-    found = Batches(tf.metrics.mean_iou, 3, scores=False)
+    actual = Batches(tf.metrics.mean_per_class_accuracy, 2, scores=False)
+    value = [(FOUND == LABELS)[label == LABELS].mean() for label in (0, 1)]
+    np.testing.assert_allclose(actual.last, np.mean(value), 1e-6)
+    np.testing.assert_allclose(actual.updated, value, 1e-6)
+    actual = Batches(tf.metrics.mean_iou, 3, scores=False)
     both = [
         ((k == LABELS) & (k == FOUND)).sum() / ((k == LABELS) | (k == FOUND)).sum() for k in (0, 1)
     ]
-    np.testing.assert_allclose(found.last, np.mean(both), 1e-6)
-    assert found.updated[:2, :2].tolist() == [
+    np.testing.assert_allclose(actual.last, np.mean(both), 1e-6)
+    assert actual.updated[:2, :2].tolist() == [
         [count(0, 0), count(0, 1)],
         [count(1, 0), count(1, 1)],
     ]
@@ -207,9 +207,9 @@ def updated(pair):
     value, update = pair
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
-        before, found = session.run(value), session.run(update)
-        assert session.run(value) == pytest.approx(found)
-    return before, found
+        before, actual = session.run(value), session.run(update)
+        assert session.run(value) == pytest.approx(actual)
+    return before, actual
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ def test_precision_is_averaged_over_ranks(labels, settings, wanted):
 )
 def test_labels_among_chosen_classes(metric, settings, wanted):
     pair = getattr(tf.metrics, metric)(SPARSE, tf.constant(CHOSEN, tf.int64), **settings)
-    before, found = updated(pair)
+    before, actual = updated(pair)
     assert np.isnan(before)
-    assert found == pytest.approx(wanted)
+    assert actual == pytest.approx(wanted)
 
 
 def test_sparse_labels_count_only_where_they_are():
@@ -258,8 +258,8 @@ def test_means():
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         assert session.run(plain[0]) == 0
-        found = session.run([each[1] for each in (plain, weighed, below)], {x: [[1, 2], [3, 6]]})
-        np.testing.assert_allclose(found, [3, 30 / 8, 0.5])
+        actual = session.run([value[1] for value in (plain, weighed, below)], {x: [[1, 2], [3, 6]]})
+        np.testing.assert_allclose(actual, [3, 30 / 8, 0.5])
         assert session.run(plain[1], {x: [[8, 8]]}) == pytest.approx(28 / 6)
 
 
@@ -273,9 +273,9 @@ def test_means_of_elements_and_of_errors_by_something():
         session.run(tf.local_variables_initializer())
         session.run([update, compared, turned], {x: [2, 5]})
         assert session.run(update, {x: [4, 5]}).tolist() == [3, 0]
-        found = session.run([value, relative, cosine])
-        assert found[0].tolist() == [3, 0]
-        np.testing.assert_allclose(found[1:], [0.25, 0.2], 1e-6)
+        actual = session.run([value, relative, cosine])
+        assert actual[0].tolist() == [3, 0]
+        np.testing.assert_allclose(actual[1:], [0.25, 0.2], 1e-6)
 
 
 def test_names_and_collections():
@@ -284,17 +284,17 @@ def test_names_and_collections():
     )
     tf.metrics.accuracy([1, 2], [1, 3])
     tf.metrics.precision([1], [1], name="mine")
-    names = [each.name for each in tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)]
+    names = [variable.name for variable in tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)]
     assert names == [
         *(
-            f"{scope}/{each}:0"
+            f"{scope}/{name}:0"
             for scope in ("accuracy", "accuracy_1")
-            for each in ("total", "count")
+            for name in ("total", "count")
         ),
         "mine/true_positives/count:0",
         "mine/false_positives/count:0",
     ]
-    assert names == [each.name for each in tf.local_variables()]
+    assert names == [variable.name for variable in tf.local_variables()]
     assert tf.global_variables() == []
     assert (value.name, update.name) == ("accuracy/value:0", "accuracy/update_op:0")
     assert tf.get_collection("m") == [value]

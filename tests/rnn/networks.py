@@ -42,9 +42,9 @@ def run(fetches: Any, feeds: Any = None) -> Any:
         return session.run(fetches, feeds)
 
 
-def close(found: Any, expected: Any, tolerance: float = 2e-5) -> None:
+def close(actual: Any, expected: Any, tolerance: float = 2e-5) -> None:
     """Refuses numbers that differ, at any place of two nested structures."""
-    ours, theirs = flatten(found), flatten(expected)
+    ours, theirs = flatten(actual), flatten(expected)
     assert len(ours) == len(theirs)
     for one, other in zip(ours, theirs):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)

@@ -20,10 +20,10 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def turned(value, lengths):
-    found = value.copy()
+    actual = value.copy()
     for row, length in enumerate(lengths):
-        found[row, :length] = value[row, :length][::-1]
-    return found
+        actual[row, :length] = value[row, :length][::-1]
+    return actual
 
 
 @pytest.mark.parametrize("time_major", [False, True])
@@ -33,17 +33,19 @@ def test_backward_is_forward_over_what_is_turned(lengths, time_major):
         return value.swapaxes(0, 1) if time_major else value
 
     forward, backward = rnn_cell.GRUCell(3), rnn_cell.BasicLSTMCell(2)
-    given = {"dtype": tf.float32, "time_major": time_major}
+    arguments = {"dtype": tf.float32, "time_major": time_major}
     outputs, states = tf.nn.bidirectional_dynamic_rnn(
-        forward, backward, tf.constant(swap(X)), lengths, **given
+        forward, backward, tf.constant(swap(X)), lengths, **arguments
     )
     every = [STEPS] * 3 if lengths is None else lengths
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
-        plain = tf.nn.dynamic_rnn(forward, tf.constant(swap(X)), lengths, **given)
-        back = tf.nn.dynamic_rnn(backward, tf.constant(swap(turned(X, every))), lengths, **given)
-    (found, last), one, (other, memory) = run(((outputs, states), plain, back))
-    close((found[0], last[0]), one)
-    close((swap(found[1]), last[1]), (turned(swap(other), every), memory))
+        plain = tf.nn.dynamic_rnn(forward, tf.constant(swap(X)), lengths, **arguments)
+        back = tf.nn.dynamic_rnn(
+            backward, tf.constant(swap(turned(X, every))), lengths, **arguments
+        )
+    (actual, last), one, (other, memory) = run(((outputs, states), plain, back))
+    close((actual[0], last[0]), one)
+    close((swap(actual[1]), last[1]), (turned(swap(other), every), memory))
 
 
 def test_initial_states_and_scopes():
@@ -58,7 +60,7 @@ def test_initial_states_and_scopes():
         scope="both",
     )
     close(run((outputs, forward, backward)), ((0 * X[:, :, :2],) * 2, state, 2 * state))
-    names = [each.op.name for each in tf.global_variables()]
+    names = [variable.op.name for variable in tf.global_variables()]
     assert names[0] == "both/fw/gru_cell/gates/kernel"
     assert names[4] == "both/bw/gru_cell/gates/kernel"
 
@@ -75,9 +77,11 @@ def test_gradients_flow_from_both_ends():
     assert last[:, -1].any() and not last[:, :-1].any()
 
 
-@pytest.mark.parametrize("at", [0, 1])
-def test_what_is_no_cell(at):
+@pytest.mark.parametrize("index", [0, 1])
+def test_what_is_no_cell(index):
     cells = [rnn_cell.GRUCell(2), rnn_cell.GRUCell(2)]
-    cells[at] = "cell"
-    with pytest.raises(TypeError, match=rf"'cell_{('fw', 'bw')[at]}' \('cell'\) is not an RNNCell"):
+    cells[index] = "cell"
+    with pytest.raises(
+        TypeError, match=rf"'cell_{('fw', 'bw')[index]}' \('cell'\) is not an RNNCell"
+    ):
         tf.nn.bidirectional_dynamic_rnn(*cells, tf.constant(X), dtype=tf.float32)

@@ -137,20 +137,20 @@ def test_the_memory_of_an_lstm_is_kept():
             return state.h, state
 
     ones = tf.ones([1, 50])
-    given = rnn_cell.LSTMStateTuple(ones, ones)
+    value = rnn_cell.LSTMStateTuple(ones, ones)
     x = tf.zeros([1, 1])
 
     def after(**arguments):
-        _, state = rnn_cell.DropoutWrapper(Passing(), state_keep_prob=0.5, **arguments)(x, given)
+        _, state = rnn_cell.DropoutWrapper(Passing(), state_keep_prob=0.5, **arguments)(x, value)
         return state
 
     default = after()
     memory_only = after(
-        dropout_state_filter_visitor=lambda each: (
-            not isinstance(each, tuple) or rnn_cell.LSTMStateTuple(c=True, h=False)
+        dropout_state_filter_visitor=lambda value: (
+            not isinstance(value, tuple) or rnn_cell.LSTMStateTuple(c=True, h=False)
         )
     )
-    neither = after(dropout_state_filter_visitor=lambda each: False)
+    neither = after(dropout_state_filter_visitor=lambda value: False)
     shares = [(kept(state.c), kept(state.h)) for state in run((default, memory_only, neither))]
     assert shares[0][0] == 1 and 0.2 < shares[0][1] < 0.8
     assert 0.2 < shares[1][0] < 0.8 and shares[1][1] == 1
@@ -172,8 +172,8 @@ def test_nested_states_are_dropped_leaf_by_leaf():
     cell = rnn_cell.DropoutWrapper(
         Nested(),
         state_keep_prob=0.5,
-        dropout_state_filter_visitor=lambda each: (
-            {"a": False, "b": True} if isinstance(each, dict) else True
+        dropout_state_filter_visitor=lambda value: (
+            {"a": False, "b": True} if isinstance(value, dict) else True
         ),
     )
     _, state = run(cell(tf.zeros([1, 1]), {"a": ones, "b": (ones, ones)}))
@@ -212,9 +212,9 @@ def test_gradients_pass_what_is_kept():
     x = tf.constant(ONES)
     cell = rnn_cell.DropoutWrapper(Same(), input_keep_prob=0.5)
     outputs, _ = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
-    found, gradient = run((outputs, tf.gradients(outputs, x)[0]))
-    np.testing.assert_array_equal(found, gradient)
-    assert found.shape == (1, 100, DEPTH) and STEPS < 100
+    actual, gradient = run((outputs, tf.gradients(outputs, x)[0]))
+    np.testing.assert_array_equal(actual, gradient)
+    assert actual.shape == (1, 100, DEPTH) and STEPS < 100
 
 
 @pytest.mark.parametrize(

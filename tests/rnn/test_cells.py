@@ -23,11 +23,11 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def names(variables):
-    return [each.op.name for each in variables]
+    return [variable.op.name for variable in variables]
 
 
 def state_of(*sizes):
-    return tuple(numbers(f"state {at}", BATCH, size) for at, size in enumerate(sizes))
+    return tuple(numbers(f"state {index}", BATCH, size) for index, size in enumerate(sizes))
 
 
 # -- what they compute
@@ -35,19 +35,19 @@ def state_of(*sizes):
 
 def test_the_basic_cell():
     (h,) = state_of(3)
-    found = run(rnn_cell.BasicRNNCell(3)(X, h))
+    actual = run(rnn_cell.BasicRNNCell(3)(X, h))
     cell = BASIC(weights("basic_rnn_cell/kernel"), weights("basic_rnn_cell/bias"))
-    close(found, cell(X, h))
+    close(actual, cell(X, h))
 
 
 def test_the_gated_recurrent_unit():
     (h,) = state_of(3)
-    found = run(rnn_cell.GRUCell(3)(X, h))
+    actual = run(rnn_cell.GRUCell(3)(X, h))
     cell = GRU(*[
         weights(f"gru_cell/{name}")
         for name in ("gates/kernel", "gates/bias", "candidate/kernel", "candidate/bias")
     ])  # fmt: skip
-    close(found, cell(X, h))
+    close(actual, cell(X, h))
 
 
 def test_the_gates_of_a_gru_begin_open():
@@ -60,7 +60,12 @@ def test_the_gates_of_a_gru_begin_open():
         session.run(tf.global_variables_initializer())
         _, gates, _, candidate = session.run(cell.variables)
         assert (gates.tolist(), candidate.tolist()) == ([1] * 4, [0] * 2)
-        assert [set(each.ravel()) for each in session.run(other.variables)] == [{1}, {5}, {1}, {5}]
+        assert [set(variable.ravel()) for variable in session.run(other.variables)] == [
+            {1},
+            {5},
+            {1},
+            {5},
+        ]
 
 
 @pytest.mark.parametrize("forget_bias", [1.0, 0.3])
@@ -78,7 +83,7 @@ def test_the_full_lstm():
     cell = rnn_cell.LSTMCell(
         3, use_peepholes=True, cell_clip=0.3, num_proj=2, proj_clip=0.2, forget_bias=0.5
     )
-    found = run(cell(X, rnn_cell.LSTMStateTuple(c, h)))
+    actual = run(cell(X, rnn_cell.LSTMStateTuple(c, h)))
     reference = LSTM(
         weights("lstm_cell/kernel"),
         weights("lstm_cell/bias"),
@@ -88,7 +93,7 @@ def test_the_full_lstm():
         clip=0.3,
         projected_clip=0.2,
     )
-    close(found, reference(X, (c, h)))
+    close(actual, reference(X, (c, h)))
 
 
 @pytest.mark.parametrize("kind", [rnn_cell.BasicLSTMCell, rnn_cell.LSTMCell])
@@ -105,35 +110,35 @@ def test_an_lstm_whose_state_is_one_tensor(kind):
 def test_an_lstm_whose_kernels_are_in_parts():
     c, h = state_of(4, 2)
     cell = rnn_cell.LSTMCell(4, num_proj=2, num_unit_shards=2, num_proj_shards=2)
-    found = run(cell(X, rnn_cell.LSTMStateTuple(c, h)))
+    actual = run(cell(X, rnn_cell.LSTMStateTuple(c, h)))
     kernel, projection = (
         np.concatenate([weights(f"lstm_cell/{name}/part_{index}") for index in range(2)])
         for name in ("kernel", "projection/kernel")
     )
-    close(found, LSTM(kernel, weights("lstm_cell/bias"), projection=projection)(X, (c, h)))
+    close(actual, LSTM(kernel, weights("lstm_cell/bias"), projection=projection)(X, (c, h)))
     assert len(cell.trainable_variables) == 5
 
 
 def test_another_activation():
     (h,) = state_of(3)
     cell = rnn_cell.BasicRNNCell(3, activation=tf.nn.relu)
-    found, _ = run(cell(X, h))
+    actual, _ = run(cell(X, h))
     kernel, bias = weights("basic_rnn_cell/kernel"), weights("basic_rnn_cell/bias")
-    close(found, np.maximum(np.concatenate([X, h], 1) @ kernel + bias, 0))
+    close(actual, np.maximum(np.concatenate([X, h], 1) @ kernel + bias, 0))
 
 
 def test_cells_on_top_of_each_other():
     first, second = state_of(3, 2)
     cell = rnn_cell.MultiRNNCell([rnn_cell.BasicRNNCell(3), rnn_cell.BasicRNNCell(2)])
-    found = run(cell(X, (first, second)))
+    actual = run(cell(X, (first, second)))
     lower, upper = (
-        BASIC(*[weights(f"multi_rnn_cell/cell_{at}/basic_rnn_cell/{name}")
+        BASIC(*[weights(f"multi_rnn_cell/cell_{index}/basic_rnn_cell/{name}")
                 for name in ("kernel", "bias")])
-        for at in range(2)
+        for index in range(2)
     )  # fmt: skip
     middle, _ = lower(X, first)
     output, _ = upper(middle, second)
-    close(found, (output, (middle, output)))
+    close(actual, (output, (middle, output)))
 
 
 def test_cells_on_top_of_each_other_with_one_state():
@@ -165,8 +170,8 @@ def test_names_and_variables():
     assert (cell.built, cell.dtype, cell.variables) == (False, None, [])
     with pytest.raises(ValueError, match="'basic_lstm_cell_1' has not been used yet"):
         _ = cell.scope_name
-    for each in (cell, other):
-        each(tf.constant(X), each.zero_state(BATCH, tf.float32))
+    for value in (cell, other):
+        value(tf.constant(X), value.zero_state(BATCH, tf.float32))
     assert (cell.built, cell.dtype, cell.graph) == (True, tf.float32, tf.get_default_graph())
     assert (cell.scope_name, other.scope_name) == ("basic_lstm_cell", "basic_lstm_cell_1")
     assert names(cell.variables) == ["basic_lstm_cell/kernel", "basic_lstm_cell/bias"]
@@ -204,9 +209,9 @@ def test_cells_share_by_reuse():
 def test_variables_are_of_the_inputs_dtype_or_the_one_given():
     cell = rnn_cell.GRUCell(2)
     cell(X.astype(np.float64), tf.zeros([BATCH, 2], tf.float64))
-    assert {each.dtype.base_dtype for each in cell.variables} == {tf.float64}
-    given = rnn_cell.LSTMCell(2, dtype=tf.float64)
-    assert given.dtype is tf.float64
+    assert {variable.dtype.base_dtype for variable in cell.variables} == {tf.float64}
+    arguments = rnn_cell.LSTMCell(2, dtype=tf.float64)
+    assert arguments.dtype is tf.float64
 
 
 def test_zero_states():
@@ -293,7 +298,7 @@ def test_a_cell_must_say_what_it_is():
         lambda: cell.output_size,
         lambda: cell(X, tf.zeros([BATCH, 2])),
     ):
-        with pytest.raises(NotImplementedError, match="RNNCell does not say"):
+        with pytest.raises(NotImplementedError, match="RNNCell does not define"):
             call()
 
 

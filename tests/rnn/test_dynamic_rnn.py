@@ -60,8 +60,8 @@ def test_time_first():
 def test_an_initial_state():
     state = rnn_cell.LSTMStateTuple(numbers("c", BATCH, 3), numbers("h", BATCH, 3))
     cell = rnn_cell.BasicLSTMCell(3)
-    found = run(tf.nn.dynamic_rnn(cell, tf.constant(X), LENGTHS, initial_state=state))
-    close(found, unrolled(lstm()[0], X, tuple(state), LENGTHS))
+    actual = run(tf.nn.dynamic_rnn(cell, tf.constant(X), LENGTHS, initial_state=state))
+    close(actual, unrolled(lstm()[0], X, tuple(state), LENGTHS))
 
 
 def test_sequences_that_are_over_put_out_zeros_and_keep_their_state():
@@ -86,10 +86,10 @@ def test_steps_behind_the_longest_sequence_are_not_run():
     outputs, _ = tf.nn.dynamic_rnn(Counting(), tf.constant(X), [2, 1, 0], dtype=tf.float32)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found = session.run(outputs)
+        actual = session.run(outputs)
         assert session.run(counted) == 2
-    assert found.shape == X.shape
-    assert not found[:, 2:].any()
+    assert actual.shape == X.shape
+    assert not actual[:, 2:].any()
 
 
 def test_nested_states_and_outputs():
@@ -208,7 +208,7 @@ def test_names_are_tensorflows(graph):
         "split", "Const_1", "Add", "Sigmoid", "Mul", "Sigmoid_1", "Tanh", "Mul_1", "Add_1",
         "Tanh_1", "Sigmoid_2", "Mul_2",
     ])  # fmt: skip
-    variables = [each.op.name for each in tf.global_variables()]
+    variables = [variable.op.name for variable in tf.global_variables()]
     assert variables == ["rnn/basic_lstm_cell/kernel", "rnn/basic_lstm_cell/bias"]
 
 
@@ -216,7 +216,7 @@ def test_scopes():
     def variables(prefix, scope=None):
         cell = rnn_cell.BasicRNNCell(2)
         tf.nn.dynamic_rnn(cell, tf.constant(X), dtype=tf.float32, scope=scope)
-        return [each.op.name for each in tf.global_variables(prefix)]
+        return [variable.op.name for variable in tf.global_variables(prefix)]
 
     assert variables("my/", "my/own") == [
         "my/own/basic_rnn_cell/kernel", "my/own/basic_rnn_cell/bias",
@@ -271,11 +271,11 @@ def test_loops_may_be_told():
     ],
 )
 def test_bad_arguments(arguments, error, message):
-    given = {"cell": rnn_cell.GRUCell(2), "inputs": tf.TensorShape(X.shape), "dtype": tf.float32}
-    given.update(arguments)
-    given["inputs"] = tf.placeholder(tf.float32, given["inputs"])
+    inputs = {"cell": rnn_cell.GRUCell(2), "inputs": tf.TensorShape(X.shape), "dtype": tf.float32}
+    inputs.update(arguments)
+    inputs["inputs"] = tf.placeholder(tf.float32, inputs["inputs"])
     with pytest.raises(error, match=message):
-        tf.nn.dynamic_rnn(**given)
+        tf.nn.dynamic_rnn(**inputs)
 
 
 @pytest.mark.parametrize(

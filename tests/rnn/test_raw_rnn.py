@@ -39,7 +39,7 @@ def test_it_can_be_dynamic_rnn():
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
         expected = tf.nn.dynamic_rnn(cell, tf.constant(X), LENGTHS, dtype=tf.float32)
     weights = tf.trainable_variables()
-    gradients = [tf.gradients(tf.reduce_sum(each), weights) for each in (outputs, expected[0])]
+    gradients = [tf.gradients(tf.reduce_sum(output), weights) for output in (outputs, expected[0])]
     close(*run(((outputs, state, gradients[0]), (*expected, gradients[1]))))
 
 
@@ -117,7 +117,7 @@ def test_inputs_of_different_batches():
 
     def loop_fn(time, output, state, _):
         inputs = (np.ones([3, 1], np.float32), np.ones([2, 1], np.float32))
-        inputs = tuple(tf.constant(each) for each in inputs)
+        inputs = tuple(tf.constant(tensor) for tensor in inputs)
         return tf.zeros([3], tf.bool), inputs, cell.zero_state(3, tf.float32), None, None
 
     with pytest.raises(ValueError, match="not compatible"):

@@ -34,8 +34,8 @@ def test_it_computes_what_the_loop_does(lengths):
 
 def test_variables_are_made_once_and_operations_for_each_step(graph):
     outputs, _ = tf.nn.static_rnn(rnn_cell.BasicRNNCell(3), listed(), dtype=tf.float32)
-    assert [each.op.name for each in outputs] == [
-        "rnn/basic_rnn_cell/Tanh", *[f"rnn/basic_rnn_cell/Tanh_{at}" for at in range(1, 5)],
+    assert [output.op.name for output in outputs] == [
+        "rnn/basic_rnn_cell/Tanh", *[f"rnn/basic_rnn_cell/Tanh_{index}" for index in range(1, 5)],
     ]  # fmt: skip
     assert len(tf.global_variables()) == 2
     assert outputs[0].shape.as_list() == [BATCH, 3]
@@ -67,10 +67,10 @@ def test_an_initial_state_and_an_open_batch():
         rnn_cell.GRUCell(2), [x, x], initial_state=state, sequence_length=[1, 2, 0]
     )
     assert outputs[1].shape.as_list() == [None, 2]
-    given = X[:, 0, :2]
-    found, final = run((outputs, last), {x: X[:, 0], state: given})
-    assert not found[1][0].any() and not found[0][2].any()
-    close(final, np.stack([found[0][0], found[1][1], given[2]]))
+    inputs = X[:, 0, :2]
+    actual, final = run((outputs, last), {x: X[:, 0], state: inputs})
+    assert not actual[1][0].any() and not actual[0][2].any()
+    close(final, np.stack([actual[0][0], actual[1][1], inputs[2]]))
 
 
 def test_nested_inputs():
@@ -80,7 +80,7 @@ def test_nested_inputs():
         def call(self, inputs, state):
             return inputs[0] + inputs[1], state
 
-    pairs = [(each, 2 * each) for each in listed()]
+    pairs = [(variable, 2 * variable) for variable in listed()]
     outputs, _ = tf.nn.static_rnn(Adding(), pairs, dtype=tf.float32)
     close(run(outputs), [3 * X[:, time] for time in range(X.shape[1])])
 
@@ -95,10 +95,10 @@ def test_both_directions(lengths):
         expected, states = tf.nn.bidirectional_dynamic_rnn(
             forward, backward, tf.constant(X), lengths, dtype=tf.float32
         )
-    found = (tf.stack(outputs, 1), (state_fw, state_bw))
-    close(*run((found, (tf.concat(expected, 2), states))))
+    actual = (tf.stack(outputs, 1), (state_fw, state_bw))
+    close(*run((actual, (tf.concat(expected, 2), states))))
     assert outputs[0].shape.as_list() == [BATCH, 5]
-    assert [each.op.name for each in tf.global_variables()][::4] == [
+    assert [variable.op.name for variable in tf.global_variables()][::4] == [
         "bidirectional_rnn/fw/gru_cell/gates/kernel",
         "bidirectional_rnn/bw/basic_lstm_cell/kernel",
     ]
@@ -116,12 +116,12 @@ def test_both_directions(lengths):
     ],
 )
 def test_bad_arguments(network, arguments, error, message):
-    given = {"inputs": listed(), "dtype": tf.float32, "cell": rnn_cell.GRUCell(2), **arguments}
-    cells = [given.pop("cell")]
+    inputs = {"inputs": listed(), "dtype": tf.float32, "cell": rnn_cell.GRUCell(2), **arguments}
+    cells = [inputs.pop("cell")]
     if network == "static_bidirectional_rnn":
         cells.append(rnn_cell.GRUCell(2))
     with pytest.raises(error, match=message):
-        getattr(tf.nn, network)(*cells, **given)
+        getattr(tf.nn, network)(*cells, **inputs)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ class Empty(tf.test.TestCase):
 
 @pytest.fixture
 def case():
-    made = Empty()
-    made.setUp()
-    yield made
-    made.tearDown()
+    result = Empty()
+    result.setUp()
+    yield result
+    result.tearDown()
     tf.reset_default_graph()  # which has a seed
 
 
@@ -120,9 +120,9 @@ def test_tensors_are_evaluated_and_their_shapes_compared(case):
     case.assertShapeEqual(np.zeros((2, 3)), tf.zeros([2, 3]))
     with pytest.raises(AssertionError):
         case.assertShapeEqual(np.zeros((2, 3)), tf.zeros([2, 4]))
-    for given in ((1, tf.zeros([])), (np.zeros(()), 1)):
+    for x in ((1, tf.zeros([])), (np.zeros(()), 1)):
         with pytest.raises(TypeError):
-            case.assertShapeEqual(*given)
+            case.assertShapeEqual(*x)
     assert case.evaluate({"a": tf.constant(3)}) == {"a": 3}
 
 
@@ -163,8 +163,8 @@ def test_sessions_are_the_default_ones(case):
     with pytest.raises(RuntimeError):
         session.run(tf.constant(1))
     graph = tf.Graph()
-    for own in (case.session(graph=graph), case.test_session(graph=graph)):
-        with own as session:
+    for opened in (case.session(graph=graph), case.test_session(graph=graph)):
+        with opened as session:
             assert session.graph is graph is tf.get_default_graph()
 
 
@@ -208,7 +208,9 @@ def test_folders_of_tests(case, monkeypatch, tmp_path):
 
 
 def test_devices_and_builds():
-    names = [each.name for each in tf.devices.list_local_devices() if each.device_type == "GPU"]
+    names = [
+        device.name for device in tf.devices.list_local_devices() if device.device_type == "GPU"
+    ]
     assert tf.test.gpu_device_name() == (names[0] if names else "")
     assert tf.test.is_gpu_available() == bool(names)
     assert not tf.test.is_built_with_cuda()
@@ -222,8 +224,8 @@ def test_jacobians_by_gradients_and_by_differences():
     values = np.array([[1.0, 2.0], [3.0, 4.0]])
     with tf.Graph().as_default(), tf.Session():
         x = tf.constant(values)
-        found = tf.test.compute_gradient(x, [2, 2], x * x, [2, 2], x_init_value=values)
-        for jacobian in found:
+        actual = tf.test.compute_gradient(x, [2, 2], x * x, [2, 2], x_init_value=values)
+        for jacobian in actual:
             np.testing.assert_allclose(jacobian, np.diag([2.0, 4, 6, 8]), atol=1e-9)
         assert tf.test.compute_gradient_error(x, [2, 2], tf.sin(x), [2, 2]) < 1e-5
 
@@ -288,10 +290,10 @@ tf.test.main()
 @pytest.mark.parametrize(("wanted", "status"), [(3, 0), (4, 1)])
 def test_main_runs_a_programs_tests(wanted, status):
     program = PROGRAM.replace("WANTED", str(wanted))
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert found.returncode == status
-    assert "Ran 2 tests" in found.stderr  # `test_session`, which its name makes one, is skipped
-    assert "skipped=1" in found.stderr
+    actual = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert actual.returncode == status
+    assert "Ran 2 tests" in actual.stderr  # `test_session`, which its name makes one, is skipped
+    assert "skipped=1" in actual.stderr
 
 
 def test_mock_is_unittests_and_is_not_loaded_before_it_is_used():
@@ -300,6 +302,6 @@ def test_mock_is_unittests_and_is_not_loaded_before_it_is_used():
         "from unittest import mock; print(before, tf.test.mock.Mock is mock.Mock, "
         "__import__('unittest').mock is mock)"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert found.stdout == b"False True True\n"
+    actual = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert actual.stdout == b"False True True\n"
     assert issubclass(tf.test.TestCase, unittest.TestCase)

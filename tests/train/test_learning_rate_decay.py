@@ -97,16 +97,18 @@ def test_against_the_formula(build, formula):
         rate = build(step)
         assert rate.dtype is tf.float32
         assert rate.shape.as_list() == []
-        for each in STEPS:
-            found = session.run(rate, {step: each})
-            assert found == pytest.approx(formula(each), rel=1e-4, abs=1e-6), each
+        for number in STEPS:
+            actual = session.run(rate, {step: number})
+            assert actual == pytest.approx(formula(number), rel=1e-4, abs=1e-6), number
 
 
 def test_the_noise_falls():
     with tf.Graph().as_default(), tf.Session() as session:
         step = tf.placeholder(tf.int64, [])
         rate = tf.train.noisy_linear_cosine_decay(1.0, step, 1000, 1.0, 1.0, 0.0)
-        spread = [np.std([session.run(rate, {step: each}) for _ in range(300)]) for each in (0, 99)]
+        spread = [
+            np.std([session.run(rate, {step: number}) for _ in range(300)]) for number in (0, 99)
+        ]
     assert spread[0] == pytest.approx(1.0, rel=0.2)
     assert spread[1] == pytest.approx(0.1, rel=0.2)
 

@@ -37,9 +37,9 @@ def test_of_a_variable():
     update = averages.apply([v])
     assert update.name == "ExponentialMovingAverage"
     assert averages.average(v).op.name == "v/ExponentialMovingAverage"
-    found = followed(update, averages.average(v), lambda s, value: v.load(value, s), VALUES)
+    actual = followed(update, averages.average(v), lambda s, value: v.load(value, s), VALUES)
     wanted = 3.0
-    for seen, value in zip(found, VALUES):
+    for seen, value in zip(actual, VALUES):
         wanted = 0.9 * wanted + 0.1 * value
         assert seen == pytest.approx(wanted, rel=1e-6)
 
@@ -51,12 +51,12 @@ def test_of_a_tensor():
     corrected = tf.train.ExponentialMovingAverage(0.9, zero_debias=True, name="corrected")
     updates = [plain.apply([doubled]), corrected.apply([doubled])]
     both = tf.stack([plain.average(doubled), corrected.average(doubled)])
-    found = followed(updates, both, lambda s, value: x.load(value, s), VALUES)
+    actual = followed(updates, both, lambda s, value: x.load(value, s), VALUES)
     total = weight = 0.0
-    for seen, value in zip(found, VALUES):
+    for seen, value in zip(actual, VALUES):
         total, weight = 0.9 * total + 0.2 * value, 0.9 * weight + 0.1
         np.testing.assert_allclose(seen, [total, total / weight], rtol=1e-5)
-    names = [each.op.name for each in tf.global_variables()]
+    names = [variable.op.name for variable in tf.global_variables()]
     assert names == [
         "x", "doubled/ExponentialMovingAverage", "doubled/corrected",
         "doubled/corrected/biased", "doubled/corrected/local_step",
@@ -73,8 +73,8 @@ def test_with_a_count_of_updates():
         session.run(count.assign_add(3))
 
     wanted = 0.0
-    found = followed(update, averages.average(v), change, VALUES)
-    for index, (seen, value) in enumerate(zip(found, VALUES), 1):
+    actual = followed(update, averages.average(v), change, VALUES)
+    for index, (seen, value) in enumerate(zip(actual, VALUES), 1):
         decay = min(0.5, (1 + 3 * index) / (10 + 3 * index))
         wanted = decay * wanted + (1 - decay) * value
         assert seen == pytest.approx(wanted, rel=1e-5)
@@ -87,8 +87,8 @@ def test_collections_and_defaults():
     averages.apply()
     averages.apply([v])  # once more, of the same average
     assert tf.moving_average_variables() == [v]
-    assert [each.op.name for each in tf.trainable_variables()] == ["v"]
-    assert [each.op.name for each in tf.global_variables()] == [
+    assert [variable.op.name for variable in tf.trainable_variables()] == ["v"]
+    assert [variable.op.name for variable in tf.global_variables()] == [
         "v", "rest", "v/ExponentialMovingAverage",
     ]  # fmt: skip
     assert averages.name == "ExponentialMovingAverage"

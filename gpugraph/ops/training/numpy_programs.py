@@ -83,6 +83,7 @@ class _Trace(Builder):
         return len(self.is_array) - 1
 
     def constant(self, value: Any, dtype: DType) -> int:
+        """The number of a constant."""
         if value not in self.constants:
             name = f"{'c' if self.is_positive else 'd'}{len(self.constants)}"
             self.constants[value] = name, self._number(False)
@@ -96,6 +97,7 @@ class _Trace(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
+        """The number of the value that an expression has."""
         if kernel == IF_POSITIVE:
             self.condition = inputs[2]
             return inputs[0] if self.is_positive else inputs[1]
@@ -106,18 +108,23 @@ class _Trace(Builder):
         return self.operations[key].output
 
     def index(self, size: int, dtype: DType) -> int:
+        """NotImplementedError: a piece does not know its position."""
         raise NotImplementedError("pieces of a variable have no coordinates")
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
+        """NotImplementedError."""
         raise NotImplementedError("pieces of a variable are not reduced")
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
+        """The same value: shapes are not traced."""
         return value
 
     def shape(self, value: int) -> tuple[int, ...]:
+        """(): shapes are not traced."""
         return ()
 
     def dtype(self, value: int) -> DType:
+        """The dtype of all values."""
         return self.type
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
-from gpugraph.variables import Variable
 
 
 class AdadeltaOptimizer(OneOpOptimizer):
@@ -26,8 +24,3 @@ class AdadeltaOptimizer(OneOpOptimizer):
     ) -> None:
         settings = {"lr": learning_rate, "rho": rho, "epsilon": epsilon}
         super().__init__("Adadelta", ["accum", "accum_update"], settings, use_locking, name)
-
-    def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        for variable in var_list:
-            for slot in self._slot_order:
-                self._zeros_slot(variable, slot, self._name)

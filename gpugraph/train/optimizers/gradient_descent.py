@@ -80,30 +80,22 @@ class MomentumOptimizer(Optimizer):
         )
         self._factor = convert_to_tensor(self._call_if_callable(self._momentum), name="momentum")
 
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+    def _change(self, op_type: str, var: Variable, *grad: Tensor) -> Any:
         dtype = var.dtype.base_dtype
         return change(
-            "ApplyMomentum",
+            op_type,
             var._ref(),
             self._slots["momentum"][var]._ref(),
             cast(self._rate, dtype),
-            grad,
+            *grad,
             cast(self._factor, dtype),
             use_locking=self._use_locking,
             use_nesterov=self._use_nesterov,
         )
 
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+        return self._change("ApplyMomentum", var, grad)
+
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Momentum goes on in the rows that have a gradient, and rests in all others."""
-        dtype = var.dtype.base_dtype
-        return change(
-            "SparseApplyMomentum",
-            var._ref(),
-            self._slots["momentum"][var]._ref(),
-            cast(self._rate, dtype),
-            grad.values,
-            grad.indices,
-            cast(self._factor, dtype),
-            use_locking=self._use_locking,
-            use_nesterov=self._use_nesterov,
-        )
+        """Momentum changes only in the rows that have a gradient."""
+        return self._change("SparseApplyMomentum", var, grad.values, grad.indices)

@@ -2,9 +2,9 @@
 
 An optimizer makes its own variables (slots: one per variable and name, beside it) before it makes
 the update ops, so that one `global_variables_initializer` covers them. A subclass, here or in a
-program, says which slots there are (`_create_slots`), makes tensors of its settings (`_prepare`),
-the op that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`, for gradients
-that are IndexedSlices), and what comes after all of them (`_finish`).
+program, creates the slots (`_create_slots`), makes tensors of its settings (`_prepare`), the op
+that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`, for gradients that are
+IndexedSlices), and the operation after all of them (`_finish`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpugraph.variables import ResourceVariable, Variable
 
 
 class Optimizer:
-    """Base of the optimizers. Subclasses say which slots there are and how a variable changes."""
+    """Base of the optimizers. Subclasses define the slots and how a variable changes."""
 
     GATE_NONE = 0
     GATE_OP = 1
@@ -44,6 +44,7 @@ class Optimizer:
         self._non_slots: dict[tuple[str, Graph], Variable] = {}
 
     def get_name(self) -> str:
+        """The name of the optimizer."""
         return self._name
 
     def minimize(
@@ -57,7 +58,7 @@ class Optimizer:
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:
-        """An operation that takes one step down `loss`; see the two methods it is made of.
+        """An operation that takes one step: `compute_gradients`, then `apply_gradients`.
 
         ValueError when no variable has a gradient.
         """
@@ -213,7 +214,7 @@ class Optimizer:
     def _initialized_slot(
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
-        """The slot `slot_name` of `var`, of its shape, with what an initializer gives."""
+        """The slot `slot_name` of `var`, of its shape, from an initializer."""
         shape, dtype = var.shape, var.dtype.base_dtype
         return self._slot(var, slot_name, op_name, lambda: initializer(shape, dtype=dtype))
 
@@ -251,14 +252,14 @@ class Optimizer:
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
-        """What `_create_non_slot_variable` made."""
+        """The variable that `_create_non_slot_variable` made, or None."""
         return self._non_slots.get((name, graph if graph is not None else graph_stack.top()))
 
     def _call_if_callable(self, param: Any) -> Any:
         """A setting, or what it returns where it is a function."""
         return param() if callable(param) else param
 
-    # -- what an optimizer is
+    # -- for subclasses
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         """Makes the optimizer's own variables."""
@@ -268,7 +269,7 @@ class Optimizer:
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         """The op that changes `var` by `grad`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how a variable changes")
+        raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
         """The op that changes rows of `var` by `grad`, in which a row may come several times."""
@@ -276,7 +277,7 @@ class Optimizer:
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
         """The op that changes rows of `var` by `grad`, in which each comes once."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how rows change")
+        raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         """`_apply_dense` for a resource variable, where that isn't the same."""
@@ -301,7 +302,7 @@ class Optimizer:
 
 
 def _check_trained(tensor: Tensor | Variable) -> None:
-    """ValueError for what no optimizer handles."""
+    """ValueError for dtypes that no optimizer handles."""
     if not tensor.dtype.base_dtype.is_floating:
         raise ValueError(f"Invalid type {tensor.dtype.name} for {tensor.name}: it must be floating")
 
@@ -309,7 +310,7 @@ def _check_trained(tensor: Tensor | Variable) -> None:
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
     """The same with each row once: the sum of all that `grad` has of it.
 
-    Not beside the variable: what finds rows runs on the host, wherever the variable is.
+    Not colocated with the variable: Unique runs on the host, wherever the variable is.
     """
     with grad.graph.colocate_with(None, ignore_existing=True):
         rows, where = raw_ops.Unique(grad.indices)

@@ -1,4 +1,4 @@
-"""Optimizers of which a step is one op: their settings as tensors, and that op with its inputs."""
+"""Optimizers whose step is one op: their settings as tensors, and the op with its inputs."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ class OneOpOptimizer(Optimizer):
         self._settings = settings
         self._tensors: dict[str, Tensor] = {}
 
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        """Slots of zeros, by default."""
+        for variable in var_list:
+            for slot in self._slot_order:
+                self._zeros_slot(variable, slot, self._name)
+
     def _prepare(self) -> None:
         self._tensors = {
             name: convert_to_tensor(self._call_if_callable(value), name=name)
@@ -45,10 +51,10 @@ class OneOpOptimizer(Optimizer):
         }
 
     def _numbers(self, var: Variable) -> list[Any]:
-        """What the ops take beside variable, slots and gradient."""
+        """The inputs of the ops besides variable, slots and gradient."""
         return [cast(tensor, var.dtype.base_dtype) for tensor in self._tensors.values()]
 
-    def _applied(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
+    def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
         numbers = self._numbers(var)
         rest = [*grad, *numbers] if self._grad_first else [*numbers, *grad]
         slots = [self._slots[name][var]._ref() for name in self._slot_order]
@@ -56,10 +62,10 @@ class OneOpOptimizer(Optimizer):
         return change(op_type, var._ref(), *slots, *rest, use_locking=self._use_locking)
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
-        return self._applied("Apply", var, [grad])
+        return self._change("Apply", var, [grad])
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        return self._applied("SparseApply", var, [grad.values, grad.indices])
+        return self._change("SparseApply", var, [grad.values, grad.indices])
 
 
 def at_least_zero(**settings: float) -> None:

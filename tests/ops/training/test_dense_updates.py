@@ -119,9 +119,9 @@ def test_in_a_graph():
     with Graph().as_default():
         var, accum = variable([2, 3]), variable([2, 3])
         grad = placeholder(dtypes.float32, TensorShape([None, 3]))
-        made = raw_ops.ApplyMomentum(var, accum, 0.1, grad, 0.9, use_nesterov=True)
-        assert made.dtype is dtypes.float32_ref
-        assert made.shape.as_list() == [2, 3]
+        result = raw_ops.ApplyMomentum(var, accum, 0.1, grad, 0.9, use_nesterov=True)
+        assert result.dtype is dtypes.float32_ref
+        assert result.shape.as_list() == [2, 3]
 
 
 def test_refused():

@@ -14,16 +14,16 @@ F = np.float32
 
 def adam(rate, beta1=0.9, beta2=0.999, epsilon=1e-8, steps=50):
     values = [W, B]
-    m, v = ([np.zeros_like(each) for each in values] for _ in range(2))
+    m, v = ([np.zeros_like(value) for value in values] for _ in range(2))
     power1, power2 = F(beta1), F(beta2)
     for _ in range(steps):
         grads = gradients(*values)
         step = F(rate) * np.sqrt(1 - power2) / (1 - power1)
-        m = [each + (grad - each) * (1 - F(beta1)) for each, grad in zip(m, grads)]
-        v = [each + (grad**2 - each) * (1 - F(beta2)) for each, grad in zip(v, grads)]
+        m = [value + (grad - value) * (1 - F(beta1)) for value, grad in zip(m, grads)]
+        v = [value + (grad**2 - value) * (1 - F(beta2)) for value, grad in zip(v, grads)]
         values = [
-            each - step * mean / (np.sqrt(square) + F(epsilon))
-            for each, mean, square in zip(values, m, v)
+            value - step * mean / (np.sqrt(square) + F(epsilon))
+            for value, mean, square in zip(values, m, v)
         ]
         power1, power2 = power1 * F(beta1), power2 * F(beta2)
     return values
@@ -41,10 +41,10 @@ def adam(rate, beta1=0.9, beta2=0.999, epsilon=1e-8, steps=50):
 def test_against_the_formula(settings):
     rate = settings["learning_rate"]
     rest = {key: value for key, value in settings.items() if key != "learning_rate"}
-    for each, other in zip(train(tf.train.AdamOptimizer(**settings)), adam(rate, **rest)):
-        assert each.dtype == np.float32
-        np.testing.assert_allclose(each, other, rtol=0, atol=1e-6)
-        assert abs(each - (W if each.ndim == 2 else B)).max() > rate
+    for value, other in zip(train(tf.train.AdamOptimizer(**settings)), adam(rate, **rest)):
+        assert value.dtype == np.float32
+        np.testing.assert_allclose(value, other, rtol=0, atol=1e-6)
+        assert abs(value - (W if value.ndim == 2 else B)).max() > rate
 
 
 def test_the_variables_it_keeps():
@@ -52,10 +52,10 @@ def test_the_variables_it_keeps():
         model = Linear()
         optimizer = tf.train.AdamOptimizer(0.1)
         optimizer.minimize(model.loss)
-        made = ["beta1_power", "beta2_power", "w/Adam", "w/Adam_1", "b/Adam", "b/Adam_1"]
-        assert [each.op.name for each in tf.global_variables()] == ["w", "b", *made]
-        assert [each.op.name for each in tf.trainable_variables()] == ["w", "b"]
-        assert [each.op.name for each in optimizer.variables()] == sorted(made)
+        result = ["beta1_power", "beta2_power", "w/Adam", "w/Adam_1", "b/Adam", "b/Adam_1"]
+        assert [variable.op.name for variable in tf.global_variables()] == ["w", "b", *result]
+        assert [variable.op.name for variable in tf.trainable_variables()] == ["w", "b"]
+        assert [variable.op.name for variable in optimizer.variables()] == sorted(result)
         assert optimizer.get_slot_names() == ["m", "v"]
         assert optimizer.get_slot(model.w, "m").op.name == "w/Adam"
         assert optimizer.get_slot(model.w, "v").op.name == "w/Adam_1"
@@ -90,7 +90,7 @@ def test_one_optimizer_for_two_losses_shares_its_variables():
         optimizer.minimize(variable * 2.0)
         assert len(tf.global_variables()) == 5
         tf.train.AdamOptimizer(0.1).minimize(variable * 3.0)
-        names = [each.op.name for each in tf.global_variables()[5:]]
+        names = [variable.op.name for variable in tf.global_variables()[5:]]
         assert names == ["beta1_power_1", "beta2_power_1", "v/Adam_2", "v/Adam_3"]
 
 
@@ -104,7 +104,7 @@ def test_settings_as_callables_and_tensors():
         return [make(value) for value in (0.05, 0.8, 0.99, 1e-4)]
 
     expected = train(tf.train.AdamOptimizer(*settings(lambda value: value)), 5)
-    found = train(tf.train.AdamOptimizer(*settings(lambda value: lambda: value)), 5)
+    actual = train(tf.train.AdamOptimizer(*settings(lambda value: lambda: value)), 5)
     with tf.Graph().as_default():
         model = Linear()
         rate, epsilon = tf.placeholder(tf.float32, []), tf.constant(1e-4)
@@ -114,7 +114,7 @@ def test_settings_as_callables_and_tensors():
             for _ in range(5):
                 session.run(step, {rate: 0.05})
             tensors = session.run([model.w, model.b])
-    for plain, called, fed in zip(expected, found, tensors):
+    for plain, called, fed in zip(expected, actual, tensors):
         np.testing.assert_array_equal(plain, called)
         np.testing.assert_array_equal(plain, fed)
 
@@ -129,5 +129,5 @@ def test_variables_of_several_dtypes():
             session.run(tf.global_variables_initializer())
             session.run(step)
             values = session.run([small, large])
-    assert [each.dtype for each in values] == [np.float32, np.float64]
+    assert [value.dtype for value in values] == [np.float32, np.float64]
     np.testing.assert_allclose(np.concatenate(values), [0.875, 1.875], rtol=1e-5)

@@ -26,7 +26,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers_on_variables_of_it_are_those_of_float32(name):
     make, tolerance = OPTIMIZERS[name]
-    found = []
+    actual = []
     for dtype in (tf.bfloat16, tf.float32):
         with tf.Graph().as_default(), tf.Session() as session:
             v = tf.get_variable("v", initializer=tf.constant(X.astype(np.float32), dtype))
@@ -34,7 +34,7 @@ def test_optimizers_on_variables_of_it_are_those_of_float32(name):
             session.run(tf.global_variables_initializer())
             for _ in range(5):
                 session.run(train)
-            found.append(session.run(v))
-    assert found[0].dtype == BF16
-    np.testing.assert_allclose(found[0].astype(np.float32), found[1], 0, 4 * tolerance)
-    assert np.abs(found[0].astype(np.float32) - X.astype(np.float32)).max() > 0.001
+            actual.append(session.run(v))
+    assert actual[0].dtype == BF16
+    np.testing.assert_allclose(actual[0].astype(np.float32), actual[1], 0, 4 * tolerance)
+    assert np.abs(actual[0].astype(np.float32) - X.astype(np.float32)).max() > 0.001

@@ -31,11 +31,11 @@ def momentum(rate, factor, nesterov, steps=50):
     return values
 
 
-def check(found, expected):
-    for each, other in zip(found, expected):
-        assert each.dtype == np.float32
-        np.testing.assert_allclose(each, other, rtol=0, atol=1e-6)
-    assert not np.allclose(found[0], W, atol=1e-2)  # something was learned
+def check(actual, expected):
+    for value, other in zip(actual, expected):
+        assert value.dtype == np.float32
+        np.testing.assert_allclose(value, other, rtol=0, atol=1e-6)
+    assert not np.allclose(actual[0], W, atol=1e-2)  # something was learned
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.3])
@@ -61,7 +61,10 @@ def test_the_slot():
         slot = optimizer.get_slot(model.w, "momentum")
         assert optimizer.get_slot_names() == ["momentum"]
         assert slot.name == "w/Momentum:0"
-        assert [each.name for each in optimizer.variables()] == ["b/Momentum:0", "w/Momentum:0"]
+        assert [variable.name for variable in optimizer.variables()] == [
+            "b/Momentum:0",
+            "w/Momentum:0",
+        ]
         assert slot not in tf.trainable_variables()
         assert slot in tf.global_variables()
         assert slot.initializer.inputs[1].op.name == "w/Momentum/Initializer/zeros"

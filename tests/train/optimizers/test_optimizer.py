@@ -60,8 +60,8 @@ def test_minimize_is_compute_and_apply(make):
     parts = optimizer.apply_gradients(optimizer.compute_gradients(model.loss))
     first = run_step(whole, [model.w, model.b])
     second = run_step(parts, [model.w, model.b])
-    for each, other in zip(first, second):
-        np.testing.assert_array_equal(each, other)
+    for value, other in zip(first, second):
+        np.testing.assert_array_equal(value, other)
 
 
 @EACH
@@ -83,7 +83,7 @@ def test_name_scopes(make):
         optimizer = make()
         step = optimizer.minimize(model.loss)
     assert step.name == f"model/{optimizer.get_name()}"
-    assert all(each.name.startswith("model/") for each in optimizer.variables())
+    assert all(variable.name.startswith("model/") for variable in optimizer.variables())
 
 
 def test_compute_gradients():
@@ -93,10 +93,10 @@ def test_compute_gradients():
     loss = a * fixed * x
     optimizer = descent()
     pairs = optimizer.compute_gradients(loss)
-    assert [each for _, each in pairs] == [a, b]
+    assert [variable for _, variable in pairs] == [a, b]
     assert pairs[1][0] is None
     chosen = optimizer.compute_gradients(loss, [fixed, x])
-    assert [each for _, each in chosen] == [fixed, x]
+    assert [value for _, value in chosen] == [fixed, x]
     alone = optimizer.compute_gradients(loss, a, grad_loss=tf.constant(10.0))
     called = optimizer.compute_gradients(lambda: loss, (a,))
     with tf.Session() as session:
@@ -111,7 +111,7 @@ def test_gradients_may_be_changed_before_they_are_applied():
     v = tf.Variable([3.0, -4.0])
     optimizer = descent()
     pairs = optimizer.compute_gradients(tf.reduce_sum(v * v))
-    clipped = [(tf.minimum(grad, 1.0), each) for grad, each in pairs]
+    clipped = [(tf.minimum(grad, 1.0), variable) for grad, variable in pairs]
     assert run_step(optimizer.apply_gradients(clipped), v).tolist() == [2, 4]
 
 
@@ -235,10 +235,10 @@ def test_slots_live_beside_their_variables(make, gpus):
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
         session.run(step)
-        found = session.run([v, w])
+        actual = session.run([v, w])
     expected = run_step_on_the_cpu(make)
-    for each, other in zip(found, expected):
-        np.testing.assert_array_equal(each, other)
+    for value, other in zip(actual, expected):
+        np.testing.assert_array_equal(value, other)
 
 
 def run_step_on_the_cpu(make):
@@ -280,11 +280,11 @@ def test_an_optimizer_written_outside():
     v = tf.Variable([1.0, -1.0], name="v")
     optimizer = SignDescent(lambda: 0.5)
     step = optimizer.minimize(tf.reduce_sum(v * v))
-    names = [each.name for each in optimizer.variables()]
+    names = [variable.name for variable in optimizer.variables()]
     assert names == ["total:0", "v/Count:0", "v/Last:0"]
     value, *rest = run_step(step, [v, *optimizer.variables()])
     assert value.tolist() == [0.5, -0.5]
-    assert [np.asarray(each).tolist() for each in rest] == [11, 1, [2, -2]]
+    assert [np.asarray(value).tolist() for value in rest] == [11, 1, [2, -2]]
 
 
 # -- misuse

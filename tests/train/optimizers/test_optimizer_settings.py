@@ -14,11 +14,13 @@ STEPS = 30
 
 def walked(update, count, *starts):
     """w and b after steps of `update(var, grad, step, *slots)`, which gives new var and slots."""
-    state = [[each, *(np.full_like(each, start) for start in starts)] for each in (W, B)]
+    state = [[value, *(np.full_like(value, start) for start in starts)] for value in (W, B)]
     for step in range(1, count + 1):
         grads = gradients(state[0][0], state[1][0])
-        state = [list(update(each[0], grad, step, *each[1:])) for each, grad in zip(state, grads)]
-    return [each[0] for each in state]
+        state = [
+            list(update(value[0], grad, step, *value[1:])) for value, grad in zip(state, grads)
+        ]
+    return [value[0] for value in state]
 
 
 def shrunk(values, by):
@@ -104,10 +106,10 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_against_the_formula(case):
     make, update, *starts = case
-    for found, wanted in zip(train(make(), STEPS), walked(update, STEPS, *starts)):
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-        assert np.abs(found - (W if found.ndim == 2 else B)).max() > 0.01
+    for actual, wanted in zip(train(make(), STEPS), walked(update, STEPS, *starts)):
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual, wanted, rtol=1e-4, atol=1e-5)
+        assert np.abs(actual - (W if actual.ndim == 2 else B)).max() > 0.01
 
 
 def test_dual_averaging_against_the_formula():
@@ -119,9 +121,9 @@ def test_dual_averaging_against_the_formula():
             session.run(tf.global_variables_initializer())
             for _ in range(STEPS):
                 session.run(update)
-            found = session.run([model.w, model.b])
-    for each, wanted in zip(found, walked(dual_averaging, STEPS, 0, 0.3)):
-        np.testing.assert_allclose(each, wanted, rtol=1e-4, atol=1e-5)
+            actual = session.run([model.w, model.b])
+    for number, wanted in zip(actual, walked(dual_averaging, STEPS, 0, 0.3)):
+        np.testing.assert_allclose(number, wanted, rtol=1e-4, atol=1e-5)
 
 
 SLOTS = {
@@ -141,8 +143,8 @@ def test_slots(name, slots):
         model, optimizer = Linear(), CASES[name][0]()
         optimizer.minimize(model.loss)
         assert optimizer.get_slot_names() == list(slots)
-        found = {slot: optimizer.get_slot(model.w, slot).op.name for slot in slots}
-        assert found == slots
+        actual = {slot: optimizer.get_slot(model.w, slot).op.name for slot in slots}
+        assert actual == slots
 
 
 def test_settings_as_tensors_and_callables():
@@ -151,8 +153,8 @@ def test_settings_as_tensors_and_callables():
 
     plain = train(tf.train.AdadeltaOptimizer(*settings(float)), 3)
     called = train(tf.train.AdadeltaOptimizer(*settings(lambda value: lambda: value)), 3)
-    for each, other in zip(plain, called):
-        np.testing.assert_array_equal(each, other)
+    for value, other in zip(plain, called):
+        np.testing.assert_array_equal(value, other)
 
 
 def test_ftrl_names_its_slots():
@@ -165,7 +167,7 @@ def test_ftrl_names_its_slots():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: tf.train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive"),
         (lambda: tf.train.ProximalAdagradOptimizer(0.1, -1.0), "must be positive"),
@@ -180,6 +182,6 @@ def test_ftrl_names_its_slots():
         ),
     ],
 )
-def test_refused(make, said):
-    with pytest.raises(ValueError, match=said):
+def test_refused(make, message):
+    with pytest.raises(ValueError, match=message):
         make()

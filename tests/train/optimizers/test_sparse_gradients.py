@@ -47,8 +47,8 @@ def trained(make: Any, rows: Any, dense: bool, steps: int = 4) -> list[np.ndarra
     """A table, its first rows read as `rows` say, and its slots after some steps."""
     with tf.Graph().as_default():
         v = tf.Variable(TABLE, name="v")
-        found = tf.gather(v, rows)
-        loss = tf.reduce_sum(tf.square(found) * found)
+        actual = tf.gather(v, rows)
+        loss = tf.reduce_sum(tf.square(actual) * actual)
         optimizer = make()
         ((grad, _),) = optimizer.compute_gradients(loss)
         assert isinstance(grad, tf.IndexedSlices)
@@ -113,7 +113,7 @@ def test_op_names(graph):
     tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
     tf.train.GradientDescentOptimizer(0.1).minimize(loss)
     apply = graph.get_operation_by_name("Momentum/update_v/SparseApplyMomentum")
-    assert [each.name for each in apply.inputs] == [
+    assert [tensor.name for tensor in apply.inputs] == [
         "v:0", "v/Momentum:0", "Momentum/learning_rate:0",
         "Momentum/update_v/UnsortedSegmentSum:0", "Momentum/update_v/Unique:0",
         "Momentum/momentum:0",
@@ -140,7 +140,7 @@ def test_an_optimizer_written_outside():
         session.run(tf.global_variables_initializer())
         session.run(step)
         np.testing.assert_allclose(session.run(v) - TABLE, [[0] * 2, [1] * 2] * 2 + [[0] * 2])
-    with pytest.raises(NotImplementedError, match="does not say how rows change"):
+    with pytest.raises(NotImplementedError, match="does not define how rows change"):
         tf.train.Optimizer(False, "None").minimize(tf.reduce_sum(tf.gather(v, IDS)))
 
 
@@ -165,7 +165,7 @@ def test_parts_of_a_table():
 @pytest.mark.parametrize("dense_too", [False, True])
 def test_on_a_gpu(make, dense_too):
     """The variable and its slots stay there; rows are found on the host."""
-    found = []
+    actual = []
     for device, gpus in (("/gpu:0", 1), ("/cpu:0", 0)):
         with tf.Graph().as_default():
             with tf.device(device):
@@ -177,5 +177,5 @@ def test_on_a_gpu(make, dense_too):
             with tf.Session(config=config) as session:
                 session.run(tf.global_variables_initializer())
                 session.run(step)
-                found.append(session.run(v))
-    np.testing.assert_array_equal(*found)
+                actual.append(session.run(v))
+    np.testing.assert_array_equal(*actual)
