@@ -57,9 +57,9 @@ def weights(tf: Any, session: Any) -> dict[str, np.ndarray]:
     return {variable.op.name: session.run(variable) for variable in tf.trainable_variables()}
 
 
-def difference(found: np.ndarray, wanted: np.ndarray) -> float:
+def difference(result: np.ndarray, wanted: np.ndarray) -> float:
     """The largest difference of two arrays, relative to the largest element."""
-    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
+    return float(np.abs(result - wanted).max() / np.abs(wanted).max())
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def main() -> None:
         train(side, Path(folder), arguments)
         return
     with tempfile.TemporaryDirectory() as folder:
-        found = {}
+        result = {}
         python = {
             "gpugraph": sys.executable,
             "tensorflow": python_of_tensorflow(options.tensorflow),
@@ -77,17 +77,17 @@ def main() -> None:
         for side in python:
             run_side(python[side], __file__, side, Path(folder), *arguments)
             with np.load(Path(folder) / f"{side}.npz") as kept:
-                found[side] = dict(kept)
-    own, theirs = (found[side].pop("losses") for side in python)
-    relative = np.abs(own - theirs) / theirs
+                result[side] = dict(kept)
+    mine, theirs = (result[side].pop("losses") for side in python)
+    relative = np.abs(mine - theirs) / theirs
     print(f"{'step':>5}{'gpugraph':>12}{'tensorflow':>12}{'relative':>10}")
-    for step in range(options.every, len(own) + 1, options.every):
-        at = step - 1
-        print(f"{step:5d}{own[at]:12.6f}{theirs[at]:12.6f}{relative[at]:10.1e}")
+    for step in range(options.every, len(mine) + 1, options.every):
+        index = step - 1
+        print(f"{step:5d}{mine[index]:12.6f}{theirs[index]:12.6f}{relative[index]:10.1e}")
     worst = int(relative.argmax())
     print(f"largest relative difference of losses: {relative[worst]:.1e}, in step {worst + 1}")
-    for name, value in found["gpugraph"].items():
-        print(f"{name} then differs by {difference(value, found['tensorflow'][name]):.1e}")
+    for name, value in result["gpugraph"].items():
+        print(f"{name} then differs by {difference(value, result['tensorflow'][name]):.1e}")
     if relative[worst] > options.limit:
         raise SystemExit(f"losses differ by more than {options.limit:.1e}")
 

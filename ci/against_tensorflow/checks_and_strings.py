@@ -31,17 +31,17 @@ REWRITES = ["", "<>", r"\0\0", r"[\1]", r"\\", r"\2"]
 
 def words(draw: Draw, *shape: int) -> Any:
     """An array of strings of up to six pieces."""
-    found = np.empty(shape, object)
+    result = np.empty(shape, object)
     for index in np.ndindex(*shape):
-        found[index] = "".join(draw.choice(LETTERS, draw.integers(0, 6))).encode()
-    return found
+        result[index] = "".join(draw.choice(LETTERS, draw.integers(0, 6))).encode()
+    return result
 
 
 def data(draw: Draw, *shape: int) -> Any:
-    found = np.empty(shape, object)
+    result = np.empty(shape, object)
     for index in np.ndindex(*shape):
-        found[index] = draw.integers(1, 256, draw.integers(0, 200), np.uint8).tobytes()
-    return found
+        result[index] = draw.integers(1, 256, draw.integers(0, 200), np.uint8).tobytes()
+    return result
 
 
 def shape_of(draw: Draw, most: int = 3) -> tuple[int, ...]:
@@ -84,11 +84,11 @@ def substr(tf: Any, draw: Draw) -> Any:
 
 
 def replace(tf: Any, draw: Draw) -> Any:
-    given = choose(draw, *PATTERNS), choose(draw, *REWRITES)
+    value = choose(draw, *PATTERNS), choose(draw, *REWRITES)
     if draw.random() < 0.5:
-        given = tuple(fed(tf, each) for each in given)
+        value = tuple(fed(tf, item) for item in value)
     source = fed(tf, words(draw, *shape_of(draw)))
-    return tf.regex_replace(source, *given, replace_global=bool(draw.integers(2)))
+    return tf.regex_replace(source, *value, replace_global=bool(draw.integers(2)))
 
 
 def match(tf: Any, draw: Draw) -> Any:
@@ -125,7 +125,9 @@ def decode(tf: Any, draw: Draw) -> Any:
 def join(tf: Any, draw: Draw) -> Any:
     shape = shape_of(draw)
     shapes = [choose(draw, shape, shape, shape, (), (2,)) for _ in range(draw.integers(1, 4))]
-    return tf.string_join([fed(tf, words(draw, *each)) for each in shapes], choose(draw, "", ", "))
+    return tf.string_join(
+        [fed(tf, words(draw, *shape)) for shape in shapes], choose(draw, "", ", ")
+    )
 
 
 def reduce_join(tf: Any, draw: Draw) -> Any:
@@ -135,8 +137,8 @@ def reduce_join(tf: Any, draw: Draw) -> Any:
     source = words(draw, *shape)
     axis = choose(draw, None, axes, (axes - rank).astype(np.int32))
     keeps = bool(draw.integers(2))
-    given = choose(draw, fed(tf, source), tf.constant(source, tf.string))
-    return tf.reduce_join(given, axis, keepdims=keeps, separator=choose(draw, "", "/"))
+    value = choose(draw, fed(tf, source), tf.constant(source, tf.string))
+    return tf.reduce_join(value, axis, keepdims=keeps, separator=choose(draw, "", "/"))
 
 
 def segments(tf: Any, draw: Draw) -> Any:
@@ -155,9 +157,9 @@ def split(tf: Any, draw: Draw) -> Any:
 
 
 def write(tf: Any, draw: Draw) -> Any:
-    given = choose(draw, words(draw, 3), numbers(draw, *shape_of(draw)))
-    given = np.abs(given) if given.dtype.kind == "c" else given
-    return tf.strings.format("<{}>", fed(tf, given), summarize=choose(draw, -1, 1, 2, 3))
+    value = choose(draw, words(draw, 3), numbers(draw, *shape_of(draw)))
+    value = np.abs(value) if value.dtype.kind == "c" else value
+    return tf.strings.format("<{}>", fed(tf, value), summarize=choose(draw, -1, 1, 2, 3))
 
 
 def raw(tf: Any, draw: Draw) -> Any:
@@ -171,13 +173,13 @@ def records(tf: Any, draw: Draw) -> Any:
     """Records of two columns, mostly: with quotes that close or don't, and empty fields."""
     fields = ["1", " 23", "-4 ", "5.5", '"6"', "", "NA"]
     texts = ['""', '"a,""b"', '"x\n"', "NA", "", "c d", 'e"', '"f"g', "h\n"]
-    made = [
+    output = [
         ",".join([*draw.choice(fields, 1), *draw.choice(texts, draw.choice([1, 2], p=[0.8, 0.2]))])
         for _ in range(draw.integers(1, 3))
     ]
     defaults = [choose(draw, [0], ["d"], [1.5], np.zeros(0, "f8")), choose(draw, ["t"], "u")]
     return tf.decode_csv(
-        fed(tf, np.array(made, object)),
+        fed(tf, np.array(output, object)),
         defaults,
         use_quote_delim=bool(draw.integers(2)),
         na_value=choose(draw, "", "NA"),
@@ -228,8 +230,8 @@ def operand(tf: Any, draw: Draw) -> Any:
 
 
 def messages(draw: Draw) -> dict[str, Any]:
-    found: dict[str, Any] = choose(draw, {}, {"message": "why"}, {"name": "n", "summarize": 2})
-    return found
+    result: dict[str, Any] = choose(draw, {}, {"message": "why"}, {"name": "n", "summarize": 2})
+    return result
 
 
 def compared(name: str) -> Program:
@@ -289,31 +291,31 @@ PROGRAMS = VALUES | CHECKS
 def outcome(tf: Any, name: str, seed: int) -> dict[str, Any]:
     """What one program gives, or where it fails and how; of checks, the graph too."""
     draw = np.random.default_rng([seed, *name.encode()])
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     with tf.Graph().as_default() as graph:
         try:
-            made = PROGRAMS[name](tf, draw)
+            output = PROGRAMS[name](tf, draw)
         except Exception as error:
             return {"refused": type(error).__name__}
         if name in CHECKS:
-            found["graph"] = sorted(
-                [op.name, op.type, *(each.name for each in op.inputs)]
+            result["graph"] = sorted(
+                [op.name, op.type, *(tensor.name for tensor in op.inputs)]
                 for op in graph.get_operations()
             )
         with tf.Session() as session:
             try:
-                value = session.run(made)
+                value = session.run(output)
             except Exception as error:
-                return {**found, "failed": type(error).__name__}
+                return {**result, "failed": type(error).__name__}
     if name in VALUES:
-        found["value"] = [plain(each) for each in (value if isinstance(made, list) else [value])]
-    return found
+        result["value"] = [plain(item) for item in (value if isinstance(output, list) else [value])]
+    return result
 
 
 def plain(value: Any) -> Any:
     """An array as JSON: shape, kind, and elements as text."""
     array = np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
-    elements = [repr(each) for each in array.reshape(-1).tolist()]
+    elements = [repr(item) for item in array.reshape(-1).tolist()]
     return [list(array.shape), array.dtype.kind, elements]
 
 
@@ -325,10 +327,10 @@ def main() -> int:
     if options.side:
         side, folder = options.side
         tf = library(side)
-        found = {
+        result = {
             name: [outcome(tf, name, seed) for seed in range(options.draws)] for name in PROGRAMS
         }
-        Path(folder, f"{side}.json").write_text(json.dumps(found), "utf-8")
+        Path(folder, f"{side}.json").write_text(json.dumps(result), "utf-8")
         return 0
     python = python_of_tensorflow(options.tensorflow)
     with tempfile.TemporaryDirectory() as folder:
@@ -358,12 +360,12 @@ def report(ours: dict[str, Any], theirs: dict[str, Any]) -> int:
 
 def shown(one: dict[str, Any], two: dict[str, Any]) -> str:
     """What the first has and the second has not."""
-    found = {}
+    result = {}
     for key, value in one.items():
         if value != two.get(key):
             is_list = isinstance(value, list)
-            found[key] = [v for v in value if v not in (two.get(key) or ())] if is_list else value
-    return str(found)[:600]
+            result[key] = [v for v in value if v not in (two.get(key) or ())] if is_list else value
+    return str(result)[:600]
 
 
 if __name__ == "__main__":

@@ -41,15 +41,15 @@ def _name(case: Case) -> str:
 
 
 def _by_gpugraph(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
-    made = getattr(tf.raw_ops, case["op"])(*inputs, **attrs, name=_name(case))
-    return list(made) if isinstance(made, (list, tuple)) else [made]
+    output = getattr(tf.raw_ops, case["op"])(*inputs, **attrs, name=_name(case))
+    return list(output) if isinstance(output, (list, tuple)) else [output]
 
 
 def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
     """By NodeDef, so that ops without a function of their own are there too."""
     registry, op_def_library = map(
         importlib.import_module,
-        (f"tensorflow.python.framework.op_def_{each}" for each in ("registry", "library")),
+        (f"tensorflow.python.framework.op_def_{item}" for item in ("registry", "library")),
     )
     op_def = registry.get(case["op"])
     if op_def is None:
@@ -63,9 +63,9 @@ def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]
         for arg in op_def.input_arg
         for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
     }
-    named |= {each.name: attrs.get(each.name) for each in op_def.attr if each.name not in implied}
-    made = op_def_library.apply_op(case["op"], **named, name=_name(case))
-    return list(made) if isinstance(made, (list, tuple)) else [made]
+    named |= {attr.name: attrs.get(attr.name) for attr in op_def.attr if attr.name not in implied}
+    output = op_def_library.apply_op(case["op"], **named, name=_name(case))
+    return list(output) if isinstance(output, (list, tuple)) else [output]
 
 
 def one_side(side: str, folder: Path) -> None:
@@ -74,41 +74,41 @@ def one_side(side: str, folder: Path) -> None:
     make = _by_gpugraph if side == "gpugraph" else _by_tensorflow
     for path in sorted(folder.glob("*.cases")):
         cases, target = pickle.loads(path.read_bytes()), path.with_suffix(f".{side}")
-        begun, given = target.exists(), len(answers(target))
-        if given == len(cases):
+        begun, count = target.exists(), len(answers(target))
+        if count == len(cases):
             continue
         with target.open("ab") as file:
             if begun:  # and not finished: by this case
                 pickle.dump(blank("it crashes"), file)
                 file.flush()
-                given += 1
-            _answer_all(tf, make, cases[given:], file)
+                count += 1
+            _answer_all(tf, make, cases[count:], file)
 
 
 def _answer_all(tf: Any, make: Any, cases: list[Case], file: BinaryIO) -> None:
     """In one graph, until something is refused: TensorFlow runs no graph that has that in it."""
     rest = iter(cases)
-    found: Answer | None = blank("")
-    while found is not None:
+    result: Answer | None = blank("")
+    while result is not None:
         with tf.Graph().as_default(), tf.Session() as session:
             for case in rest:
-                found = answer(tf, make, case, session)
-                pickle.dump(found, file)
+                result = answer(tf, make, case, session)
+                pickle.dump(result, file)
                 file.flush()
-                if found["error"] or any(_refused(found[what]) for what in LIMITS):
+                if result["error"] or any(_refused(result[what]) for what in LIMITS):
                     break
             else:
-                found = None
+                result = None
 
 
 def answers(path: Path) -> list[Answer]:
     """What a side has written down so far."""
-    found = []
+    result = []
     if path.exists():
         with path.open("rb") as file:
             while file.peek(1):
-                found.append(pickle.load(file))
-    return found
+                result.append(pickle.load(file))
+    return result
 
 
 def run_to_the_end(python: str, side: str, folder: Path) -> None:
@@ -193,19 +193,19 @@ def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
         if _refused(theirs[what]):
             skipped = f"its {what} gradients: TensorFlow {_shortened(theirs[what])}"
             break
-        for at, (one, other) in enumerate(_pairs(ours[what], theirs[what], what, differs)):
+        for index, (one, other) in enumerate(_pairs(ours[what], theirs[what], what, differs)):
             if (one is None) != (other is None):
-                given = other if one is None else one
-                if np.any(np.asarray(given) != 0):
+                value = other if one is None else one
+                if np.any(np.asarray(value) != 0):
                     whose = "TensorFlow" if one is None else "gpugraph"
-                    differs.append(f"{what}: only {whose} has one by {at}")
+                    differs.append(f"{what}: only {whose} has one by {index}")
                 continue
             if one is None:
                 continue
             least = 0.0 if what == "values" else 0.01
             away = distance(one, other, least, case["op"] in SINGLE)
             if isinstance(away, str):
-                differs.append(f"{what} {at}: {away}")
+                differs.append(f"{what} {index}: {away}")
             else:
                 apart[what] = max(apart.get(what, 0.0), away)
     for one, other in zip(ours["shapes"], theirs["shapes"]):
@@ -240,10 +240,10 @@ def _pairs(ours: Any, theirs: Any, what: str, differs: list[str]) -> Iterator[tu
         if len(ours) != len(theirs):
             differs.append(f"{what}: {len(ours)} instead of {len(theirs)}")
         yield from zip(ours, theirs)
-    elif isinstance(ours, list) and any(each is not None and np.any(each) for each in ours):
+    elif isinstance(ours, list) and any(item is not None and np.any(item) for item in ours):
         if theirs is None or isinstance(theirs, str):
             differs.append(f"{what}: TensorFlow has none{f' ({theirs})' if theirs else ''}")
-    elif isinstance(theirs, list) and any(each is not None and np.any(each) for each in theirs):
+    elif isinstance(theirs, list) and any(item is not None and np.any(item) for item in theirs):
         differs.append(f"{what}: gpugraph has none{f' ({ours})' if ours else ''}")
 
 
@@ -256,38 +256,39 @@ def report(folder: Path) -> int:
         cases = pickle.loads(path.read_bytes())
         sides = [answers(path.with_suffix(f".{side}")) for side in ("gpugraph", "tensorflow")]
         op_type = path.stem
-        found = [compare(case, *both) for case, both in zip(cases, zip(*sides), strict=True)]
-        total, compared = total + len(found), compared + sum(bool(each.apart) for each in found)
+        result = [compare(case, *both) for case, both in zip(cases, zip(*sides), strict=True)]
+        total += len(result)
+        compared += sum(bool(comparison.apart) for comparison in result)
         worst = {
-            what: max((each.apart.get(what, -1.0) for each in found), default=-1.0)
+            what: max((comparison.apart.get(what, -1.0) for comparison in result), default=-1.0)
             for what in LIMITS
         }
-        cells = " ".join(f"{each:8.1f}" if each >= 0 else f"{'-':>8}" for each in worst.values())
-        equal = sum(bool(each.apart) and not each.differs for each in found)
-        print(f"{op_type:34} {len(found):5} {equal:5}  {cells}")
-        faults += _explain(op_type, cases, found, notes)
+        cells = " ".join(f"{item:8.1f}" if item >= 0 else f"{'-':>8}" for item in worst.values())
+        equal = sum(bool(comparison.apart) and not comparison.differs for comparison in result)
+        print(f"{op_type:34} {len(result):5} {equal:5}  {cells}")
+        faults += _explain(op_type, cases, result, notes)
     print("\n" + "\n".join(notes))
     print(f"\n{compared} of {total} cases compared; differences without a reason: {faults}")
     return int(faults > 0)
 
 
-def _explain(op_type: str, cases: list[Case], found: list[Found], notes: list[str]) -> int:
+def _explain(op_type: str, cases: list[Case], result: list[Found], notes: list[str]) -> int:
     """Notes what is different or not compared, once each; how many have no reason."""
     faults = 0
-    skipped = Counter(each.skipped for each in found if each.skipped)
+    skipped = Counter(comparison.skipped for comparison in result if comparison.skipped)
     for why, count in skipped.most_common(3):
         notes.append(f"{op_type}: {count} not compared: {why}")
     seen: Counter[str] = Counter()
-    for case, each in zip(cases, found):
-        for what in each.differs:
+    for case, item in zip(cases, result):
+        for what in item.differs:
             kind = what.split(":")[0].split(" ")[0]
             why = reason(op_type, case["label"], what)
             kind = f"{kind} {why}"
             seen[kind] += 1
             faults += why is None
             if seen[kind] == 1:
-                said = f"known: {why}" if why else "NO REASON"
-                notes.append(f"{op_type} {case['label'][:90]}: {what} [{said}]")
+                message = f"known: {why}" if why else "NO REASON"
+                notes.append(f"{op_type} {case['label'][:90]}: {what} [{message}]")
     return faults
 
 

@@ -46,9 +46,9 @@ _CONSTANT = dict.fromkeys(_NORM_GRADS, (3, 4))
 """Slots of inputs that TensorFlow takes no gradient by: mean and variance."""
 
 
-def slots(op_type: str, found: list[int]) -> list[int]:
+def slots(op_type: str, result: list[int]) -> list[int]:
     """Which slots of inputs gradients are taken by."""
-    return [slot for slot in found if slot not in _CONSTANT.get(op_type, ())]
+    return [slot for slot in result if slot not in _CONSTANT.get(op_type, ())]
 
 
 def follow(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:

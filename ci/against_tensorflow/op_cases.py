@@ -41,15 +41,15 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
         for turn in range(draws + 1):
             random = np.random.default_rng(zlib.crc32(f"{op_type} {number} {turn}".encode()))
             inputs, slot, smooth = [], 0, []
-            for index, (arg, given) in enumerate(zip(op_def.inputs, sample.inputs, strict=True)):
-                arrays = given if isinstance(given, list) else [given]
+            for index, (arg, source) in enumerate(zip(op_def.inputs, sample.inputs, strict=True)):
+                arrays = source if isinstance(source, list) else [source]
                 fixed = index in op_def.host_inputs
                 data = arg.type_attr == "T" and not fixed
                 move = turn and op_type not in DEPENDENT
-                moved = [_moved(each, random, data) if move else each for each in arrays]
-                inputs.append(moved if isinstance(given, list) else moved[0])
-                for each in arrays:
-                    if is_inexact(each) and not arg.is_ref and not fixed:
+                moved = [_moved(array, random, data) if move else array for array in arrays]
+                inputs.append(moved if isinstance(source, list) else moved[0])
+                for array in arrays:
+                    if is_inexact(array) and not arg.is_ref and not fixed:
                         smooth.append(slot)
                     slot += 1
             follow(table, op_type, inputs, sample.attrs)
@@ -80,7 +80,7 @@ def _moved(array: np.ndarray, random: np.random.Generator, data: bool) -> np.nda
 def _plain(value: Any) -> Any:
     """An attr as data that can be read without gpugraph."""
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "as_datatype_enum"):
         return ("dtype", value.name)
     if hasattr(value, "as_list"):
@@ -98,14 +98,14 @@ def blank(error: str) -> Answer:
 
 def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
     """What one side says to a case; `make(tf, case, inputs, attrs)` makes the op's outputs."""
-    found = blank("")
+    result = blank("")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _answer(tf, make, case, session, found)
+            _answer(tf, make, case, session, result)
     except Exception as error:
-        found["error"] = _said(error)
-    return found
+        result["error"] = _said(error)
+    return result
 
 
 _NO_REASON = ("Graph execution error", "Detected at node", "Node:", "File ")
@@ -114,92 +114,100 @@ _NO_REASON = ("Graph execution error", "Detected at node", "Node:", "File ")
 
 def _said(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
-    said = [line for line in lines if line and not line.startswith(_NO_REASON)]
-    return f"{type(error).__name__}: {said[0][:300] if said else ''}"
+    reasons = [line for line in lines if line and not line.startswith(_NO_REASON)]
+    return f"{type(error).__name__}: {reasons[0][:300] if reasons else ''}"
 
 
-def _answer(tf: Any, make: Any, case: Case, session: Any, found: Answer) -> None:
+def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> None:
     attrs = {key: _attr(tf, value) for key, value in case["attrs"].items()}
     feeds: dict[Any, Any] = {}
     flat, arguments, starts = [], [], []
-    for given, is_ref, constant in zip(case["inputs"], case["refs"], case["constant"]):
-        made = []
-        for array in given if isinstance(given, list) else [given]:
+    for source, is_ref, constant in zip(case["inputs"], case["refs"], case["constant"]):
+        sources = []
+        for array in source if isinstance(source, list) else [source]:
             if is_ref:
                 kind = tf.as_dtype(array.dtype)
-                made.append(tf.raw_ops.VariableV2(shape=array.shape, dtype=kind))
-                starts.append(tf.assign(made[-1], tf.constant(array, kind)))
+                sources.append(tf.raw_ops.VariableV2(shape=array.shape, dtype=kind))
+                starts.append(tf.assign(sources[-1], tf.constant(array, kind)))
             elif constant or not is_inexact(array):
-                made.append(tf.constant(array, tf.as_dtype(array.dtype)))
+                sources.append(tf.constant(array, tf.as_dtype(array.dtype)))
             else:
-                made.append(tf.placeholder(tf.as_dtype(array.dtype), array.shape))
-                feeds[made[-1]] = array
-        flat += made
-        arguments.append(made if isinstance(given, list) else made[0])
+                sources.append(tf.placeholder(tf.as_dtype(array.dtype), array.shape))
+                feeds[sources[-1]] = array
+        flat += sources
+        arguments.append(sources if isinstance(source, list) else sources[0])
     outputs = _flat(make(tf, case, together(tf, case, arguments), attrs))
-    found["shapes"] = [None if y.shape.rank is None else y.shape.as_list() for y in outputs]
+    result["shapes"] = [None if y.shape.rank is None else y.shape.as_list() for y in outputs]
     if case["writes"]:
         session.run(starts)
         session.run(outputs, feeds)
-        found["values"] = session.run([flat[at] for at in case["writes"]])
+        result["values"] = session.run([flat[index] for index in case["writes"]])
         return
     outputs, slopes = compared(tf, case["op"], outputs)
-    found["values"] = session.run(outputs, feeds)
-    ys = [at for at, y in enumerate(outputs[:slopes]) if y.dtype.is_floating or y.dtype.is_complex]
+    result["values"] = session.run(outputs, feeds)
+    ys = [
+        index
+        for index, y in enumerate(outputs[:slopes])
+        if y.dtype.is_floating or y.dtype.is_complex
+    ]
     if not ys or not case["by"]:
         return
     try:
-        _gradients(tf, case, session, found, [flat[at] for at in case["by"]], feeds, outputs, ys)
+        _gradients(
+            tf, case, session, result, [flat[index] for index in case["by"]], feeds, outputs, ys
+        )
     except Exception as error:
-        what = "second" if found["first"] is not None else "first"
-        found[what] = f"refused: {_said(error)}"
+        what = "second" if result["first"] is not None else "first"
+        result[what] = f"refused: {_said(error)}"
 
 
-def _flat(made: list[Any]) -> list[Any]:
+def _flat(output: list[Any]) -> list[Any]:
     """Outputs with those that are lists of tensors spread out."""
-    return [each for one in made for each in (one if isinstance(one, list) else [one])]
+    return [item for one in output for item in (one if isinstance(one, list) else [one])]
 
 
 def _attr(tf: Any, value: Any) -> Any:
     if isinstance(value, list):
-        return [_attr(tf, each) for each in value]
+        return [_attr(tf, item) for item in value]
     if not isinstance(value, tuple):
         return value
-    kind, said = value
-    return getattr(tf, said) if kind == "dtype" else tf.TensorShape(said)
+    kind, content = value
+    return getattr(tf, content) if kind == "dtype" else tf.TensorShape(content)
 
 
 def _gradients(
     tf: Any,
     case: Case,
     session: Any,
-    found: Answer,
+    result: Answer,
     xs: Any,
     feeds: Any,
     outputs: Any,
     ys: list[int],
 ) -> None:
-    values = [np.asarray(found["values"][at]) for at in ys]
-    dys = [tf.placeholder(outputs[at].dtype, value.shape) for at, value in zip(ys, values)]
-    feeds |= {dy: _weights(value, case, at) for at, (dy, value) in enumerate(zip(dys, values))}
+    values = [np.asarray(result["values"][index]) for index in ys]
+    dys = [tf.placeholder(outputs[index].dtype, value.shape) for index, value in zip(ys, values)]
+    feeds |= {
+        dy: _weights(value, case, index) for index, (dy, value) in enumerate(zip(dys, values))
+    }
     try:
-        first = tf.gradients([outputs[at] for at in ys], xs, dys)
+        first = tf.gradients([outputs[index] for index in ys], xs, dys)
     except LookupError as error:
-        found["first"] = _undeclared(error)
+        result["first"] = _undeclared(error)
         return
     first = [None if dx is None else tf.convert_to_tensor(dx) for dx in first]
-    found["first"] = _run(session, first, feeds)
-    there = [at for at, dx in enumerate(first) if dx is not None]
+    result["first"] = _run(session, first, feeds)
+    there = [index for index, dx in enumerate(first) if dx is not None]
     if not there:
         return
-    vs = [tf.constant(_weights(found["first"][at], case, 10 + at)) for at in there]
+    vs = [tf.constant(_weights(result["first"][index], case, 10 + index)) for index in there]
     try:
-        second = tf.gradients([first[at] for at in there], [*xs, *dys], vs)
+        second = tf.gradients([first[index] for index in there], [*xs, *dys], vs)
     except LookupError as error:
-        found["second"] = _undeclared(error)
+        result["second"] = _undeclared(error)
         return
-    second = [None if each is None else tf.convert_to_tensor(each) for each in second]
-    found["second"] = _run(session, second, feeds)
+    second = [None if item is None else tf.convert_to_tensor(item) for item in second]
+    result["second"] = _run(session, second, feeds)
 
 
 def _undeclared(error: LookupError) -> str:
@@ -208,14 +216,14 @@ def _undeclared(error: LookupError) -> str:
 
 def _run(session: Any, tensors: list[Any], feeds: Any) -> list[Any]:
     """Their values; None of what is None."""
-    got = iter(session.run([each for each in tensors if each is not None], feeds))
-    return [None if each is None else next(got) for each in tensors]
+    got = iter(session.run([tensor for tensor in tensors if tensor is not None], feeds))
+    return [None if tensor is None else next(got) for tensor in tensors]
 
 
 def _weights(like: Any, case: Case, number: int) -> np.ndarray:
     like = np.asarray(like)
     random = np.random.default_rng(zlib.crc32(f"{case['op']} {case['label']} {number}".encode()))
-    made = random.uniform(0.5, 1.5, like.shape)
+    output = random.uniform(0.5, 1.5, like.shape)
     if like.dtype.kind == "c":
-        made = made + 1j * random.uniform(0.5, 1.5, like.shape)
-    return np.asarray(made).astype(like.dtype)
+        output = output + 1j * random.uniform(0.5, 1.5, like.shape)
+    return np.asarray(output).astype(like.dtype)

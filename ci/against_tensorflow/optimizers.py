@@ -76,14 +76,14 @@ def data() -> dict[str, np.ndarray]:
 
 def train(tf: Any, make: Callable[[Any], Any], steps: int) -> dict[str, Any]:
     """The losses of so many steps, and the names of what the optimizer made."""
-    given = data()
+    value = data()
     with tf.Graph().as_default() as graph:
         names = ("sparse", "dense", "w", "b", "out")
-        sparse, dense, w, b, out = (tf.Variable(given[name], name=name) for name in names)
+        sparse, dense, w, b, out = (tf.Variable(value[name], name=name) for name in names)
         ids = tf.placeholder(tf.int32, [None])
         rows = [tf.nn.embedding_lookup(table, ids) for table in (sparse, dense)]
         hidden = tf.tanh(tf.matmul(tf.concat(rows, 1), w) + b)
-        errors = tf.matmul(hidden, out)[:, 0] - tf.gather(tf.constant(given["wanted"]), ids)
+        errors = tf.matmul(hidden, out)[:, 0] - tf.gather(tf.constant(value["wanted"]), ids)
         loss = tf.reduce_mean(tf.square(errors)) + 0.001 * tf.reduce_sum(tf.square(dense))
         optimizer = make(tf.train)
         before = {op.name for op in graph.get_operations()}
@@ -91,18 +91,18 @@ def train(tf: Any, make: Callable[[Any], Any], steps: int) -> dict[str, Any]:
         kinds = [isinstance(grad, tf.IndexedSlices) for grad, _ in grads]
         middle = {op.name for op in graph.get_operations()}
         step = optimizer.apply_gradients(grads, tf.train.get_or_create_global_step())
-        made = [op for op in graph.get_operations() if op.name not in middle | before]
+        output = [op for op in graph.get_operations() if op.name not in middle | before]
         losses = []
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
-            for batch in given["ids"][:steps]:
+            for batch in value["ids"][:steps]:
                 losses.append(float(session.run([loss, step], {ids: batch})[0]))
         slots = sorted(variable.name for variable in optimizer.variables())
     return {
         "losses": losses,
         "kinds": kinds,
         "slots": slots,
-        "ops": sorted([op.name, op.type] for op in made if "/update" in op.name),
+        "ops": sorted([op.name, op.type] for op in output if "/update" in op.name),
     }
 
 
@@ -114,8 +114,8 @@ def main() -> int:
     if options.side:
         side, folder = options.side
         tf = library(side)
-        found = {name: train(tf, make, options.steps) for name, make in OPTIMIZERS.items()}
-        Path(folder, f"{side}.json").write_text(json.dumps(found), "utf-8")
+        result = {name: train(tf, make, options.steps) for name, make in OPTIMIZERS.items()}
+        Path(folder, f"{side}.json").write_text(json.dumps(result), "utf-8")
         return 0
     python = python_of_tensorflow(options.tensorflow)
     with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +142,7 @@ def report(ours: dict[str, Any], theirs: dict[str, Any]) -> int:
         )
         for key in ("slots", "ops"):
             for whose, these, those in (("ours", mine, other), ("theirs", other, mine)):
-                extra = [each for each in these[key] if each not in those[key]]
+                extra = [item for item in these[key] if item not in those[key]]
                 if extra:
                     print(f"    only {whose}: {extra[:6]}")
     print(f"largest difference: {worst:.2e}")

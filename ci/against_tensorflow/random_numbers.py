@@ -28,7 +28,7 @@ NEAR = ("normal", "truncated_normal", "gamma")
 def cases(tf: Any, draw: Any) -> dict[str, Callable[[], Any]]:
     """What to draw, by name; `draw` (NumPy's) gives the parameters."""
     number = int(draw.integers(1, 2**31))
-    size = [int(each) for each in draw.integers(0, 60, int(draw.integers(1, 3)))]
+    size = [int(item) for item in draw.integers(0, 60, int(draw.integers(1, 3)))]
     floating, whole = str(draw.choice(FLOATS)), str(draw.choice(INTS))
     low = int(draw.integers(-1000, 1000))
     high = low + int(draw.integers(1, 2**30))
@@ -58,24 +58,24 @@ def cases(tf: Any, draw: Any) -> dict[str, Callable[[], Any]]:
 def draw_all(side: str, folder: Path, count: int, seed: int) -> None:
     """One side: leaves what was drawn."""
     tf, draw = library(side), np.random.default_rng(seed)
-    found = {}
-    for at in range(count):
+    result = {}
+    for index in range(count):
         with tf.Graph().as_default(), tf.Session() as session:
             tf.set_random_seed(int(draw.integers(2**31)))
-            made = {name: make() for name, make in cases(tf, draw).items()}
+            output = {name: make() for name, make in cases(tf, draw).items()}
             for run in range(2):
-                for name, value in session.run(made).items():
-                    found[f"{name}/{at}/{run}"] = value
-    np.savez(folder / f"{side}.npz", **found)
+                for name, value in session.run(output).items():
+                    result[f"{name}/{index}/{run}"] = value
+    np.savez(folder / f"{side}.npz", **result)
 
 
-def difference(found: np.ndarray, wanted: np.ndarray) -> float:
+def difference(result: np.ndarray, wanted: np.ndarray) -> float:
     """The largest difference, in units in the last place of floats."""
-    assert found.shape == wanted.shape and found.dtype == wanted.dtype
-    if not found.size:
+    assert result.shape == wanted.shape and result.dtype == wanted.dtype
+    if not result.size:
         return 0.0
-    unit = np.spacing(np.abs(wanted)).astype(float) if found.dtype.kind == "f" else 1.0
-    return float((np.abs(found.astype(float) - wanted.astype(float)) / unit).max())
+    unit = np.spacing(np.abs(wanted)).astype(float) if result.dtype.kind == "f" else 1.0
+    return float((np.abs(result.astype(float) - wanted.astype(float)) / unit).max())
 
 
 def main() -> None:
@@ -100,9 +100,9 @@ def main() -> None:
     for op in dict.fromkeys(key.partition("/")[0] for key in kept["gpugraph"]):
         keys = [key for key in kept["gpugraph"] if key.startswith(f"{op}/")]
         pairs = [(kept["gpugraph"][key], kept["tensorflow"][key]) for key in keys]
-        count = sum(own.size for own, _ in pairs)
-        same = sum(int((own == other).sum()) for own, other in pairs)
-        worst = max(difference(own, other) for own, other in pairs)
+        count = sum(mine.size for mine, _ in pairs)
+        same = sum(int((mine == other).sum()) for mine, other in pairs)
+        worst = max(difference(mine, other) for mine, other in pairs)
         faults += worst > (LIMIT if op.endswith(NEAR) else 0)
         print(f"{op:<28}{count:>9}{same / count:>10.2%}{worst:>7.0f}")
     if faults:

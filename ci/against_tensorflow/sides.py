@@ -32,12 +32,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--side", nargs=2, metavar=("SIDE", "FOLDER"), help=argparse.SUPPRESS)
 
 
-def python_of_tensorflow(given: str | None) -> str:
+def python_of_tensorflow(value: str | None) -> str:
     """The Python that has TensorFlow; ends the program where none is named."""
-    found = given or os.environ.get("TENSORFLOW_PYTHON")
-    if not found:
+    result = value or os.environ.get("TENSORFLOW_PYTHON")
+    if not result:
         raise SystemExit("name a Python that has TensorFlow: --tensorflow, or TENSORFLOW_PYTHON")
-    return found
+    return result
 
 
 def side_environment() -> dict[str, str]:

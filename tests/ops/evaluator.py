@@ -82,7 +82,7 @@ class Evaluator:
         ]
         inputs = [_read_only(value) for value in values]
         host = host_slots(op.op_def.inputs, op.op_def.host_inputs, op.attrs)
-        passed = [each for index, each in enumerate(inputs) if index not in host]
+        passed = [item for index, item in enumerate(inputs) if index not in host]
         context = ArrayContext(op.name, op.attrs, inputs, shapes, types, self.states)
         with np.errstate(all="ignore"):
             returned = kernel.bind(context, [*passed, *outputs])()
@@ -133,7 +133,7 @@ def gradients(y: Tensor, xs: Sequence[Tensor], grad_y: Any = None) -> list[Any]:
     """d sum(y * grad_y) / dx for each of `xs`, as tensors; None where y does not depend on x."""
     received: dict[Tensor, list[Any]] = {y: [raw_ops.OnesLike(y) if grad_y is None else grad_y]}
     needed = _ancestors(y.op)
-    for op in sorted(needed, key=lambda each: each._id, reverse=True):
+    for op in sorted(needed, key=lambda operation: operation._id, reverse=True):
         dys = [_total(received.get(output)) for output in op.outputs]
         if all(dy is None for dy in dys) or any(output in xs for output in op.outputs):
             continue
@@ -211,9 +211,9 @@ def _check_once(
     random = np.random.default_rng(7)
     base = evaluate(y, dict(zip(xs, arrays, strict=True)))
     weights = random.uniform(0.5, 1.5, base.shape)
-    found = gradients(y, xs, raw_ops.Const(value=weights, dtype=dtypes.float64))
+    result = gradients(y, xs, raw_ops.Const(value=weights, dtype=dtypes.float64))
     total: Tensor | None = None
-    for index, dx in enumerate(found):
+    for index, dx in enumerate(result):
         wanted = _differences(y, xs, arrays, index, weights, step)
         if dx is None:
             np.testing.assert_allclose(wanted, 0, atol=tolerance)

@@ -16,19 +16,19 @@ __all__ = ["fetched", "refuses", "same"]
 def fetched(make: Callable[[], Any]) -> Any:
     """What is made in a graph of its own, fetched; its inferred shapes must be right."""
     with tf.Graph().as_default(), tf.Session() as session:
-        made = make()
-        tensors = list(made) if isinstance(made, (list, tuple)) else [made]
+        output = make()
+        tensors = list(output) if isinstance(output, (list, tuple)) else [output]
         values = session.run(tensors)
         for tensor, value in zip(tensors, values, strict=True):
             assert tensor.shape.is_compatible_with(np.shape(value))
-        return values if isinstance(made, (list, tuple)) else values[0]
+        return values if isinstance(output, (list, tuple)) else values[0]
 
 
 def same(make: Callable[[], Any], wanted: Any, tolerance: float = 0.0) -> None:
     """What is made has these values (a list: several tensors)."""
-    found = fetched(make)
-    assert not isinstance(found, list) or len(found) == len(wanted)
-    for one, other in zip(found, wanted) if isinstance(found, list) else [(found, wanted)]:
+    result = fetched(make)
+    assert not isinstance(result, list) or len(result) == len(wanted)
+    for one, other in zip(result, wanted) if isinstance(result, list) else [(result, wanted)]:
         assert np.shape(one) == np.shape(other)
         np.testing.assert_allclose(one, other, tolerance, tolerance)
 

@@ -28,10 +28,10 @@ __all__ = ["Alone", "Built", "args_by_slot", "gpu_refusal", "infer", "kernels", 
 
 def args_by_slot(decl: OpDecl, sample: Sample) -> list[ArgDef]:
     """The argument of each flat input."""
-    found = []
-    for arg, given in zip(decl.op_def.inputs, sample.inputs, strict=True):
-        found += [arg] * (len(given) if isinstance(given, list) else 1)
-    return found
+    result = []
+    for arg, value in zip(decl.op_def.inputs, sample.inputs, strict=True):
+        result += [arg] * (len(value) if isinstance(value, list) else 1)
+    return result
 
 
 def infer(
@@ -69,7 +69,7 @@ def gpu_refusal(op_type: str, sample: Sample) -> str:
     assert entry is not None, f"{op_type} has neither a GPU kernel nor a HostOnly"
     if isinstance(entry.kernel, HostOnly):
         return entry.kernel.reason
-    return "strings" if any(each is tf.string for each in attrs.values()) else ""
+    return "strings" if any(dtype is tf.string for dtype in attrs.values()) else ""
 
 
 _LEFT = object()
@@ -100,7 +100,7 @@ class Alone:
     ) -> None:
         self.decl = decl = DECLARATIONS[op_type]
         attrs = sample.all_attrs(decl.op_def)
-        self.types = [each.base_dtype for each in output_types(decl.op_def, attrs)]
+        self.types = [dtype.base_dtype for dtype in output_types(decl.op_def, attrs)]
         self.inputs = [np.array(array) for array in sample.flat]
         host = host_slots(decl.op_def.inputs, decl.op_def.host_inputs, attrs)
         self.kernel = kernel
@@ -108,9 +108,9 @@ class Alone:
         self.outputs = [
             self._output(slot, shape, garbage, over) for slot, shape in enumerate(sizes)
         ]
-        given = [self._guarded(slot, over) for slot in range(len(self.inputs))]
-        passed = [array for slot, array in enumerate(given) if slot not in host]
-        context = _Context(op_type, attrs, given, sizes, self.types)
+        source = [self._guarded(slot, over) for slot in range(len(self.inputs))]
+        passed = [array for slot, array in enumerate(source) if slot not in host]
+        context = _Context(op_type, attrs, source, sizes, self.types)
         with np.errstate(all="ignore"):
             for slot, array in enumerate(self.inputs):
                 if slot not in host:
@@ -145,9 +145,9 @@ class Alone:
             returned = self.run()
         if self.decl.writes:
             return [self.inputs[slot] for slot in sorted(self.decl.writes)]
-        outputs = [np.asarray(each) for each in returned] if self.kernel.dynamic else self.outputs
+        outputs = [np.asarray(item) for item in returned] if self.kernel.dynamic else self.outputs
         for output in outputs:
-            assert not any(each is _LEFT for each in output.flat if output.dtype == object), (
+            assert not any(item is _LEFT for item in output.flat if output.dtype == object), (
                 "a string of the output was not written"
             )
         return outputs
@@ -181,23 +181,23 @@ class Built:
         self.device = device
         host = self.decl.op_def.host_inputs
         arguments = []
-        for index, (arg, given) in enumerate(
+        for index, (arg, value) in enumerate(
             zip(self.decl.op_def.inputs, sample.inputs, strict=True)
         ):
             make = self._variable if arg.is_ref else self._input
             fixed = index in host and not opened
-            made = [
-                tf.constant(each) if fixed else make(each)
-                for each in (given if isinstance(given, list) else [given])
+            output = [
+                tf.constant(item) if fixed else make(item)
+                for item in (value if isinstance(value, list) else [value])
             ]
-            self.inputs += made
-            arguments.append(made if isinstance(given, list) else made[0])
+            self.inputs += output
+            arguments.append(output if isinstance(value, list) else output[0])
         named = {"name": op_type.strip("_")} if op_type.startswith("_") else {}
         with tf.device(device or None):
-            made = getattr(raw_ops, op_type)(*arguments, **sample.attrs, **named)
-        self.op = made if isinstance(made, tf.Operation) else None
-        is_list = isinstance(made, (list, tuple))
-        self.outputs = [] if self.op is not None else list(made) if is_list else [made]
+            output = getattr(raw_ops, op_type)(*arguments, **sample.attrs, **named)
+        self.op = output if isinstance(output, tf.Operation) else None
+        is_list = isinstance(output, (list, tuple))
+        self.outputs = [] if self.op is not None else list(output) if is_list else [output]
 
     def _input(self, array: np.ndarray) -> Any:
         dtype = as_dtype(array.dtype)
@@ -231,7 +231,7 @@ class Built:
         fetched = session.run([*self.outputs, *([self.op] if self.op else [])], self.feeds)
         if self.decl.writes:
             fetched = session.run([self.inputs[slot] for slot in sorted(self.decl.writes)])
-        return [_as_array(each) for each in fetched if each is not None]
+        return [_as_array(item) for item in fetched if item is not None]
 
 
 def _as_array(fetched: Any) -> np.ndarray:

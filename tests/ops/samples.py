@@ -134,7 +134,7 @@ WIDE: dict[str, Any] = {"low": 0.3, "high": 8.0}
 
 
 def _scalars(v: Any, *numbers: float) -> list[Any]:
-    return [np.array(each, v.dtype.as_numpy_dtype) for each in numbers]
+    return [np.array(number, v.dtype.as_numpy_dtype) for number in numbers]
 
 
 # -- one element
@@ -311,7 +311,7 @@ add(
 
 def _unique(x: Any, out_idx: Any = dtypes.int32) -> Any:
     seen = list(dict.fromkeys(x.tolist()))
-    where = [seen.index(each) for each in x.tolist()]
+    where = [seen.index(item) for item in x.tolist()]
     return np.array(seen, x.dtype).reshape(-1), np.array(where, out_idx.as_numpy_dtype)
 
 
@@ -392,7 +392,7 @@ def _integer_mean(x: Any, axis: Any, keepdims: bool) -> Any:
         total = np.sum(x, axis=axis, keepdims=keepdims, dtype=np.int64)
         return np.trunc(total / (x.size // max(total.size, 1)))
     with np.errstate(all="ignore"):
-        return np.sum(x, axis, keepdims=keepdims) / math.prod(x.shape[each] for each in axis)
+        return np.sum(x, axis, keepdims=keepdims) / math.prod(x.shape[item] for item in axis)
 
 
 _REDUCTIONS: list[Any] = [
@@ -515,8 +515,8 @@ add(
 
 def _finished(product: Any, args: Any, num_args: int, fused_ops: list[str]) -> Any:
     assert num_args == len(args)
-    for name, each in zip(fused_ops, args):
-        product = product + (each if name == "BiasAdd" else each.reshape(product.shape))
+    for name, item in zip(fused_ops, args):
+        product = product + (item if name == "BiasAdd" else item.reshape(product.shape))
     return np.maximum(product, 0) if "Relu" in fused_ops else product
 
 
@@ -720,21 +720,21 @@ for _shape in ((2, 3), (), (0, 2)):
 def _in_order(combine: Any) -> Any:
     """What a scatter update makes of a variable: one row after the other."""
 
-    def reference(ref: Any, at: Any, updates: Any, **_: Any) -> Any:
+    def reference(ref: Any, index: Any, updates: Any, **_: Any) -> Any:
         result = ref.copy()
-        spread = np.broadcast_to(updates, at.shape + ref.shape[1:])
-        for place in np.ndindex(at.shape):
-            result[at[place]] = combine(result[at[place]], spread[place])
+        spread = np.broadcast_to(updates, index.shape + ref.shape[1:])
+        for place in np.ndindex(index.shape):
+            result[index[place]] = combine(result[index[place]], spread[place])
         return result
 
     return reference
 
 
 def _at_coordinates(combine: Any) -> Any:
-    def reference(ref: Any, at: Any, updates: Any, **_: Any) -> Any:
+    def reference(ref: Any, index: Any, updates: Any, **_: Any) -> Any:
         result = ref.copy()
-        for place in np.ndindex(at.shape[:-1]):
-            where = tuple(at[place])
+        for place in np.ndindex(index.shape[:-1]):
+            where = tuple(index[place])
             result[where] = combine(result[where], updates[place])
         return result
 

@@ -132,12 +132,16 @@ def _summed_axes(s0: Any, s1: Any) -> Any:
     """The axes along which either operand is repeated, or where both have size 1."""
     rank = max(s0.size, s1.size)
     whole = np.broadcast_shapes(tuple(s0), tuple(s1))
-    found = []
+    result = []
     for sizes in (s0, s1):
         padded = (None,) * (rank - sizes.size) + tuple(sizes.tolist())
-        axes = [at for at in range(rank) if padded[at] is None or (padded[at] == 1)]
-        found.append(np.array([at for at in axes if padded[at] != whole[at] or whole[at] == 1]))
-    return tuple(each.astype(s0.dtype) for each in found)
+        axes = [index for index in range(rank) if padded[index] is None or (padded[index] == 1)]
+        result.append(
+            np.array(
+                [index for index in axes if padded[index] != whole[index] or whole[index] == 1]
+            )
+        )
+    return tuple(item.astype(s0.dtype) for item in result)
 
 
 # -- order
@@ -168,10 +172,10 @@ add(
 
 
 def _turned(x: Any, lengths: Any, seq_dim: int, batch_dim: int = 0) -> Any:
-    found = np.moveaxis(x, (batch_dim, seq_dim), (0, 1)).copy()
+    result = np.moveaxis(x, (batch_dim, seq_dim), (0, 1)).copy()
     for row, count in enumerate(lengths.tolist()):
-        found[row, :count] = found[row, :count][::-1]
-    return np.moveaxis(found, (0, 1), (batch_dim, seq_dim))
+        result[row, :count] = result[row, :count][::-1]
+    return np.moveaxis(result, (0, 1), (batch_dim, seq_dim))
 
 
 add(
@@ -285,12 +289,12 @@ _STRIDED: list[tuple[tuple[int, ...], Any, dict[str, int], Any]] = [
 
 
 def _vectors(entries: Any) -> list[Any]:
-    return [np.array(each, np.int32) for each in entries]
+    return [np.array(entrie, np.int32) for entrie in entries]
 
 
 def _index_of(begin: Any, end: Any, strides: Any) -> Any:
     """The index that these vectors stand for in the samples."""
-    wanted = [tuple(each.tolist()) for each in (begin, end, strides)]
+    wanted = [tuple(array.tolist()) for array in (begin, end, strides)]
     return next(index for _, entries, _, index in _STRIDED if [*map(tuple, entries)] == wanted)
 
 
@@ -353,9 +357,9 @@ add(
 )
 
 
-def _scatter(at: Any, updates: Any, shape: Any) -> Any:
+def _scatter(index: Any, updates: Any, shape: Any) -> Any:
     result = np.zeros(tuple(shape), updates.dtype)
-    np.add.at(result, tuple(np.moveaxis(at, -1, 0)), updates)
+    np.add.at(result, tuple(np.moveaxis(index, -1, 0)), updates)
     return result
 
 
@@ -371,11 +375,11 @@ add(
 
 
 def _stitched(indices: Any, data: Any) -> Any:
-    size = max((int(at.max(initial=-1)) for at in indices), default=-1) + 1
+    size = max((int(index.max(initial=-1)) for index in indices), default=-1) + 1
     rest = data[0].shape[indices[0].ndim :]
     result = np.full((size, *rest), b"" if data[0].dtype == object else 0, data[0].dtype)
-    for at, part in zip(indices, data, strict=True):
-        result[at.reshape(-1)] = part.reshape(-1, *rest)
+    for index, part in zip(indices, data, strict=True):
+        result[index.reshape(-1)] = part.reshape(-1, *rest)
     return result
 
 

@@ -48,7 +48,7 @@ class Sample:
     @property
     def flat(self) -> list[np.ndarray]:
         """The inputs with lists spread out."""
-        return [array for each in self.inputs for array in _listed(each)]
+        return [array for item in self.inputs for array in _listed(item)]
 
     @property
     def label(self) -> str:
@@ -64,8 +64,8 @@ class Sample:
     def all_attrs(self, op_def: OpDef) -> dict[str, Any]:
         """The attrs of the node: defaults, given ones, and those that follow from the inputs."""
         attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
-        for arg, given in zip(op_def.inputs, self.inputs, strict=True):
-            arrays = _listed(given)
+        for arg, source in zip(op_def.inputs, self.inputs, strict=True):
+            arrays = _listed(source)
             if arg.number_attr:
                 attrs[arg.number_attr] = len(arrays)
             if arg.type_attr and arrays:
@@ -82,8 +82,8 @@ class Sample:
         ):
             return None
         inputs = tuple(
-            [_double(array) for array in each] if isinstance(each, list) else _double(each)
-            for each in self.inputs
+            [_double(array) for array in item] if isinstance(item, list) else _double(item)
+            for item in self.inputs
         )
         attrs = {
             key: as_dtype(_wide(value.as_numpy_dtype) or value) if type(value) is DType else value
@@ -92,8 +92,8 @@ class Sample:
         return Sample(inputs, attrs, self.smooth)
 
 
-def _listed(given: Any) -> list[np.ndarray]:
-    return given if isinstance(given, list) else [given]
+def _listed(value: Any) -> list[np.ndarray]:
+    return value if isinstance(value, list) else [value]
 
 
 def _wide(dtype: Any) -> Any:
@@ -186,8 +186,10 @@ def i64(*values: int) -> np.ndarray:
 
 def representatives(allowed: Sequence[DType]) -> list[DType]:
     """One dtype of each kind that is allowed."""
-    found = [next((each for each in group if each in allowed), None) for group in GROUPS.values()]
-    return list(dict.fromkeys(each for each in found if each is not None))
+    result = [
+        next((dtype for dtype in group if dtype in allowed), None) for group in GROUPS.values()
+    ]
+    return list(dict.fromkeys(item for item in result if item is not None))
 
 
 def _data_types(op_def: OpDef) -> list[DType]:
@@ -248,7 +250,7 @@ def elementwise(
         return
     arity = len(DECLARATIONS[op_type].op_def.inputs)
     alike = arity == 1 or one_shape
-    shapes = [each * arity for each in ONE_SHAPE] if alike else TWO_SHAPES
+    shapes = [item * arity for item in ONE_SHAPE] if alike else TWO_SHAPES
     attrs = options.pop("attrs", {})
     forms: list[Form] = [
         lambda v, row=row: case(*(v(*shape) for shape in row), **attrs)  # type: ignore[misc]

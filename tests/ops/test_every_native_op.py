@@ -1,7 +1,7 @@
 """The walk over the registry's texts: each, as a native kernel, computes what its host `Call` does.
 
 One kernel an op, dtype and kind of sample, all compiled as one text; then samples, special values
-and extreme integers go through both. What has no native kernel is said by data, with reasons.
+and extreme integers go through both. Ops without a native kernel are data, with reasons.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Case:
     def run(self, prepared: Prepared[Any]) -> list[np.ndarray]:
         function = prepared.get(wait=True)
         assert function is not None, prepared.reason
-        outputs = [np.empty(each.shape, each.dtype) for each in self.alone.outputs]
+        outputs = [np.empty(array.shape, array.dtype) for array in self.alone.outputs]
         function.bind(self.inputs, outputs, self.fused.sizes)()
         return outputs
 
@@ -87,25 +87,25 @@ def make(op_type: str, sample: Sample) -> Case | None:
     op_def = DECLARATIONS[op_type].op_def
     attrs = sample.all_attrs(op_def)
     result = output_types(op_def, attrs)[0].base_dtype
-    reason = not_native(*(as_dtype(each.dtype) for each in sample.flat), result)
+    reason = not_native(*(as_dtype(array.dtype) for array in sample.flat), result)
     if reason:
         raise NotNativeError(reason)
     alone = Alone(op_type, sample, kernel.host)
     host = host_slots(op_def.inputs, op_def.host_inputs, attrs)
-    inputs = [np.array(each) for slot, each in enumerate(sample.flat) if slot not in host]
+    inputs = [np.array(item) for slot, item in enumerate(sample.flat) if slot not in host]
     fusion = Fusion()
-    given = [fusion.input(as_dtype(each.dtype), each.shape) for each in inputs]
+    source = [fusion.input(as_dtype(array.dtype), array.shape) for array in inputs]
     if isinstance(kernel, Elementwise):
         if op_type == "Select" and inputs[0].ndim == 1 and inputs[1].ndim > 1:
             fusion = Fusion()  # a vector chooses along the first axis
             first = fusion.input(tf.bool, (len(inputs[0]), *(1,) * (inputs[1].ndim - 1)))
-            given = [first, *(fusion.input(result, each.shape) for each in inputs[1:])]
-        value = fusion.apply(kernel, given, result)
+            source = [first, *(fusion.input(result, array.shape) for array in inputs[1:])]
+        value = fusion.apply(kernel, source, result)
     else:
         axes = None
         if host:
             axes = sorted(reduced_axes(sample.flat[min(host)], inputs[0].ndim))
-        value = fusion.reduce(kernel, given[0], axes)
+        value = fusion.reduce(kernel, source[0], axes)
     shape = alone.outputs[0].shape
     fusion.output(value, shape if isinstance(kernel, Elementwise) else None)
     return Case(op_type, sample, inputs, alone, fusion.finish())
@@ -122,15 +122,15 @@ def with_values(op_type: str, sample: Sample) -> Sample | None:
     """The op on special values of the sample's dtypes, each with each."""
     op_def = DECLARATIONS[op_type].op_def
     kinds = [array.dtype for array in sample.flat]
-    if op_def.host_inputs or any(each.kind not in SPECIAL for each in kinds):
+    if op_def.host_inputs or any(dtype.kind not in SPECIAL for dtype in kinds):
         return None
-    pools = [SPECIAL[each.kind] for each in kinds]
+    pools = [SPECIAL[dtype.kind] for dtype in kinds]
     if not isinstance(kernel_of(op_type, sample), Elementwise) or len(pools) != len(op_def.inputs):
         return None
     if op_type in SHAPED:
         return None
     rows = list(product(*pools))
-    columns = [np.array(each, dtype) for each, dtype in zip(zip(*rows), kinds)]
+    columns = [np.array(item, dtype) for item, dtype in zip(zip(*rows), kinds)]
     if ("Div" in op_type or "Mod" in op_type) and kinds[-1].kind in "iu":
         columns[-1][columns[-1] == 0] = 3
     return Sample(tuple(columns), sample.attrs)
@@ -139,7 +139,7 @@ def with_values(op_type: str, sample: Sample) -> Sample | None:
 @pytest.fixture(scope="module")
 def cases() -> list[tuple[Case, Prepared[Any]]]:
     """All, compiled in one go; of float32 every kind of shapes, of other dtypes the first."""
-    made, programs = [], {}
+    output, programs = [], {}
     for op_type, sample in texts():
         try:
             case = make(op_type, sample)
@@ -147,27 +147,27 @@ def cases() -> list[tuple[Case, Prepared[Any]]]:
             continue
         if case is None:
             continue
-        kinds = tuple(each.dtype.name for each in sample.flat)
+        kinds = tuple(array.dtype.name for array in sample.flat)
         known = programs.setdefault((op_type, kinds, str(sample.attrs)), set())
         if "float32" in kinds or not known or case.fused.program in known:
             known.add(case.fused.program)
-            made.append(case)
-    return list(zip(made, prepare([case.fused.program for case in made])))
+            output.append(case)
+    return list(zip(output, prepare([case.fused.program for case in output])))
 
 
-def differs(found: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
+def differs(result: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
     """Where they differ, or nothing."""
-    if found.dtype.kind != "f":
-        return "" if found.tolist() == wanted.tolist() else f"{found} instead of {wanted}"
+    if result.dtype.kind != "f":
+        return "" if result.tolist() == wanted.tolist() else f"{result} instead of {wanted}"
     with np.errstate(all="ignore"):
         size = np.spacing(np.maximum(np.abs(wanted), np.finfo(wanted.dtype).tiny))
-        error = np.abs(found.astype(np.longdouble) - wanted) / size
-        good = (found == wanted) | (np.isnan(found) & np.isnan(wanted)) | (error <= ulps)
+        error = np.abs(result.astype(np.longdouble) - wanted) / size
+        good = (result == wanted) | (np.isnan(result) & np.isnan(wanted)) | (error <= ulps)
         if wanted.dtype == np.float16:  # a text is computed in float32: nothing overflows within
-            good |= ~np.isfinite(found) & ~np.isfinite(wanted)
+            good |= ~np.isfinite(result) & ~np.isfinite(wanted)
     if good.all():
         return ""
-    return f"{found[~good].ravel()[:4]} instead of {wanted[~good].ravel()[:4]}"
+    return f"{result[~good].ravel()[:4]} instead of {wanted[~good].ravel()[:4]}"
 
 
 def test_what_is_not_native_is_so_by_dtypes_or_axes() -> None:
@@ -176,7 +176,7 @@ def test_what_is_not_native_is_so_by_dtypes_or_axes() -> None:
         try:
             make(op_type, sample)
         except NotNativeError as error:
-            refused[op_type, str(error)] = {as_dtype(each.dtype) for each in sample.flat}
+            refused[op_type, str(error)] = {as_dtype(array.dtype) for array in sample.flat}
     assert refused, "complex samples, at least"
     for (op_type, reason), types in refused.items():
         by_axes = reason.startswith("a reduction over axes")
@@ -187,37 +187,37 @@ def test_samples_agree_with_the_host(cases: list[tuple[Case, Prepared[Any]]]) ->
     failures = []
     assert len(cases) > 400
     for case, prepared in cases:
-        (found,), (wanted,) = case.run(prepared), case.alone()
-        said = differs(found, wanted, ULPS)
-        if said:
-            failures.append(f"{case.op_type} of {case.sample.label}: {said}")
+        (result,), (wanted,) = case.run(prepared), case.alone()
+        message = differs(result, wanted, ULPS)
+        if message:
+            failures.append(f"{case.op_type} of {case.sample.label}: {message}")
     assert not failures, "\n".join(["", *failures])
 
 
 def test_special_values_agree_with_the_host(cases: list[tuple[Case, Prepared[Any]]]) -> None:
     failures, seen = [], set()
     for case, _ in cases:
-        kinds = tuple(each.dtype for each in case.sample.flat)
+        kinds = tuple(array.dtype for array in case.sample.flat)
         if (case.op_type, kinds, str(case.sample.attrs)) in seen:
             continue
         seen.add((case.op_type, kinds, str(case.sample.attrs)))
         sample = with_values(case.op_type, case.sample)
         if sample is None:
             continue
-        made = make(case.op_type, sample)
-        assert made is not None
+        output = make(case.op_type, sample)
+        assert output is not None
         try:
-            (wanted,) = made.alone()
+            (wanted,) = output.alone()
         except tf.errors.InvalidArgumentError:
             continue
-        [prepared] = prepare([made.fused.program])
-        (found,) = made.run(prepared)
+        [prepared] = prepare([output.fused.program])
+        (result,) = output.run(prepared)
         if case.op_type in UNDEFINED:
             defined = np.isfinite(sample.flat[0].astype(np.float64))
             defined &= sample.flat[0].astype(np.float64) >= 0
-            found, wanted = found[defined], wanted[defined]
-        said = differs(found, wanted, ULPS)
-        if said:
-            failures.append(f"{case.op_type} of {kinds[0]}: {said}")
+            result, wanted = result[defined], wanted[defined]
+        message = differs(result, wanted, ULPS)
+        if message:
+            failures.append(f"{case.op_type} of {kinds[0]}: {message}")
     assert len(seen) > 200
     assert not failures, "\n".join(["", *failures])

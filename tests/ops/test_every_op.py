@@ -53,8 +53,8 @@ def walk(op_type: str, check: Callable[[Sample], None], samples: Any = None) -> 
         try:
             check(sample)
         except Exception as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {said[:600]}")
+            message = " ".join(str(error).split()) or type(error).__name__
+            failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {message[:600]}")
     if failures:
         pytest.fail("\n".join(failures), pytrace=False)
 
@@ -72,8 +72,8 @@ def alone(op_type: str, sample: Sample, **how: Any) -> list[np.ndarray]:
 def session() -> Iterator[tf.Session]:
     with tf.Graph().as_default():
         options = tf.GPUOptions(virtual_gpus=1)
-        with tf.Session(config=tf.ConfigProto(gpu_options=options)) as made:
-            yield made
+        with tf.Session(config=tf.ConfigProto(gpu_options=options)) as output:
+            yield output
 
 
 # -- there are samples, and there is something to say of the op
@@ -118,7 +118,7 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
             entry = find_kernel(op_type, device, attrs)
             assert entry is not None, f"{op_type} has no {device} kernel for {attrs}"
             kernel = entry.kernel
-            said = {
+            message = {
                 HostOnly: lambda k: [k.reason],
                 Call: lambda k: [k.function or k.make],
                 Elementwise: lambda k: [k.expression, k.host],
@@ -126,7 +126,7 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
                 Source: lambda k: [k.file, k.launches, k.host],
                 Sized: lambda k: [k.file, k.measure, k.shapes, k.fill, k.host, k.types],
             }[type(kernel)](kernel)
-            assert all(said), f"{op_type}: an empty {type(kernel).__name__} for {device}"
+            assert all(message), f"{op_type}: an empty {type(kernel).__name__} for {device}"
 
 
 # -- shape inference
@@ -148,17 +148,24 @@ def partly_known(sample: Sample) -> Iterator[tuple[list[TensorShape], Callable[[
     yield rankless, values(every)
     for index, array in enumerate(arrays):
         holes = [
-            TensorShape.of(tuple(None if at == axis else n for at, n in enumerate(array.shape)))
+            TensorShape.of(
+                tuple(None if position == axis else n for position, n in enumerate(array.shape))
+            )
             for axis in range(array.ndim)
         ]
         for seen in (sizeless[index], rankless[index], *holes):
             shapes = [*whole[:index], seen, *whole[index + 1 :]]
             yield shapes, values({index})
             yield shapes, values(every)
-            others = [seen if at == index else rankless[at] for at in range(len(arrays))]
+            others = [
+                seen if position == index else rankless[position] for position in range(len(arrays))
+            ]
             yield others, values(every)
         yield whole, values({index})
-        alone_known = [whole[at] if at == index else rankless[at] for at in range(len(arrays))]
+        alone_known = [
+            whole[position] if position == index else rankless[position]
+            for position in range(len(arrays))
+        ]
         yield alone_known, values(every - {index})
 
 
@@ -166,15 +173,15 @@ def partly_known(sample: Sample) -> Iterator[tuple[list[TensorShape], Callable[[
 def test_inference_is_exact_of_known_shapes(op_type: str) -> None:
     def check(sample: Sample) -> None:
         kernel = cpu_kernel(op_type, sample)
-        found, inferred = Alone(op_type, sample, kernel), infer(op_type, sample)
-        found()
-        results = alone(op_type, sample) if kernel.dynamic else found.outputs
+        outcome, inferred = Alone(op_type, sample, kernel), infer(op_type, sample)
+        outcome()
+        results = alone(op_type, sample) if kernel.dynamic else outcome.outputs
         assert len(inferred) == len(results)
         for shape, result in zip(inferred, results, strict=True):
-            said, is_exact = str(shape), shape == result.shape
+            message, is_exact = str(shape), shape == result.shape
             if kernel.dynamic:
                 is_exact = shape.is_compatible_with(result.shape)
-            assert is_exact, f"inference says {said}, but {result.shape} came out"
+            assert is_exact, f"inference says {message}, but {result.shape} came out"
 
     walk(op_type, check)
 
@@ -191,7 +198,7 @@ def test_inference_of_what_is_unknown_is_never_wrong(op_type: str) -> None:
             assert len(inferred) == len(exact)
             for shape, wanted in zip(inferred, exact, strict=True):
                 assert shape.is_compatible_with(wanted), (
-                    f"of {[str(each) for each in shapes]}, values known: {known}, inference says "
+                    f"of {[str(shape) for shape in shapes]}, values known: {known}, inference says "
                     f"{shape}, but it is {wanted}"
                 )
 
@@ -209,13 +216,13 @@ def test_kernel_writes_all_its_outputs_and_no_input(op_type: str) -> None:
         decl = DECLARATIONS[op_type]
         attrs = sample.all_attrs(decl.op_def)
         for device, kernel in kernels(op_type, attrs):
-            found, again = (Alone(op_type, sample, kernel, garbage) for garbage in (0x5A, 0xFF))
-            results, others = found(), again()
+            result, again = (Alone(op_type, sample, kernel, garbage) for garbage in (0x5A, 0xFF))
+            results, others = result(), again()
             for slot, (one, other) in enumerate(zip(results, others, strict=True)):
                 assert same_bits(one, other), f"the {device} kernel left parts of output {slot}"
-            for slot, (given, array) in enumerate(zip(sample.flat, found.inputs, strict=True)):
+            for slot, (value, array) in enumerate(zip(sample.flat, result.inputs, strict=True)):
                 if slot not in decl.writes:
-                    assert same_bits(given, array), f"the {device} kernel wrote input {slot}"
+                    assert same_bits(value, array), f"the {device} kernel wrote input {slot}"
             if op_type in RANDOM or decl.writes:
                 continue
             for slot, (one, two) in enumerate(zip(results, again(), strict=True)):
@@ -231,8 +238,8 @@ def test_dtypes_are_those_of_the_signature(op_type: str) -> None:
         types = output_types(decl.op_def, sample.all_attrs(decl.op_def))
         if decl.writes:
             types = [tf.as_dtype(sample.flat[slot].dtype) for slot in sorted(decl.writes)]
-        found = [tf.as_dtype(result.dtype) for result in alone(op_type, sample)]
-        assert found == [each.base_dtype for each in types], f"{found} instead of {types}"
+        results = [tf.as_dtype(result.dtype) for result in alone(op_type, sample)]
+        assert results == [dtype.base_dtype for dtype in types], f"{results} instead of {types}"
 
     walk(op_type, check)
 
@@ -246,9 +253,9 @@ def allowed_error(sample: Sample, results: list[np.ndarray]) -> float:
     return ERROR * max((float(finfo(array.dtype).eps) for array in arrays), default=0.0)
 
 
-def compare(found: list[np.ndarray], wanted: list[Any], error: float) -> None:
-    assert len(found) == len(wanted), f"{len(found)} results instead of {len(wanted)}"
-    for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
+def compare(result: list[np.ndarray], wanted: list[Any], error: float) -> None:
+    assert len(result) == len(wanted), f"{len(result)} results instead of {len(wanted)}"
+    for slot, (one, other) in enumerate(zip(result, wanted, strict=True)):
         other = np.asarray(other)
         assert one.shape == other.shape, f"output {slot}: {one.shape} instead of {other.shape}"
         if not is_inexact(one):
@@ -271,9 +278,9 @@ def test_narrow_types_agree_with_double_precision(op_type: str) -> None:
                 return  # InTopK takes float32 only
         if any(arg.type is tf.float32 for arg in DECLARATIONS[op_type].op_def.inputs):
             return
-        found = alone(op_type, sample)
-        error = allowed_error(sample, found) * TABLE[op_type].tolerance
-        compare(found, [*alone(op_type, wide)], error)
+        result = alone(op_type, sample)
+        error = allowed_error(sample, result) * TABLE[op_type].tolerance
+        compare(result, [*alone(op_type, wide)], error)
 
     walk(op_type, check)
 
@@ -290,9 +297,9 @@ def test_results_are_numpys(op_type: str) -> None:
         assert entry.reference is not None
         with np.errstate(all="ignore"):
             wanted = entry.reference(*wide.inputs, **sample.attrs)
-        found = alone(op_type, sample)
-        error = allowed_error(sample, found) * entry.tolerance
-        compare(found, list(wanted) if isinstance(wanted, (list, tuple)) else [wanted], error)
+        result = alone(op_type, sample)
+        error = allowed_error(sample, result) * entry.tolerance
+        compare(result, list(wanted) if isinstance(wanted, (list, tuple)) else [wanted], error)
 
     walk(op_type, check)
 
@@ -320,8 +327,8 @@ def test_output_may_take_an_inputs_memory(op_type: str) -> None:
             if object in (arrays[index].dtype, wanted[0].dtype):
                 continue  # strings have no memory to share
             for device, kernel in kernels(op_type, sample.all_attrs(decl.op_def)):
-                found = Alone(op_type, sample, kernel, over=index)()[0]
-                assert same_bits(found, wanted[0]), f"{device} over input {index}: {found}"
+                result = Alone(op_type, sample, kernel, over=index)()[0]
+                assert same_bits(result, wanted[0]), f"{device} over input {index}: {result}"
 
     walk(op_type, check)
 
@@ -338,9 +345,9 @@ def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str) -> None:
             for device in ("/cpu:0", "/gpu:0"):
                 if device == "/gpu:0" and gpu_refusal(op_type, sample):
                     continue
-                found = Built(op_type, sample, device)(running)
-                assert len(found) == len(wanted)
-                for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
+                result = Built(op_type, sample, device)(running)
+                assert len(result) == len(wanted)
+                for slot, (one, other) in enumerate(zip(result, wanted, strict=True)):
                     assert same_bits(one, other), (
                         f"on {device} output {slot} is {one!r}, but {other!r} by the kernel alone"
                     )
@@ -350,7 +357,7 @@ def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str) -> None:
 
 @every_op
 def test_gpu_is_refused_with_the_declared_reason(op_type: str) -> None:
-    refused = {gpu_refusal(op_type, each): each for each in TABLE[op_type].samples}
+    refused = {gpu_refusal(op_type, item): item for item in TABLE[op_type].samples}
     refused.pop("", None)
     with session() as running:
 
@@ -371,9 +378,9 @@ def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: st
         def check(sample: Sample) -> None:
             wanted = alone(op_type, sample)
             device = "/cpu:0" if gpu_refusal(op_type, sample) else "/gpu:0"
-            found = Built(op_type, sample, device, opened)(running)
-            assert len(found) == len(wanted)
-            for slot, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            result = Built(op_type, sample, device, opened)(running)
+            assert len(result) == len(wanted)
+            for slot, (one, other) in enumerate(zip(result, wanted, strict=True)):
                 assert same_bits(one, other), f"output {slot} is {one!r} instead of {other!r}"
 
         walk(op_type, check)
@@ -421,7 +428,8 @@ def differentiable(op_type: str, sample: Sample) -> list[int]:
     """The inputs to differentiate by, in double precision; of none where there is nothing to do."""
     args = args_by_slot(DECLARATIONS[op_type], sample)
     host = {
-        DECLARATIONS[op_type].op_def.inputs[at] for at in DECLARATIONS[op_type].op_def.host_inputs
+        DECLARATIONS[op_type].op_def.inputs[index]
+        for index in DECLARATIONS[op_type].op_def.host_inputs
     }
     return [
         slot
@@ -432,9 +440,9 @@ def differentiable(op_type: str, sample: Sample) -> list[int]:
 
 def precise_samples(op_type: str) -> list[Sample]:
     """Samples in double precision, complex ones made so, at which the op is smooth."""
-    found: list[Sample] = []
+    result: list[Sample] = []
     if op_type in IN_SINGLE | SPOKEN:
-        return found  # test_image.py and test_ctc.py hold their gradients
+        return result  # test_image.py and test_ctc.py hold their gradients
     for sample in TABLE[op_type].samples:
         wide = sample.widened()
         if wide is not None and any(array.dtype.char == "F" for array in sample.flat):
@@ -445,21 +453,21 @@ def precise_samples(op_type: str) -> list[Sample]:
         if is_complex and op_type in ZERO_IF_COMPLEX:
             continue
         if sample.smooth and differentiable(op_type, sample):
-            found.append(sample)
-    return found
+            result.append(sample)
+    return result
 
 
 def whole(grads: list[Any]) -> list[Any]:
     """The gradients as tensors, where they are IndexedSlices."""
-    return [None if each is None else dense(each) for each in grads]
+    return [None if grad is None else dense(grad) for grad in grads]
 
 
 def weights(array: np.ndarray, seed: int) -> np.ndarray:
     random = np.random.default_rng(seed)
-    found = random.uniform(0.5, 1.5, array.shape)
+    result = random.uniform(0.5, 1.5, array.shape)
     if array.dtype.kind == "c":
-        found = found + 1j * random.uniform(0.5, 1.5, array.shape)
-    return np.asarray(found, array.dtype)
+        result = result + 1j * random.uniform(0.5, 1.5, array.shape)
+    return np.asarray(result, array.dtype)
 
 
 def inner(ws: list[np.ndarray], ys: list[np.ndarray]) -> float:
@@ -503,7 +511,7 @@ def test_gradient_is_the_slope(op_type: str) -> None:
 
         def check(sample: Sample) -> None:
             results, xs = alone(op_type, sample), differentiable(op_type, sample)
-            ys = [slot for slot, each in enumerate(results) if each.dtype.kind in "fc"]
+            ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
             ws = [weights(results[slot], 3) for slot in ys]
             wanted = None
             for known in (True, False):
@@ -515,13 +523,13 @@ def test_gradient_is_the_slope(op_type: str) -> None:
                     with pytest.raises(LookupError):
                         tf.gradients(outputs, inputs, starts)
                     continue
-                found = whole(tf.gradients(outputs, inputs, starts))
+                result = whole(tf.gradients(outputs, inputs, starts))
                 if not callable(decl.grad) or op_type in NOTHING_FLOWS:
-                    assert found == [None] * len(found), "it is declared to have no gradient"
+                    assert result == [None] * len(result), "it is declared to have no gradient"
                     continue
                 if wanted is None:
                     wanted = kernel_differences(op_type, sample, ys, ws)
-                for slot, dx, slope in zip(xs, found, wanted, strict=True):
+                for slot, dx, slope in zip(xs, result, wanted, strict=True):
                     if (op_type, slot) in STOPPED:
                         assert dx is None, f"input {slot} has a gradient"
                         continue
@@ -548,7 +556,7 @@ def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
         def check(sample: Sample) -> None:
             results, slots = alone(op_type, sample), differentiable(op_type, sample)
             built = Built(op_type, sample)
-            ys = [slot for slot, each in enumerate(results) if each.dtype.kind in "fc"]
+            ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
             ws = [tf.placeholder(results[slot].dtype, results[slot].shape) for slot in ys]
             xs = [built.inputs[slot] for slot in slots]
             first = whole(tf.gradients([built.outputs[slot] for slot in ys], xs, ws))

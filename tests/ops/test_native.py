@@ -1,8 +1,8 @@
-"""The walk over what ops say of native code: it computes what their host kernels do.
+"""The native forms of all ops: they compute the results of the host kernels.
 
-Recipes are built, compiled (all as a few texts) and run, on variables in place; copies and matrix
-products are done by NumPy on the views that the ops name. Texts of elementwise ops and reductions
-are walked in `test_every_native_op`.
+Decompositions are built, compiled (all as a few sources) and run, on variables in place; copies and
+matrix products are done by NumPy on the views of the ops. `test_every_native_op` tests expressions
+of elementwise ops and reductions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEFT_OUT = {
     "EuclideanNorm": "a reduction over axes",
     "OneHot": "the new axis is not the last",
 }
-"""What recipes have no text for, by op type: how the reason starts."""
+"""What decompositions lack, by op type: the start of the reason."""
 
 
 def native_ops(kind: type) -> list[str]:
@@ -73,13 +73,13 @@ def large() -> Iterator[tuple[str, Sample]]:
     yield "Select", case(labels > 500, x(70, 300), x(70, 300))
     yield "AddN", case([x(40_000), x(40_000) * 3, x(40_000) * 7], N=3)
     slots = [x(300, 200), x(300, 200), x(300, 200, low=0.0)]
-    numbers = [number(each) for each in (0.9, 0.99, 0.1, 0.9, 0.99, 1e-8)]
+    numbers = [number(item) for item in (0.9, 0.99, 0.1, 0.9, 0.99, 1e-8)]
     yield "ApplyAdam", case(*slots, *numbers, x(300, 200))
     yield "ApplyMomentum", case(*slots[:2], number(0.1), x(300, 200), number(0.9))
 
 
 class Native:
-    """A recipe on a sample: what `Alone` takes as a kernel, once its program is compiled."""
+    """A decomposition on a sample, as a kernel for `Alone`, once its program is compiled."""
 
     def __init__(self, op_type: str, sample: Sample) -> None:
         self.op_type, self.sample = op_type, sample
@@ -92,11 +92,11 @@ class Native:
         self.outputs = arrays[len(arrays) - len(context.output_shapes) :]
         self.inputs = arrays[: len(arrays) - len(self.outputs)]
         if self.decl.writes:
-            self.outputs = tuple(self.inputs[at] for at in sorted(self.decl.writes))
+            self.outputs = tuple(self.inputs[index] for index in sorted(self.decl.writes))
         reason = not_native(*context.input_types, *context.output_types)
         if reason:
             raise NotNativeError(reason)
-        values = [fusion.input(as_dtype(each.dtype), each.shape) for each in self.inputs]
+        values = [fusion.input(as_dtype(array.dtype), array.shape) for array in self.inputs]
         for value, array in zip(
             decomposition.build(fusion, context, values), self.outputs, strict=True
         ):
@@ -117,7 +117,7 @@ class Native:
     @property
     def ulps(self) -> int:
         texts = repr(self.fused.program)
-        return ULPS if "Reduce(" in texts or any(each in texts for each in INEXACT) else 0
+        return ULPS if "Reduce(" in texts or any(item in texts for item in INEXACT) else 0
 
 
 def samples() -> Iterator[tuple[str, Sample]]:
@@ -127,39 +127,45 @@ def samples() -> Iterator[tuple[str, Sample]]:
 
 
 @pytest.fixture(scope="module")
-def recipes() -> list[Native]:
+def decompositions() -> list[Native]:
     """All that can be built, compiled in one go."""
-    made = []
+    output = []
     for op_type, sample in samples():
         try:
-            made.append(Native(op_type, sample))
+            output.append(Native(op_type, sample))
         except (NotNativeError, NotImplementedError):
             continue
-    for each, prepared in zip(made, prepare([each.fused.program for each in made])):
-        each.prepare(prepared)
-    return made
+    for element, prepared in zip(output, prepare([item.fused.program for item in output])):
+        element.prepare(prepared)
+    return output
 
 
-def differs(found: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
+def differs(result: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
     """Where they differ, or nothing."""
     if wanted.dtype.kind != "f" or not ulps or not wanted.size:
-        return "" if same_bits(found, wanted) else f"{found} instead of {wanted}"
+        return "" if same_bits(result, wanted) else f"{result} instead of {wanted}"
     size = np.spacing(np.abs(wanted).max())
-    good = np.abs(found.astype(np.longdouble) - wanted) <= ulps * size
-    return "" if good.all() else f"{found[~good][:4]} instead of {wanted[~good][:4]}, by {size}"
+    good = np.abs(result.astype(np.longdouble) - wanted) <= ulps * size
+    return "" if good.all() else f"{result[~good][:4]} instead of {wanted[~good][:4]}, by {size}"
 
 
 @compiled
-def test_recipes_compute_what_the_host_does(recipes: list[Native]) -> None:
+def test_recipes_compute_what_the_host_does(decompositions: list[Native]) -> None:
     failures = []
-    assert {each.op_type for each in recipes} == set(native_ops(Decomposition))
-    for each in recipes:
-        wanted = Alone(each.op_type, each.sample, host_kernel(each.op_type, each.sample))()
-        for slot, (one, other) in enumerate(zip(each.alone(), wanted, strict=True)):
-            said = differs(one, other, each.ulps)
-            if said:
-                label = f"{each.op_type} of {each.sample.label}"
-                failures.append(f"{label}: output {slot} is {said}"[:600])
+    assert {decomposition.op_type for decomposition in decompositions} == set(
+        native_ops(Decomposition)
+    )
+    for decomposition in decompositions:
+        wanted = Alone(
+            decomposition.op_type,
+            decomposition.sample,
+            host_kernel(decomposition.op_type, decomposition.sample),
+        )()
+        for slot, (one, other) in enumerate(zip(decomposition.alone(), wanted, strict=True)):
+            message = differs(one, other, decomposition.ulps)
+            if message:
+                label = f"{decomposition.op_type} of {decomposition.sample.label}"
+                failures.append(f"{label}: output {slot} is {message}"[:600])
     assert not failures, "\n".join(["", *failures])
 
 
@@ -169,7 +175,7 @@ def test_recipes_leave_out_what_is_listed_and_other_dtypes() -> None:
         try:
             Native(op_type, sample)
         except (NotNativeError, NotImplementedError) as error:
-            if not not_native(*(as_dtype(each.dtype) for each in sample.flat)):
+            if not not_native(*(as_dtype(array.dtype) for array in sample.flat)):
                 met.add(op_type)
                 assert str(error).startswith(LEFT_OUT[op_type]), f"{op_type}: {error}"
     assert met == set(LEFT_OUT)
@@ -201,8 +207,8 @@ def copies(op_type: str) -> Call:
         outputs = arrays[len(arrays) - len(context.output_shapes) :]
         for source, target in pairs:
             assert source.dtype == target.dtype
-            assert any(_is_view(target, each) for each in outputs)
-            assert source.ndim == 0 or any(_is_view(source, each) for each in arrays)
+            assert any(_is_view(target, output) for output in outputs)
+            assert source.ndim == 0 or any(_is_view(source, array) for array in arrays)
 
         def run() -> None:
             for source, target in pairs:
@@ -248,11 +254,11 @@ def test_products_are_those_of_the_host(op_type: str) -> None:
     for sample in TABLE[op_type].samples:
         wanted = Alone(op_type, sample, host_kernel(op_type, sample))()
         try:
-            found = Alone(op_type, sample, multiplied(op_type))()
+            result = Alone(op_type, sample, multiplied(op_type))()
         except NotImplementedError:
             assert sample.flat[0].dtype.kind == "c"
             continue
-        for one, other in zip(found, wanted, strict=True):
+        for one, other in zip(result, wanted, strict=True):
             label = f"{op_type} of {sample.label}"
             np.testing.assert_allclose(
                 one, other, 1e-3 if one.dtype == np.float16 else 1e-6, err_msg=label

@@ -378,14 +378,4 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, Dimension) else value
 
 
-def _from_dimension(
-    value: Dimension, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Tensor:
-    del as_ref
-    if value.value is None:
-        raise ValueError("An unknown Dimension can't become a tensor; use tf.shape")
-    return constant(value.value, dtype, name=name or "Const")
-
-
 register_tensor_conversion_function((list, tuple), _from_list, 99)
-register_tensor_conversion_function(Dimension, _from_dimension, 100)

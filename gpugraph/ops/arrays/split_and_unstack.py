@@ -86,14 +86,15 @@ def _with_size(sizes: tuple[int | None, ...], axis: int, length: int | None) -> 
     return TensorShape.of((*sizes[:axis], length, *sizes[axis + 1 :]))
 
 
+def _unknown_parts(sizes: tuple[int | None, ...] | None, count: int) -> Sequence[TensorShape]:
+    return [UNKNOWN if sizes is None else TensorShape.of((None,) * len(sizes))] * count
+
+
 def _infer_split(context: InferContext) -> Sequence[TensorShape]:
     count = context.num_outputs
-    sizes = context.shapes[1].sizes
-    value = context.value(0)
-    if sizes is None:
-        return [UNKNOWN] * count
-    if value is None:
-        return [TensorShape.of((None,) * len(sizes))] * count
+    sizes, value = context.shapes[1].sizes, context.value(0)
+    if sizes is None or value is None:
+        return _unknown_parts(sizes, count)
     axis = _split_axis(value, sizes)
     length = sizes[axis]
     if length is not None and length % count:
@@ -142,13 +143,10 @@ def _part_lengths(value: Any, length: int | None) -> list[int | None]:
 
 def _infer_split_v(context: InferContext) -> Sequence[TensorShape]:
     count = context.num_outputs
-    sizes = context.shapes[0].sizes
-    axis_value = context.value(2)
-    if sizes is None:
-        return [UNKNOWN] * count
-    if axis_value is None:
-        return [TensorShape.of((None,) * len(sizes))] * count
-    axis = _split_axis(axis_value, sizes)
+    sizes, value = context.shapes[0].sizes, context.value(2)
+    if sizes is None or value is None:
+        return _unknown_parts(sizes, count)
+    axis = _split_axis(value, sizes)
     lengths = context.value(1)
     if lengths is None:
         return [_with_size(sizes, axis, None)] * count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -39,14 +40,9 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
     times = context.value_as_shape(1).sizes
     if sizes is None or times is None:
         return [TensorShape.of((None,) * rank)]
-    return [
-        TensorShape.of(
-            tuple(
-                None if size is None or count is None else size * count
-                for size, count in zip(sizes, times, strict=True)
-            )
-        )
-    ]
+    pairs = zip(sizes, times, strict=True)
+    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])  # type: ignore[operator]
+    return [TensorShape.of(tiled)]
 
 
 def _tiles(signature: Signature, source: Any, out: Any) -> Pairs:
@@ -158,6 +154,7 @@ def _pad_back(op: Any, dy: Any) -> list[Any]:
 
 _PAD: dict[str, Any] = {
     "outputs": "output: T",
+    "attrs": {"T": ALL, "Tpaddings": INDEX},
     "infer": _infer_pad,
     "host": [1],
     **copying(_padded),
@@ -168,7 +165,6 @@ _pad = op(
     "Pad",
     inputs="input: T, paddings: Tpaddings",
     **_PAD,
-    attrs={"T": ALL, "Tpaddings": INDEX},
     doc="The input with paddings[i] = (before, after) zeros along dimension i.",
 )
 
@@ -176,7 +172,6 @@ _pad_v2 = op(
     "PadV2",
     inputs="input: T, paddings: Tpaddings, constant_values: T",
     **_PAD,
-    attrs={"T": ALL, "Tpaddings": INDEX},
     doc="The input with paddings[i] = (before, after) times a scalar along dimension i.",
 )
 
@@ -202,15 +197,10 @@ def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge
             )
 
 
-def _infer_mirror_pad(context: InferContext) -> Sequence[TensorShape]:
-    shape, pairs = _infer_padded(context, 1)
-    _check_mirror(context.shapes[0].sizes, pairs, _edge(context))
-    return [shape]
-
-
-def _infer_mirror_pad_grad(context: InferContext) -> Sequence[TensorShape]:
-    shape, pairs = _infer_padded(context, -1)
-    _check_mirror(shape.sizes, pairs, _edge(context))
+def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]:
+    """sign: 1 where paddings are added, -1 where they are removed."""
+    shape, pairs = _infer_padded(context, sign)
+    _check_mirror((context.shapes[0] if sign > 0 else shape).sizes, pairs, _edge(context))
     return [shape]
 
 
@@ -278,15 +268,8 @@ def _launch_mirror_pad_grad(signature: Signature) -> list[Launch]:
     whole = [(1, 0, 0)] * (4 - len(lines)) + lines
     count = prod(shape)
     numbers = (count, _edge(signature), *(number for line in whole for number in line))
-    return [
-        Launch(
-            "gg_mirror_back",
-            grid_of(count),
-            (THREADS, 1, 1),
-            (Arg(0), Arg(1), *numbers),
-            {"T": signature.output_types[0]},
-        )
-    ]
+    arguments, types = (Arg(0), Arg(1), *numbers), {"T": signature.output_types[0]}
+    return [Launch("gg_mirror_back", grid_of(count), (THREADS, 1, 1), arguments, types)]
 
 
 _MIRROR: dict[str, Any] = {
@@ -299,7 +282,7 @@ _mirror_pad = op(
     "MirrorPad",
     **_MIRROR,
     attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
-    infer=_infer_mirror_pad,
+    infer=partial(_infer_mirror_pad, 1),
     **copying(_mirrored),
     grad=lambda op, dy: [raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
     doc="The input padded by its own mirror image, with (SYMMETRIC) or without its border.",
@@ -309,7 +292,7 @@ op(
     "MirrorPadGrad",
     **_MIRROR,
     attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
-    infer=_infer_mirror_pad_grad,
+    infer=partial(_infer_mirror_pad, -1),
     cpu=Call(make=_bind_mirror_pad_grad),
     gpu=Source("mirror_pad_gradient.cu", _launch_mirror_pad_grad, Call(make=_bind_mirror_pad_grad)),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],

@@ -156,29 +156,28 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
     return function(tensor, Tout=_PARTS[tensor.dtype.base_dtype], name=name)
 
 
+def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
+    """A part of a tensor; of a real one, itself as its real part, and zeros as the others."""
+    with op_scope(name, function.op_def.name, input) as scope:
+        tensor = convert_to_tensor(input, name="input")
+        if tensor.dtype.is_complex:
+            return _of_complex(function, tensor, scope)
+        return tensor if function is _real else zeros_like(tensor)
+
+
 def real(input: Any, name: str | None = None) -> Tensor:
     """The real part, elementwise; real tensors come back as they are."""
-    with op_scope(name, "Real", input) as scope:
-        tensor = convert_to_tensor(input, name="input")
-        return _of_complex(_real, tensor, scope) if tensor.dtype.is_complex else tensor
+    return _part_of(_real, input, name)
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
     """The imaginary part, elementwise; zeros of real tensors."""
-    with op_scope(name, "Imag", input) as scope:
-        tensor = convert_to_tensor(input, name="input")
-        if tensor.dtype.is_complex:
-            return _of_complex(_imag, tensor, scope)
-        return zeros_like(tensor)
+    return _part_of(_imag, input, name)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
     """The angle in (-pi, pi], elementwise; zeros of real tensors, as in TensorFlow."""
-    with op_scope(name, "Angle", input) as scope:
-        tensor = convert_to_tensor(input, name="input")
-        if tensor.dtype.is_complex:
-            return _of_complex(_angle, tensor, scope)
-        return zeros_like(tensor)
+    return _part_of(_angle, input, name)
 
 
 def complex_abs(x: Tensor, name: str | None = None) -> Tensor:

@@ -52,18 +52,11 @@ def _there(x: Any) -> Any:
     return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
 
 
-def _xlogy_gradient(op: Any, dz: Any) -> list[Any]:
-    """dz log(y) where x is not 0, and dz x / y."""
+def _log_gradient(op: Any, dz: Any) -> list[Any]:
+    """Of Xlogy dz log(y) where x is not 0, and dz x / y; of Xlog1py the same with 1 + y."""
     x, y = (conj(tensor) for tensor in op.inputs)
-    slope = raw_ops.Xlogy(_there(x), y)
-    return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, raw_ops.Xdivy(x, y)))
-
-
-def _xlog1py_gradient(op: Any, dz: Any) -> list[Any]:
-    """dz log1p(y) where x is not 0, and dz x / (y + 1)."""
-    x, y = (conj(tensor) for tensor in op.inputs)
-    slope = raw_ops.Xlog1py(_there(x), y)
-    by_y = raw_ops.Xdivy(x, raw_ops.AddV2(y, 1))
+    slope = getattr(raw_ops, op.type)(_there(x), y)
+    by_y = raw_ops.Xdivy(x, y if op.type == "Xlogy" else raw_ops.AddV2(y, 1))
     return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, by_y))
 
 
@@ -89,7 +82,7 @@ xlogy = binary(
     alias={},
     cpu=_unless_zero(0, _x_log_y),
     elementwise="x == (T)0 ? (T)0 : x * log(y)",
-    grad=_xlogy_gradient,
+    grad=_log_gradient,
     doc="x log(y), elementwise, and 0 where x is 0, whatever y is.",
 )
 _xlog1py = binary(
@@ -98,7 +91,7 @@ _xlog1py = binary(
     alias={},
     cpu=_unless_zero(0, _x_log1p_y),
     elementwise="x == (T)0 ? (T)0 : x * log1p(y)",
-    grad=_xlog1py_gradient,
+    grad=_log_gradient,
     doc="x log(1 + y), elementwise, precise for small y, and 0 where x is 0.",
 )
 xdivy = binary(

@@ -18,7 +18,9 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.composite_tensors import Composite, of_parts
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape, scalar
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
@@ -33,25 +35,35 @@ def _copy(source: Any, out: Any) -> None:
     np.copyto(out, source)
 
 
-_SAME: dict[str, Any] = {
-    "inputs": "input: T",
-    "outputs": "output: T",
-    "infer": same_shape(0),
-    "view": {0: 0},
-    "cpu": Call(_copy),
-    "elementwise": "x",
-}
+def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
+    """Declares an op whose output is its input."""
+    return op(
+        op_type,
+        inputs="input: T",
+        outputs="output: T",
+        attrs={"T": ALL, **attrs},
+        infer=same_shape(0),
+        view={0: 0},
+        cpu=Call(_copy),
+        elementwise="x",
+        grad=grad,
+        doc=doc,
+    )
 
-identity_op = op(
-    "Identity", **_SAME, attrs={"T": ALL}, grad=lambda op, dy: dy, doc="The input as it is."
+
+identity: InputFunction = of_parts(
+    public_function(
+        _same(
+            "Identity",
+            lambda op, dy: dy,
+            "A tensor of the same shape, dtype and elements as `input`.",
+        )
+    )
 )
-
-stop_gradient_op = op(
-    "StopGradient",
-    **_SAME,
-    attrs={"T": ALL},
-    grad=lambda op, dy: [None],
-    doc="The input as it is, to gradients a constant.",
+stop_gradient: InputFunction = of_parts(
+    public_function(
+        _same("StopGradient", lambda op, dy: [None], "`input`, a constant to gradients.")
+    )
 )
 
 
@@ -62,25 +74,12 @@ def _refuse_gradient(op: Any, dy: Any) -> Any:
     )
 
 
-_prevent_gradient = op(
+_prevent_gradient = _same(
     "PreventGradient",
-    **_SAME,
-    attrs={"T": ALL, "message": Attr("string", "")},
-    grad=_refuse_gradient,
-    doc="The input as it is; to ask for a gradient through it is a LookupError.",
+    _refuse_gradient,
+    "The input as it is; to ask for a gradient through it is a LookupError.",
+    message=Attr("string", ""),
 )
-
-
-@of_parts
-def identity(input: Any, name: str | None = None) -> Tensor:
-    """A tensor of the same shape, dtype and elements as `input`."""
-    return identity_op(input, name=name)
-
-
-@of_parts
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """`input`, a constant to gradients."""
-    return stop_gradient_op(input, name=name)
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:

@@ -136,13 +136,8 @@ def _from_shape(
     del as_ref
     if not value.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-    if dtype not in (None, dtypes.int32, dtypes.int64):
-        raise TypeError(f"A TensorShape becomes a Tensor of int32 or int64, not {dtype.name}")
     # sizes beyond int32 decide for int64 by themselves, and are refused as int32
-    return constant(value.as_list() or np.zeros(0, np.int32), dtype, name=name or "shape_as_tensor")
-
-
-register_tensor_conversion_function(TensorShape, _from_shape, 10)
+    return _sizes("TensorShape", value.as_list() or np.zeros(0, np.int32), dtype, name)
 
 
 def _from_dimension(
@@ -151,9 +146,14 @@ def _from_dimension(
     del as_ref
     if value.value is None:
         raise ValueError("Cannot convert an unknown Dimension to a Tensor")
+    return _sizes("Dimension", value.value, dtype, name)
+
+
+def _sizes(kind: str, value: Any, dtype: Any, name: str | None) -> Tensor:
     if dtype not in (None, dtypes.int32, dtypes.int64):
-        raise TypeError(f"A Dimension becomes a Tensor of int32 or int64, not {dtype.name}")
-    return constant(value.value, dtype, name=name or "shape_as_tensor")
+        raise TypeError(f"A {kind} becomes a Tensor of int32 or int64, not {dtype.name}")
+    return constant(value, dtype, name=name or "shape_as_tensor")
 
 
+register_tensor_conversion_function(TensorShape, _from_shape, 10)
 register_tensor_conversion_function(Dimension, _from_dimension)

@@ -28,8 +28,8 @@ def test_a_placeholder_is_what_is_fed():
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     assert (x.op.type, x.name, x.shape.as_list()) == ("Placeholder", "x:0", [None, 2])
     assert tf.placeholder(tf.int32).shape.rank is None
-    for given in ([[1, 2]], [[1, 2], [3, 4]]):
-        assert value(x + 1.0, {x: given}).tolist() == (np.array(given) + 1).tolist()
+    for source in ([[1, 2]], [[1, 2], [3, 4]]):
+        assert value(x + 1.0, {x: source}).tolist() == (np.array(source) + 1).tolist()
 
 
 def test_unfed_it_is_an_error_that_names_it():
@@ -82,12 +82,12 @@ KINDS = ["float16", "float64", "int8", "uint16", "int64", "bool", "complex64"]
 @pytest.mark.parametrize("shape", [[], [0], [2, 3], [40, 50]])
 def test_zeros_and_ones(dtype, shape):
     for function, numpy_function in [(tf.zeros, np.zeros), (tf.ones, np.ones)]:
-        made = function(shape, dtype)
-        assert (made.dtype, made.shape.as_list()) == (dtype, shape)
+        output = function(shape, dtype)
+        assert (output.dtype, output.shape.as_list()) == (dtype, shape)
         expected = numpy_function(shape, dtype)
-        found = value(made)
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
+        result = value(output)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,10 @@ def test_names_and_what_is_a_constant(graph):
     assert {op.type for op in graph.get_operations()} == {"Const"}
     large = tf.zeros([40, 50], name="large")
     assert large.op.type == "Fill"
-    assert [each.op.name for each in large.op.inputs] == ["large/shape_as_tensor", "large/Const"]
+    assert [tensor.op.name for tensor in large.op.inputs] == [
+        "large/shape_as_tensor",
+        "large/Const",
+    ]
 
 
 def test_strings():
@@ -127,15 +130,15 @@ def test_strings():
 @pytest.mark.parametrize("dtype", [None, "int64", "bool"])
 def test_like(optimize, dtype):
     x = tf.placeholder(tf.float32, [None, 2])
-    for source, given in [(tf.constant([[1.0, 2.0]]), {}), (x, {x: [[1, 2], [3, 4]]})]:
-        expected = np.array(value(source, given), dtype or "float32")
+    for source, argument in [(tf.constant([[1.0, 2.0]]), {}), (x, {x: [[1, 2], [3, 4]]})]:
+        expected = np.array(value(source, argument), dtype or "float32")
         zeros = tf.zeros_like(source, dtype, optimize=optimize)
         ones = tf.ones_like(source, dtype, optimize=optimize)
         assert zeros.shape.as_list() == source.shape.as_list()
-        for made, other in [(zeros, np.zeros_like(expected)), (ones, np.ones_like(expected))]:
-            found = value(made, given)
-            assert found.dtype == other.dtype
-            np.testing.assert_array_equal(found, other)
+        for output, other in [(zeros, np.zeros_like(expected)), (ones, np.ones_like(expected))]:
+            result = value(output, argument)
+            assert result.dtype == other.dtype
+            np.testing.assert_array_equal(result, other)
 
 
 def test_names_of_like(graph):
@@ -149,9 +152,9 @@ def test_fill():
     assert value(tf.fill([], 7)) == 7
     assert value(tf.fill([0, 2], 7)).shape == (0, 2)
     x = tf.placeholder(tf.float32, [])
-    made = tf.fill([3], x)
-    assert value([made, tf.gradients(made, x)[0]], {x: 2.0})[0].tolist() == [2, 2, 2]
-    assert value(tf.gradients(made * [1.0, 2.0, 3.0], x), {x: 2.0}) == [6]
+    output = tf.fill([3], x)
+    assert value([output, tf.gradients(output, x)[0]], {x: 2.0})[0].tolist() == [2, 2, 2]
+    assert value(tf.gradients(output * [1.0, 2.0, 3.0], x), {x: 2.0}) == [6]
 
 
 def test_what_is_refused():

@@ -14,14 +14,15 @@ VALUES = [np.float32([[1.5, 2.0]]), np.array(7), np.array(["a", "b"], object), n
 def test_each_tensor_comes_out_as_it_is(device: str) -> None:
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=1), allow_soft_placement=True)
     with tf.Graph().as_default(), tf.Session(config=config) as session:
-        given = [
-            tf.placeholder(each.dtype if each.dtype.kind != "O" else tf.string) for each in VALUES
+        source = [
+            tf.placeholder(array.dtype if array.dtype.kind != "O" else tf.string)
+            for array in VALUES
         ]
         with tf.device(device):
-            passed = tf.identity_n(given if device == "/cpu:0" else given[:2])
+            passed = tf.identity_n(source if device == "/cpu:0" else source[:2])
         assert len({tensor.op for tensor in passed}) == 1
-        found = session.run(passed, dict(zip(given, VALUES)))
-        for value, wanted in zip(found, VALUES):
+        result = session.run(passed, dict(zip(source, VALUES)))
+        for value, wanted in zip(result, VALUES):
             assert np.asarray(value).dtype == wanted.dtype
             if wanted.dtype.kind == "O":
                 wanted = np.array([b"a", b"b"], object)

@@ -31,26 +31,26 @@ def run(fetches, feeds=None):
 
 def test_what_it_says_of_itself(graph):
     with tf.device("/cpu:0"):
-        found = slices()
-    assert found.name == "rows:0"
-    assert found.op is graph.get_operation_by_name("rows")
-    assert found.device == "/device:CPU:0"
-    assert found.dtype is tf.float32
-    assert found.graph is graph
-    assert found.shape.as_list() == found.get_shape().as_list() == [5, 2]
-    assert str(found).startswith("IndexedSlices(indices=Tensor(")
-    assert "dense_shape" in str(found)
+        result = slices()
+    assert result.name == "rows:0"
+    assert result.op is graph.get_operation_by_name("rows")
+    assert result.device == "/device:CPU:0"
+    assert result.dtype is tf.float32
+    assert result.graph is graph
+    assert result.shape.as_list() == result.get_shape().as_list() == [5, 2]
+    assert str(result).startswith("IndexedSlices(indices=Tensor(")
+    assert "dense_shape" in str(result)
     assert "dense_shape" not in str(slices(None))
     assert slices(None).shape.rank is None
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="same graph"):
-            tf.IndexedSlices(found.values, tf.constant([1]))
+            tf.IndexedSlices(result.values, tf.constant([1]))
 
 
 def test_negated():
-    found = -slices()
-    np.testing.assert_array_equal(run(found).values, -ROWS)
-    assert found.values.op.type == "Neg"
+    result = -slices()
+    np.testing.assert_array_equal(run(result).values, -ROWS)
+    assert result.values.op.type == "Neg"
 
 
 def test_as_a_tensor():
@@ -90,24 +90,24 @@ def test_fetched():
 
 def test_fed():
     values = tf.placeholder(tf.float32, [None, 2])
-    found = tf.IndexedSlices(values, tf.placeholder(tf.int32, [None]), tf.constant([5, 2]))
-    dense = tf.convert_to_tensor(found)
-    fed = run(dense, {found: ([[1, 2]], [4], [5, 2])})
+    result = tf.IndexedSlices(values, tf.placeholder(tf.int32, [None]), tf.constant([5, 2]))
+    dense = tf.convert_to_tensor(result)
+    fed = run(dense, {result: ([[1, 2]], [4], [5, 2])})
     np.testing.assert_array_equal(fed[4], [1, 2])
     assert fed[:4].sum() == 0
 
 
 def test_cast():
-    found = tf.cast(slices(), tf.float64)
-    assert isinstance(found, tf.IndexedSlices)
-    assert found.dtype is tf.float64
+    result = tf.cast(slices(), tf.float64)
+    assert isinstance(result, tf.IndexedSlices)
+    assert result.dtype is tf.float64
 
 
 def test_clipped_by_norm():
-    found = tf.clip_by_norm(slices(), 2.0)
-    assert found.values.op.name == "clip_by_norm"
-    np.testing.assert_allclose(run(found).values, ROWS * 0.4, rtol=1e-6)
-    np.testing.assert_array_equal(run(found).indices, AT)
+    result = tf.clip_by_norm(slices(), 2.0)
+    assert result.values.op.name == "clip_by_norm"
+    np.testing.assert_allclose(run(result).values, ROWS * 0.4, rtol=1e-6)
+    np.testing.assert_array_equal(run(result).indices, AT)
 
 
 def test_clipped_by_value():

@@ -29,15 +29,15 @@ def test_turned_twice_it_is_as_it_was(lengths, time_first):
             value, expected = value.swapaxes(0, 1), expected.swapaxes(0, 1)
         once = tf.reverse_sequence(value, lengths, **axes)
         again = tf.reverse_sequence(once, np.int64(lengths), **axes)
-        found, back = session.run([once, again])
-    np.testing.assert_array_equal(found, expected)
+        result, back = session.run([once, again])
+    np.testing.assert_array_equal(result, expected)
     np.testing.assert_array_equal(back, value)
 
 
 def test_older_names_of_the_axes():
-    made = tf.reverse_sequence(tf.zeros([2, 3]), [1, 2], seq_dim=1, batch_dim=0)
-    assert made.op.get_attr("seq_dim") == 1
-    assert made.op.get_attr("batch_dim") == 0
+    output = tf.reverse_sequence(tf.zeros([2, 3]), [1, 2], seq_dim=1, batch_dim=0)
+    assert output.op.get_attr("seq_dim") == 1
+    assert output.op.get_attr("batch_dim") == 0
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_bad_arguments(arguments, message):
 @pytest.mark.parametrize("length", [-1, 4])
 def test_lengths_outside(length):
     lengths = tf.placeholder(tf.int32, [None])
-    made = tf.reverse_sequence(tf.zeros([2, 3]), lengths, seq_axis=1)
+    output = tf.reverse_sequence(tf.zeros([2, 3]), lengths, seq_axis=1)
     with tf.Session() as session:
         with pytest.raises(
             tf.errors.InvalidArgumentError, match=rf"seq_lengths\[1\] = {length} is not in \[0, 3\]"
         ):
-            session.run(made, {lengths: [3, length]})
-        assert session.run(made, {lengths: [3, 3]}).shape == (2, 3)
+            session.run(output, {lengths: [3, length]})
+        assert session.run(output, {lengths: [3, 3]}).shape == (2, 3)

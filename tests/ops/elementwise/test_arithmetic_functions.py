@@ -55,9 +55,9 @@ def test_values_follow_numpy(op_type, reference, dtype, left, right):
     random = np.random.default_rng(3)
     x = random.integers(-9, 10, left).astype(dtype)
     y = (random.integers(1, 5, right) * random.choice([-1, 1], right)).astype(dtype)
-    found = run(op_type, x, y)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, reference(x, y))
+    result = run(op_type, x, y)
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, reference(x, y))
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_powers(exponent, dtype):
     with np.errstate(all="ignore"):
         wanted = np.power(x, np.array(exponent, dtype))
     np.testing.assert_array_equal(run("Pow", x, np.array(exponent, dtype)), wanted)
-    found = run("Pow", x, np.full(5, exponent, dtype))
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    result = run("Pow", x, np.full(5, exponent, dtype))
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)
 
 
 def test_integer_powers():
@@ -136,8 +136,8 @@ def test_integer_powers():
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_add_n(count):
     arrays = [np.full((2, 3), i, np.float32) for i in range(count)]
-    made = raw_ops.AddN([constant(each) for each in arrays])
-    np.testing.assert_array_equal(evaluate(made), sum(arrays))
+    output = raw_ops.AddN([constant(array) for array in arrays])
+    np.testing.assert_array_equal(evaluate(output), sum(arrays))
 
 
 def takes(op_def, dtype):
@@ -200,8 +200,8 @@ def test_add_n_takes_one_shape_and_at_least_one():
 
 
 def test_strings_are_joined():
-    found = evaluate(math.add(constant(["a", "b"]), constant("c")))
-    assert found.tolist() == [b"ac", b"bc"]
+    result = evaluate(math.add(constant(["a", "b"]), constant("c")))
+    assert result.tolist() == [b"ac", b"bc"]
 
 
 PAIRS = ["Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "SquaredDifference", "Pow"]
@@ -258,10 +258,10 @@ def test_shapes_that_do_not_fit():
     [("int8", "float32"), ("int16", "float32"), ("int32", "float64"), ("int64", "float64")],
 )
 def test_integers_divide_truly(dtype, wanted):
-    found = division.truediv(constant([7, 2], dtype), 2)
-    assert found.dtype == wanted
-    assert found.name == "truediv:0"
-    np.testing.assert_array_equal(evaluate(found), [3.5, 1])
+    result = division.truediv(constant([7, 2], dtype), 2)
+    assert result.dtype == wanted
+    assert result.name == "truediv:0"
+    np.testing.assert_array_equal(evaluate(result), [3.5, 1])
 
 
 def test_division_by_name():
@@ -294,9 +294,9 @@ def test_division_by_name():
 def test_functions_make_their_op(function, op_type):
     x = placeholder("float32", [2], name="x")
     module = math if hasattr(math, function) else division
-    made = getattr(module, function)(x, 2.0)
-    assert (made.op.type, made.op.name) == (op_type, op_type)
-    assert made.op.inputs[1].name == f"{op_type}/y:0"
+    output = getattr(module, function)(x, 2.0)
+    assert (output.op.type, output.op.name) == (op_type, op_type)
+    assert output.op.inputs[1].name == f"{op_type}/y:0"
     assert getattr(module, function)(x, 2.0, "mine").op.name == "mine"
 
 
@@ -314,15 +314,15 @@ def test_functions_make_their_op(function, op_type):
     ],
 )
 def test_broadcast_gradient_args(s0, s1, r0, r1):
-    made = raw_ops.BroadcastGradientArgs(np.array(s0, np.int32), np.array(s1, np.int32))
-    assert [each.shape.as_list() for each in made] == [[len(r0)], [len(r1)]]
-    assert [each.tolist() for each in evaluate(list(made))] == [r0, r1]
+    output = raw_ops.BroadcastGradientArgs(np.array(s0, np.int32), np.array(s1, np.int32))
+    assert [array.shape.as_list() for array in output] == [[len(r0)], [len(r1)]]
+    assert [array.tolist() for array in evaluate(list(output))] == [r0, r1]
 
 
 def test_broadcast_gradient_args_of_unknown_sizes():
     sizes = placeholder("int32", [2])
-    made = raw_ops.BroadcastGradientArgs(sizes, np.array([1, 3], np.int32))
-    assert made.r0.shape.as_list() == [None]
-    assert [each.tolist() for each in evaluate(list(made), {sizes: [2, 1]})] == [[1], [0]]
+    output = raw_ops.BroadcastGradientArgs(sizes, np.array([1, 3], np.int32))
+    assert output.r0.shape.as_list() == [None]
+    assert [array.tolist() for array in evaluate(list(output), {sizes: [2, 1]})] == [[1], [0]]
     with pytest.raises(ValueError, match="Incompatible shapes"):
         raw_ops.BroadcastGradientArgs(np.int32([2]), np.int32([3]))

@@ -27,16 +27,16 @@ def graph():
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "int64", "uint8"])
 def test_comparisons(name, dtype):
     x, y = np.array([[1], [2], [3]], dtype), np.array([1, 2, 3], dtype)
-    made = getattr(logical, name)(constant(x), constant(y))
-    assert made.op.name == name.title().replace("_", "")
-    np.testing.assert_array_equal(evaluate(made), getattr(np, name)(x, y))
+    output = getattr(logical, name)(constant(x), constant(y))
+    assert output.op.name == name.title().replace("_", "")
+    np.testing.assert_array_equal(evaluate(output), getattr(np, name)(x, y))
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_nan_compares_as_ieee_says(name):
     x, y = np.float32([np.nan, 1]), np.float32([np.nan, np.nan])
-    found = evaluate(getattr(logical, name)(constant(x), constant(y)))
-    np.testing.assert_array_equal(found, getattr(np, name)(x, y))
+    result = evaluate(getattr(logical, name)(constant(x), constant(y)))
+    np.testing.assert_array_equal(result, getattr(np, name)(x, y))
 
 
 def test_equality_of_bools_strings_and_complex_numbers():
@@ -52,9 +52,9 @@ def test_shapes_that_do_not_fit():
     x, y = placeholder("float32", [2]), placeholder("float32", [3])
     with pytest.raises(ValueError, match="Dimensions must be equal"):
         logical.equal(x, y)
-    made = raw_ops.Equal(x, y, incompatible_shape_error=False)
-    assert made.shape == ()
-    assert evaluate(made, {x: [1, 2], y: [1, 2, 3]}) == np.False_
+    output = raw_ops.Equal(x, y, incompatible_shape_error=False)
+    assert output.shape == ()
+    assert evaluate(output, {x: [1, 2], y: [1, 2, 3]}) == np.False_
     assert evaluate(
         raw_ops.NotEqual(x, y, incompatible_shape_error=False), {x: [1, 2], y: [1, 2, 3]}
     )
@@ -65,9 +65,9 @@ def test_shapes_that_do_not_fit():
 @pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
 def test_logic(name):
     x, y = np.array([[True], [False]]), np.array([True, False])
-    made = getattr(logical, name)(constant(x), constant(y))
-    assert made.op.name == name.title().replace("_", "")
-    np.testing.assert_array_equal(evaluate(made), getattr(np, name)(x, y))
+    output = getattr(logical, name)(constant(x), constant(y))
+    assert output.op.name == name.title().replace("_", "")
+    np.testing.assert_array_equal(evaluate(output), getattr(np, name)(x, y))
 
 
 def test_logical_not():
@@ -91,21 +91,21 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 @pytest.mark.parametrize("known", [True, False])
 def test_where(condition, wanted, known):
     c = placeholder("bool", np.shape(condition) if known else None)
-    made = logical.where(c, constant(X), constant(-X))
-    assert made.shape == (2, 3)
-    np.testing.assert_array_equal(evaluate(made, {c: condition}), wanted)
+    output = logical.where(c, constant(X), constant(-X))
+    assert output.shape == (2, 3)
+    np.testing.assert_array_equal(evaluate(output, {c: condition}), wanted)
 
 
 def test_where_of_strings():
-    made = logical.where([True, False], constant(["a", "b"]), constant(["c", "d"]))
-    assert evaluate(made).tolist() == [b"a", b"d"]
+    output = logical.where([True, False], constant(["a", "b"]), constant(["c", "d"]))
+    assert evaluate(output).tolist() == [b"a", b"d"]
 
 
 def test_shapes_of_where():
     def shape(*sizes):
         condition, x, y = (
-            placeholder(dtype, each)
-            for dtype, each in zip(("bool", "int32", "int32"), sizes, strict=True)
+            placeholder(dtype, item)
+            for dtype, item in zip(("bool", "int32", "int32"), sizes, strict=True)
         )
         return logical.where(condition, x, y).shape
 
@@ -131,13 +131,13 @@ def test_gradient_of_where(condition):
 
 def test_comparisons_have_no_gradient():
     x = constant([1.0])
-    made = raw_ops.Cast(logical.less(x, 2.0), DstT="float32")
-    assert gradients(made, [x]) == [None]
+    output = raw_ops.Cast(logical.less(x, 2.0), DstT="float32")
+    assert gradients(output, [x]) == [None]
 
 
 def test_where_v2_broadcasts():
-    made = logical.where_v2(constant([[True], [False]]), constant([1, 2, 3]), constant(0))
-    assert evaluate(made).tolist() == [[1, 2, 3], [0, 0, 0]]
+    output = logical.where_v2(constant([[True], [False]]), constant([1, 2, 3]), constant(0))
+    assert evaluate(output).tolist() == [[1, 2, 3], [0, 0, 0]]
     assert evaluate(logical.where_v2(constant([False, True]))).tolist() == [[1]]
     check_gradient(
         lambda a, b: logical.where_v2(constant([True, False]), a, b), [[1.0], [2.0]], 3.0, order=2

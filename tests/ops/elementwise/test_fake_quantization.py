@@ -14,9 +14,9 @@ X = np.array([-9, -6, -0.01, 0, 0.02, 3.3, 7], np.float32)
 def test_steps_have_zero_among_them():
     step = 12 / 255
     wanted = np.clip(np.round(X / step), -128, 127) * step
-    found = fetched(lambda: tf.quantization.fake_quant_with_min_max_args(X))
-    np.testing.assert_allclose(found, wanted, atol=step)
-    assert found[3] == 0 and len(np.unique(found)) == 5
+    result = fetched(lambda: tf.quantization.fake_quant_with_min_max_args(X))
+    np.testing.assert_allclose(result, wanted, atol=step)
+    assert result[3] == 0 and len(np.unique(result)) == 5
     few = fetched(lambda: tf.fake_quant_with_min_max_args(X, -1, 1, num_bits=2, narrow_range=True))
     np.testing.assert_allclose(few, [-1, -1, 0, 0, 0, 1, 1])
 

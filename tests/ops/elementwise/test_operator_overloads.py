@@ -34,9 +34,9 @@ def graph():
 @pytest.mark.parametrize(("function", "op_type", "name"), BINARY)
 def test_arithmetic(function, op_type, name):
     x, y = np.float32([1, 2, 3]), np.float32([3, 2, 4])
-    made = function(constant(x), constant(y))
-    assert (made.op.type, made.op.name) == (op_type, name)
-    np.testing.assert_allclose(evaluate(made), function(x, y))
+    output = function(constant(x), constant(y))
+    assert (output.op.type, output.op.name) == (op_type, name)
+    np.testing.assert_allclose(evaluate(output), function(x, y))
 
 
 @pytest.mark.parametrize(("function", "op_type", "name"), BINARY)
@@ -84,9 +84,9 @@ def test_dtypes_must_agree():
 )
 def test_comparisons(function, op_type):
     x = np.float32([1, 2, 3])
-    made = function(constant(x), 2)
-    assert (made.op.type, made.op.name) == (op_type, op_type)
-    np.testing.assert_array_equal(evaluate(made), function(x, 2))
+    output = function(constant(x), 2)
+    assert (output.op.type, output.op.name) == (op_type, op_type)
+    np.testing.assert_array_equal(evaluate(output), function(x, 2))
     np.testing.assert_array_equal(evaluate(function(2, constant(x))), function(2, x))
 
 
@@ -95,9 +95,9 @@ def test_comparisons(function, op_type):
 )
 def test_logic(function, name):
     x, y = np.array([True, True, False]), np.array([True, False, False])
-    made = function(constant(x), constant(y))
-    assert made.op.name == name
-    np.testing.assert_array_equal(evaluate(made), function(x, y))
+    output = function(constant(x), constant(y))
+    assert output.op.name == name
+    np.testing.assert_array_equal(evaluate(output), function(x, y))
     np.testing.assert_array_equal(evaluate(function(True, constant(y))), function(True, y))
     with pytest.raises(TypeError):
         function(constant([1.0]), constant([1.0]))
@@ -122,9 +122,9 @@ def test_matrix_products():
 
 
 def test_strings_are_joined():
-    made = constant(["a", "b"]) + "c"
-    assert made.op.type == "Add"
-    assert evaluate(made).tolist() == [b"ac", b"bc"]
+    output = constant(["a", "b"]) + "c"
+    assert output.op.type == "Add"
+    assert evaluate(output).tolist() == [b"ac", b"bc"]
     assert evaluate("c" + constant(["a"])).tolist() == [b"ca"]
 
 
@@ -133,10 +133,10 @@ def test_a_wrong_dtype_is_told_with_names_and_line(graph):
         x, y = constant([1.0], name="x"), constant([1], name="y")
         with pytest.raises(TypeError) as caught:
             x + y
-    said = str(caught.value)
-    assert "For 'layer/add' (op: 'AddV2')" in said
-    assert "x = 'layer/x:0' (float32), y = 'layer/y:0' (int32)" in said
-    assert "test_operator_overloads.py:" in said
+    message = str(caught.value)
+    assert "For 'layer/add' (op: 'AddV2')" in message
+    assert "x = 'layer/x:0' (float32), y = 'layer/y:0' (int32)" in message
+    assert "test_operator_overloads.py:" in message
 
 
 def test_a_wrong_value_beside_a_tensor_is_told_with_name_and_line():

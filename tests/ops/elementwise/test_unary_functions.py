@@ -78,12 +78,12 @@ def points(op_type):
 )
 def test_values(op_type, dtype, tolerance):
     x = points(op_type).astype(dtype)
-    found = run(op_type, x)
-    assert found.dtype == dtype
+    result = run(op_type, x)
+    assert result.dtype == dtype
     wanted = REFERENCES[op_type](x.astype(np.float64))
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance / 10)
+    np.testing.assert_allclose(result, wanted, rtol=tolerance, atol=tolerance / 10)
     assert run(op_type, np.zeros((0, 2), dtype)).shape == (0, 2)
-    assert run(op_type, x[3]) == found[3]
+    assert run(op_type, x[3]) == result[3]
 
 
 @pytest.mark.parametrize("op_type", ["Neg", "Abs", "Sign", "Square", "Round"])
@@ -180,14 +180,14 @@ def test_gradient_ops_take_one_shape():
     ],
 )
 def test_cast(source, target, values, wanted):
-    made = casting.cast(constant(np.array(values, source)), target)
-    assert made.dtype == target
-    np.testing.assert_array_equal(evaluate(made), np.array(wanted, target))
+    output = casting.cast(constant(np.array(values, source)), target)
+    assert output.dtype == target
+    np.testing.assert_array_equal(evaluate(output), np.array(wanted, target))
 
 
 def test_cast_of_nan_warns_nobody():
-    found = evaluate(casting.cast(constant([NAN, INF]), "int32"))
-    assert found.tolist() == [-(2**31)] * 2
+    result = evaluate(casting.cast(constant([NAN, INF]), "int32"))
+    assert result.tolist() == [-(2**31)] * 2
 
 
 def test_cast_makes_nothing_where_it_can():
@@ -197,8 +197,8 @@ def test_cast_makes_nothing_where_it_can():
     assert casting.to_int32(x).op.name == "ToInt32"
     assert casting.to_int64(x).op.name == "ToInt64"
     assert casting.to_double(x).op.name == "ToDouble"
-    made = casting.cast(3, "float32")
-    assert [made.op.name, made.op.inputs[0].op.name] == ["Cast", "Cast/x"]
+    output = casting.cast(3, "float32")
+    assert [output.op.name, output.op.inputs[0].op.name] == ["Cast", "Cast/x"]
     assert casting.cast(3.0, "float32").op.type == "Const"
 
 
@@ -233,9 +233,9 @@ NOT_NAMED_SO = {"negative", "absolute", "log_sigmoid", "unary", "from_slope"}
 @pytest.mark.parametrize("name", sorted(PUBLIC - NOT_NAMED_SO))
 def test_functions_make_their_op(name):
     x = placeholder("float32", [2, None], name="features")
-    made = getattr(unary_functions, name)(x)
-    assert made.op.name == made.op.type == name.title().replace("_", "").replace("1P", "1p")
-    assert made.shape.as_list() == [2, None]
+    output = getattr(unary_functions, name)(x)
+    assert output.op.name == output.op.type == name.title().replace("_", "").replace("1P", "1p")
+    assert output.shape.as_list() == [2, None]
     assert getattr(unary_functions, name)(x, "mine").op.name == "mine"
 
 

@@ -31,48 +31,48 @@ def run(fetches):
 @pytest.mark.parametrize("name", BY_VALUES)
 def test_functions_with_0_at_0_take_the_values(name):
     source = sparse()
-    made = getattr(tf, name)(source)
-    assert (made.indices, made.dense_shape) == (source.indices, source.dense_shape)
-    np.testing.assert_allclose(run(made).values, BY_VALUES[name]([1.5, -2.0]), rtol=1e-6)
+    output = getattr(tf, name)(source)
+    assert (output.indices, output.dense_shape) == (source.indices, source.dense_shape)
+    np.testing.assert_allclose(run(output).values, BY_VALUES[name]([1.5, -2.0]), rtol=1e-6)
 
 
 def test_casts():
     source = sparse()
-    made = tf.cast(source, tf.int64)
-    assert made.values.op.name == "Cast"
-    assert run(made).values.tolist() == [1, -2]
+    output = tf.cast(source, tf.int64)
+    assert output.values.op.name == "Cast"
+    assert run(output).values.tolist() == [1, -2]
     assert tf.cast(source, tf.float32) is source
     again = tf.cast(source, tf.int64)
-    assert run(tf.edit_distance(made, again, normalize=False)).tolist() == [0, 0]
+    assert run(tf.edit_distance(output, again, normalize=False)).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
     ("function", "name"), [(tf.identity, "Identity"), (tf.stop_gradient, "StopGradient")]
 )
 def test_identities_are_of_all_parts(function, name):
-    made = function(sparse())
-    names = [each.op.name for each in (made.indices, made.values, made.dense_shape)]
+    output = function(sparse())
+    names = [tensor.op.name for tensor in (output.indices, output.values, output.dense_shape)]
     assert names == [name, f"{name}_1", f"{name}_2"]
-    assert run(made).dense_shape.tolist() == [2, 3]
+    assert run(output).dense_shape.tolist() == [2, 3]
 
 
 def test_shape_size_and_rank_are_those_of_the_whole(graph):
     source = sparse()
     before = len(graph.get_operations())
     shape, size, rank = tf.shape(source), tf.size(source), tf.rank(source)
-    assert [each.name for each in graph.get_operations()[before:]] == [
+    assert [tensor.name for tensor in graph.get_operations()[before:]] == [
         "Shape/Cast", "Size/Cast", "Size/reduction_indices", "Size", "Rank",
     ]  # fmt: skip
-    assert [each.dtype for each in (shape, size, rank)] == [tf.int32] * 3
-    assert [each.tolist() for each in run([shape, size, rank])] == [[2, 3], 6, 2]
+    assert [array.dtype for array in (shape, size, rank)] == [tf.int32] * 3
+    assert [array.tolist() for array in run([shape, size, rank])] == [[2, 3], 6, 2]
     assert tf.shape(source, out_type=tf.int64) is source.dense_shape
     assert run(tf.size(source, out_type=tf.int64)).dtype == np.int64
 
 
 def test_a_dense_tensor_times_a_sparse_one_is_sparse():
-    made = tf.fill([2, 3], 2.0) * sparse()
-    assert made.values.op.name == "mul"
-    assert run(made).values.tolist() == [3, -4]
+    output = tf.fill([2, 3], 2.0) * sparse()
+    assert output.values.op.name == "mul"
+    assert run(output).values.tolist() == [3, -4]
 
 
 @pytest.mark.parametrize(

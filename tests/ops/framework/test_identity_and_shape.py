@@ -75,14 +75,14 @@ class TestIdentity:
 class TestShape:
     def test_known_shapes_are_constants(self):
         x = constant(X)
-        for made, expected in (
+        for output, expected in (
             (arrays.shape(x), [2, 3, 4]),
             (arrays.size(x), 24),
             (arrays.rank(x), 3),
             (arrays.shape(1.0), np.zeros(0)),
         ):
-            assert made.op.type == "Const"
-            same(made, np.array(expected, np.int32))
+            assert output.op.type == "Const"
+            same(output, np.array(expected, np.int32))
 
     def test_ops(self):
         x, value = unknown(X)
@@ -95,9 +95,9 @@ class TestShape:
         assert arrays.shape(constant(X), optimize=False).op.type == "Shape"
 
     def test_shape_n(self):
-        made = arrays.shape_n([constant(X), constant(X[0])])
-        assert [each.op.type for each in made] == ["ShapeN"] * 2
-        for value, expected in zip(evaluate(made), ([2, 3, 4], [3, 4]), strict=True):
+        output = arrays.shape_n([constant(X), constant(X[0])])
+        assert [tensor.op.type for tensor in output] == ["ShapeN"] * 2
+        for value, expected in zip(evaluate(output), ([2, 3, 4], [3, 4]), strict=True):
             np.testing.assert_array_equal(value, expected)
 
 
@@ -112,21 +112,21 @@ class TestReshape:
 
     def test_unknown(self):
         x, value = unknown(X, [None, 3, 4])
-        made = array_shapes.reshape(x, [-1, 12])
-        assert made.shape.as_list() == [None, 12]
-        same(made, X.reshape(2, 12), {x: value})
+        output = array_shapes.reshape(x, [-1, 12])
+        assert output.shape.as_list() == [None, 12]
+        same(output, X.reshape(2, 12), {x: value})
 
     def test_shape_of_mixed_sizes(self):
         x, value = unknown(X, [None, 3, 4])
-        made = array_shapes.reshape(x, [arrays.shape(x)[0], 12])
-        assert made.shape.as_list() == [None, 12]
-        same(made, X.reshape(2, 12), {x: value})
+        output = array_shapes.reshape(x, [arrays.shape(x)[0], 12])
+        assert output.shape.as_list() == [None, 12]
+        same(output, X.reshape(2, 12), {x: value})
 
     def test_open_size_follows_from_the_count(self):
         size, value = unknown(np.int32(6), [])
-        made = array_shapes.reshape(constant(X), joining.stack([size, 4]))
-        assert made.shape.as_list() == [6, 4]
-        same(made, X.reshape(6, 4), {size: value})
+        output = array_shapes.reshape(constant(X), joining.stack([size, 4]))
+        assert output.shape.as_list() == [6, 4]
+        same(output, X.reshape(6, 4), {size: value})
 
     @pytest.mark.parametrize("shape", [[5, 5], [-1, 5], [-1, -1], [-2, 12], [0, -1]])
     def test_refused(self, shape):
@@ -181,9 +181,9 @@ class TestTranspose:
         x, value = unknown(X)
         same(array_shapes.transpose(x), X.T, {x: value})
         perm, order = unknown(np.array([1, 0, 2], np.int32), [None])
-        made = array_shapes.transpose(constant(X), perm)
-        assert made.shape.as_list() == [None] * 3
-        same(made, X.transpose(1, 0, 2), {perm: order})
+        output = array_shapes.transpose(constant(X), perm)
+        assert output.shape.as_list() == [None] * 3
+        same(output, X.transpose(1, 0, 2), {perm: order})
 
     def test_conjugate(self):
         z = np.array([[1 + 2j, 3 - 1j]])
@@ -238,15 +238,15 @@ class TestConcat:
     def test_one_value_and_names(self):
         same(joining.concat([X], 0), X)
         same(joining.concat(constant(X), 0), X)
-        made = joining.concat([X, X], 0)
-        assert (made.op.name, made.op.type) == ("concat_2", "ConcatV2")
+        output = joining.concat([X, X], 0)
+        assert (output.op.name, output.op.type) == ("concat_2", "ConcatV2")
 
     def test_unknown_sizes(self):
         x, value = unknown(X, [None, 3, 4])
         y, _ = unknown(X)
-        made = joining.concat([x, y], 0)
-        assert made.shape.as_list() == [None, 3, 4]
-        same(made, np.concatenate([X, X]), {x: value, y: value})
+        output = joining.concat([x, y], 0)
+        assert output.shape.as_list() == [None, 3, 4]
+        same(output, np.concatenate([X, X]), {x: value, y: value})
 
     def test_partly_known_sizes_add_up(self):
         x, _ = unknown(X, [2, None])
@@ -278,8 +278,8 @@ class TestConcat:
         )
 
     def test_offsets(self):
-        made = raw_ops.ConcatOffset(1, [np.array([2, n], np.int32) for n in (3, 1, 4)])
-        for value, start in zip(evaluate(made), (0, 3, 4), strict=True):
+        output = raw_ops.ConcatOffset(1, [np.array([2, n], np.int32) for n in (3, 1, 4)])
+        for value, start in zip(evaluate(output), (0, 3, 4), strict=True):
             np.testing.assert_array_equal(value, [0, start])
 
 
@@ -295,9 +295,9 @@ class TestStack:
 
     def test_names(self):
         x = constant(1.0)
-        made = joining.stack([x, 2.0])
-        assert (made.op.name, made.op.type) == ("stack", "Pack")
-        assert made.op.inputs[1].op.name == "stack/1"
+        output = joining.stack([x, 2.0])
+        assert (output.op.name, output.op.type) == ("stack", "Pack")
+        assert output.op.inputs[1].op.name == "stack/1"
 
     def test_refused(self):
         x = constant(X)
@@ -340,9 +340,9 @@ class TestStack:
 class TestAutoPacking:
     def test_lists_with_tensors(self):
         x = constant(2.0)
-        made = convert_to_tensor([[x, 1.0], [3.0, x]])
-        assert made.op.type == "Pack"
-        same(made, np.array([[2, 1], [3, 2]], np.float32))
+        output = convert_to_tensor([[x, 1.0], [3.0, x]])
+        assert output.op.type == "Pack"
+        same(output, np.array([[2, 1], [3, 2]], np.float32))
 
     def test_scalars_take_the_tensors_dtype(self):
         x = constant(2.0, dtypes.float64)
@@ -382,9 +382,9 @@ class TestSplit:
         same(parts[1], X[:, 1:], {x: value})
 
     def test_refused(self):
-        for given in (2, [1, 1], [-1, -1], [4, -1]):
+        for value in (2, [1, 1], [-1, -1], [4, -1]):
             with pytest.raises(ValueError):
-                splitting.split(X, given, 1)
+                splitting.split(X, value, 1)
 
     def test_gradients(self):
         def product(parts):
@@ -416,9 +416,9 @@ class TestTileAndPad:
 
     def test_pad_values(self):
         paddings = [[1, 0], [0, 1], [0, 0]]
-        made = padding.pad(X, paddings, constant_values=7)
-        assert made.op.type == "PadV2"
-        same(made, np.pad(X, paddings, constant_values=7))
+        output = padding.pad(X, paddings, constant_values=7)
+        assert output.op.type == "PadV2"
+        same(output, np.pad(X, paddings, constant_values=7))
         assert padding.pad(X, paddings).op.type == "Pad"
 
     def test_empty(self):

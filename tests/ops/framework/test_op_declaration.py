@@ -156,7 +156,7 @@ def test_a_second_kernel_of_one_priority() -> None:
 
 
 def test_signature_and_attrs() -> None:
-    made = register_op(
+    output = register_op(
         "MyMix",
         inputs=["parts: N * T", "where: int32", "memory: Ref(T)"],
         outputs="out: N * T, count: int64",
@@ -174,7 +174,7 @@ def test_signature_and_attrs() -> None:
         host=[1],
         stateful=True,
     )
-    op_def = made.op_def
+    op_def = output.op_def
     parts, where, memory = op_def.inputs
     assert (parts.number_attr, parts.type_attr, parts.is_list) == ("N", "T", True)
     assert (where.type, where.is_list) == (tf.int32, False)
@@ -186,9 +186,9 @@ def test_signature_and_attrs() -> None:
     assert op_def.attrs["T"].allowed == (tf.float32, tf.int32)
     assert op_def.host_inputs == {1}
     assert op_def.is_stateful
-    assert made.__name__ == "my_mix"
-    assert made.__doc__ == "Signs."
-    assert raw_ops.MyMix is made
+    assert output.__name__ == "my_mix"
+    assert output.__doc__ == "Signs."
+    assert raw_ops.MyMix is output
     assert "MyMix" in dir(raw_ops)
 
 
@@ -206,8 +206,8 @@ def test_arguments_are_checked() -> None:
             my_cube()
         with pytest.raises(TypeError, match="has no argument 'axis'"):
             my_cube(1.0, axis=1)
-        made = my_cube([1.0, 2.0], name="mine")
-        assert (made.op.name, made.op.type, made.shape.as_list()) == ("mine", "MyCube", [2])
+        output = my_cube([1.0, 2.0], name="mine")
+        assert (output.op.name, output.op.type, output.shape.as_list()) == ("mine", "MyCube", [2])
 
 
 # -- ops and kernels from outside, in a session

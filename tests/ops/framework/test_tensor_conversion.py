@@ -33,27 +33,27 @@ def value(tensor):
 
 
 def test_a_constant(graph):
-    made = tf.constant([[1, 2], [3, 4]], name="c")
-    assert (made.op.type, made.name, made.dtype, made.shape.as_list()) == (
+    output = tf.constant([[1, 2], [3, 4]], name="c")
+    assert (output.op.type, output.name, output.dtype, output.shape.as_list()) == (
         "Const",
         "c:0",
         tf.int32,
         [2, 2],
     )
-    assert value(made).tolist() == [[1, 2], [3, 4]]
+    assert value(output).tolist() == [[1, 2], [3, 4]]
     assert tf.constant(1).op.name == "Const"
     assert tf.constant(1).op.name == "Const_1"
 
 
 def test_it_is_a_copy_that_nobody_changes():
-    given = np.float32([1, 2])
-    made = tf.constant(given)
-    given[0] = 9
-    fetched = value(made)
+    source = np.float32([1, 2])
+    output = tf.constant(source)
+    source[0] = 9
+    fetched = value(output)
     fetched[1] = 9
-    assert value(made).tolist() == [1, 2]
+    assert value(output).tolist() == [1, 2]
     with pytest.raises(ValueError, match="read-only"):
-        made.op.get_attr("value")[0] = 9
+        output.op.get_attr("value")[0] = 9
 
 
 def test_dtype_and_shape():
@@ -80,11 +80,11 @@ def test_a_refused_constant_leaves_no_operation(graph):
 
 
 def test_a_tensor_stays_itself():
-    made = tf.constant(1.0)
-    assert tf.convert_to_tensor(made) is made
-    assert tf.convert_to_tensor(made, tf.float32) is made
+    output = tf.constant(1.0)
+    assert tf.convert_to_tensor(output) is output
+    assert tf.convert_to_tensor(output, tf.float32) is output
     with pytest.raises(ValueError, match="int32 for Tensor with dtype float32"):
-        tf.convert_to_tensor(made, tf.int32)
+        tf.convert_to_tensor(output, tf.int32)
 
 
 def test_a_variable_is_read_or_referred_to():
@@ -96,7 +96,7 @@ def test_a_variable_is_read_or_referred_to():
 def test_names():
     assert tf.convert_to_tensor(3, name="three").op.name == "three"
     assert tf.convert_to_tensor(3).op.name == "Const"
-    names = [each.op.name for each in convert_n_to_tensor([1, 2], name="n")]
+    names = [tensor.op.name for tensor in convert_n_to_tensor([1, 2], name="n")]
     assert names == ["n_0", "n_1"]
     assert convert_n_to_tensor([1.0], tf.float64)[0].dtype is tf.float64
 
@@ -116,8 +116,12 @@ def test_lists_with_tensors_are_stacked():
 
 
 def test_shapes_and_dimensions():
-    made = tf.convert_to_tensor(tf.TensorShape([2, 3]))
-    assert (made.op.name, made.dtype, value(made).tolist()) == ("shape_as_tensor", "int32", [2, 3])
+    output = tf.convert_to_tensor(tf.TensorShape([2, 3]))
+    assert (output.op.name, output.dtype, value(output).tolist()) == (
+        "shape_as_tensor",
+        "int32",
+        [2, 3],
+    )
     assert tf.convert_to_tensor(tf.TensorShape([2]), tf.int64).dtype is tf.int64
     assert tf.convert_to_tensor(tf.TensorShape([2**40])).dtype is tf.int64
     assert value(tf.convert_to_tensor(tf.TensorShape([]))).shape == (0,)

@@ -9,7 +9,7 @@ from gpugraph.ops.framework.thread_pool import run_in_threads
 
 def test_all_works_are_run() -> None:
     done: list[int] = []
-    run_in_threads([lambda at=at: done.append(at) for at in range(5)])  # type: ignore[misc]
+    run_in_threads([lambda at=index: done.append(at) for index in range(5)])  # type: ignore[misc]
     assert sorted(done) == [0, 1, 2, 3, 4]
 
 
@@ -17,10 +17,10 @@ def test_all_works_are_run() -> None:
 def test_an_error_is_raised_when_all_have_ended(failing: int) -> None:
     done: list[int] = []
 
-    def work(at: int) -> None:
-        if at == failing:
-            raise ValueError(f"work {at}")
-        done.append(at)
+    def work(index: int) -> None:
+        if index == failing:
+            raise ValueError(f"work {index}")
+        done.append(index)
 
     with pytest.raises(ValueError, match=f"work {failing}"):
         run_in_threads([lambda at=at: work(at) for at in range(4)])  # type: ignore[misc]

@@ -45,10 +45,10 @@ NUMPY = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "max": np.max, "min": 
 @pytest.mark.parametrize("keep", [False, True])
 def test_values(name, axis, keep):
     x = np.random.default_rng(2).uniform(0.5, 1.5, (2, 3, 4))
-    made = reduce(name, x, axis, keep)
+    output = reduce(name, x, axis, keep)
     wanted = NUMPY[name](x, axis=as_axis(axis), keepdims=keep)
-    assert made.shape == wanted.shape
-    np.testing.assert_allclose(evaluate(made), wanted, rtol=1e-14)
+    assert output.shape == wanted.shape
+    np.testing.assert_allclose(evaluate(output), wanted, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", NUMPY)
@@ -57,11 +57,11 @@ def test_values(name, axis, keep):
 )
 def test_dtypes(name, dtype):
     x = np.array([[1, 2, 3], [4, 5, 2]], dtype)
-    found = evaluate(reduce(name, x, 1))
-    assert found.dtype == dtype
+    result = evaluate(reduce(name, x, 1))
+    assert result.dtype == dtype
     wanted = NUMPY[name](x.astype(np.float64), axis=1)
     wanted = np.trunc(wanted) if np.dtype(dtype).kind in "iu" else wanted
-    np.testing.assert_allclose(found, wanted, rtol=1e-3)
+    np.testing.assert_allclose(result, wanted, rtol=1e-3)
 
 
 def test_complex_numbers():
@@ -130,9 +130,9 @@ def test_shapes_known_in_part():
     assert reduction_functions.reduce_sum(x, axis).shape.rank is None
     assert reduction_functions.reduce_sum(x, axis, True).shape.as_list() == [None, None]
     unknown = placeholder("float32")
-    made = reduction_functions.reduce_sum(unknown)
-    assert made.shape == ()
-    assert evaluate(made, {unknown: [[1, 2], [3, 4]]}) == 10
+    output = reduction_functions.reduce_sum(unknown)
+    assert output.shape == ()
+    assert evaluate(output, {unknown: [[1, 2], [3, 4]]}) == 10
 
 
 def test_axes():
@@ -146,10 +146,10 @@ def test_axes():
     with pytest.raises(TypeError, match="not in list of allowed values"):
         reduce("sum", x, 1.0)
     axis = placeholder("int32")
-    made = reduce("sum", x, axis)
-    assert evaluate(made, {axis: [0, 0]}).tolist() == [3, 5, 7]
+    output = reduce("sum", x, axis)
+    assert evaluate(output, {axis: [0, 0]}).tolist() == [3, 5, 7]
     with pytest.raises((InvalidArgumentError, ValueError), match="axis 5 is not in the range"):
-        evaluate(made, {axis: 5})
+        evaluate(output, {axis: 5})
     assert reduce("sum", x, np.int64(1)).shape == (2,)
     assert reduce("sum", x, reduction_indices=[1], keep_dims=True).shape == (2, 1)
 
@@ -177,8 +177,8 @@ def test_gradient_along_axes_that_are_fed():
     x = constant(np.arange(1.0, 7.0).reshape(2, 3))
     axis = placeholder("int32")
     for name, wanted in (("sum", 1), ("mean", 0.5)):
-        made = getattr(reduction_functions, f"reduce_{name}")(x, axis)
-        (dx,) = gradients(made, [x])
+        output = getattr(reduction_functions, f"reduce_{name}")(x, axis)
+        (dx,) = gradients(output, [x])
         np.testing.assert_array_equal(evaluate(dx, {axis: [0]}), np.full((2, 3), wanted))
     (dx,) = gradients(reduction_functions.reduce_prod(x, axis), [x])
     np.testing.assert_allclose(evaluate(dx, {axis: [0]}), [[4, 5, 6], [1, 2, 3]])
@@ -189,8 +189,8 @@ def test_gradient_of_a_batch_of_unknown_size():
     y = placeholder("float64", [None, None, 3])
     for tensor, value in ((x, np.ones((2, 3))), (y, np.ones((2, 4, 3)))):
         for axis in (0, 1, None):
-            made = reduction_functions.reduce_mean(tensor, axis)
-            (dx,) = gradients(made, [tensor])
+            output = reduction_functions.reduce_mean(tensor, axis)
+            (dx,) = gradients(output, [tensor])
             count = value.size if axis is None else value.shape[axis]
             np.testing.assert_allclose(
                 evaluate(dx, {tensor: value}), np.full(value.shape, 1 / count)
@@ -214,8 +214,8 @@ def test_zeros_do_not_spoil_the_gradient_of_a_product():
 
 def test_logsumexp_does_not_overflow():
     x = np.float32([[1000, 1000], [-INF, -INF], [0, -INF]])
-    found = evaluate(reduce("logsumexp", x, 1))
-    np.testing.assert_allclose(found, [1000 + np.log(2), -INF, 0])
+    result = evaluate(reduce("logsumexp", x, 1))
+    np.testing.assert_allclose(result, [1000 + np.log(2), -INF, 0])
     assert reduce("logsumexp", x).op.name == "ReduceLogSumExp_1"
 
 
@@ -237,11 +237,11 @@ def test_arg_extremes(axis, output_type):
         (arg_reductions.argmax, np.argmax),
         (arg_reductions.argmin, np.argmin),
     ):
-        made = function(constant(x), axis, output_type=output_type)
-        found = evaluate(made)
-        assert made.shape == found.shape
-        assert found.dtype == output_type
-        np.testing.assert_array_equal(found, wanted(x, axis))
+        output = function(constant(x), axis, output_type=output_type)
+        result = evaluate(output)
+        assert output.shape == result.shape
+        assert result.dtype == output_type
+        np.testing.assert_array_equal(result, wanted(x, axis))
 
 
 def test_numbers_win_against_nan():
@@ -281,11 +281,11 @@ def test_arguments_of_argmax():
     ],
 )
 def test_range(arguments, wanted, dtype):
-    made = sequences.range(*arguments)
-    assert made.op.name == "range"
-    assert made.shape == (len(wanted),)
-    assert made.dtype == dtype
-    np.testing.assert_array_equal(evaluate(made), np.array(wanted, dtype))
+    output = sequences.range(*arguments)
+    assert output.op.name == "range"
+    assert output.shape == (len(wanted),)
+    assert output.dtype == dtype
+    np.testing.assert_array_equal(evaluate(output), np.array(wanted, dtype))
 
 
 def test_range_refuses():
@@ -298,9 +298,9 @@ def test_range_refuses():
 
 def test_range_of_what_is_fed():
     limit = placeholder("int32", [])
-    made = sequences.range(limit)
-    assert made.shape.as_list() == [None]
-    assert evaluate(made, {limit: 3}).tolist() == [0, 1, 2]
+    output = sequences.range(limit)
+    assert output.shape.as_list() == [None]
+    assert evaluate(output, {limit: 3}).tolist() == [0, 1, 2]
     assert sequences.range(5, dtype="float32").dtype == "float32"
 
 
@@ -320,14 +320,14 @@ def test_running(function, total, exclusive, reverse, axis):
         first = np.full((1, wanted.shape[1]), float(total is np.cumprod))
         wanted = np.concatenate([first, wanted[:-1]])
     wanted = np.moveaxis(wanted[:: -1 if reverse else 1], 0, axis)
-    found = evaluate(function(constant(x), axis, exclusive, reverse))
-    np.testing.assert_allclose(found, wanted)
+    result = evaluate(function(constant(x), axis, exclusive, reverse))
+    np.testing.assert_allclose(result, wanted)
     check_gradient(lambda t: function(t, axis, exclusive, reverse), x, order=2, tolerance=1e-4)
 
 
 def test_running_sums_of_little():
     assert evaluate(sequences.cumsum(constant(np.zeros((0, 2))), exclusive=True)).shape == (0, 2)
-    found = evaluate(sequences.cumsum(constant(np.float16([1, 2, 3])), 0, True, True))
-    assert found.tolist() == [5, 3, 0]
+    result = evaluate(sequences.cumsum(constant(np.float16([1, 2, 3])), 0, True, True))
+    assert result.tolist() == [5, 3, 0]
     with pytest.raises(InvalidArgumentError, match="not in the range"):
         evaluate(sequences.cumsum(constant([1.0]), 1))
