@@ -22,11 +22,14 @@ from gpugraph.ops.framework.shape_functions import from_attr, no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
-def _nothing() -> None:
+def _nothing(*_: Any) -> None:
     """Computes nothing."""
 
 
-_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing), "grad": NO_GRADIENT}
+EMPTY_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing)}
+"""Of the declaration of an op that computes nothing."""
+
+_KERNELS: dict[str, Any] = {**EMPTY_KERNELS, "grad": NO_GRADIENT}
 
 op(
     "NoOp",

@@ -15,17 +15,11 @@ from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call
+from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, of_rank, same_shape
 
-
-def _nothing() -> None:
-    """Computes nothing."""
-
-
-_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing)}
-_FORWARD: dict[str, Any] = {**_KERNELS, "view": {0: 0}}
+_FORWARD: dict[str, Any] = {**EMPTY_KERNELS, "view": {0: 0}}
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
@@ -132,7 +126,7 @@ for _ref in ("", "Ref"):
         uninitialized=_is_ref,
         grad=_switch_gradient,
         doc="`data` by the output that `pred`, a scalar, selects. The other output is dead.",
-        **_KERNELS,
+        **EMPTY_KERNELS,
     )
     op(
         f"{_ref}Merge",
@@ -145,7 +139,7 @@ for _ref in ("", "Ref"):
         grad=_merge_gradient,
         doc="The input that is alive, and its index. InvalidArgumentError when two are; dead when "
         "none is.",
-        **_KERNELS,
+        **EMPTY_KERNELS,
     )
     for _name, _attrs, _gradient, _doc in _LOOP_OPS:
         op(
@@ -187,5 +181,5 @@ op(
     infer=no_outputs,
     grad=NO_GRADIENT,
     doc="Does nothing, and is alive even if all its control inputs are dead.",
-    **_KERNELS,
+    **EMPTY_KERNELS,
 )

@@ -17,13 +17,10 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
-
-
-def _nothing(*_: Any) -> None:
-    """Computes nothing: a variable is memory."""
 
 
 def _infer_assign(context: InferContext) -> Sequence[TensorShape]:
@@ -72,11 +69,10 @@ op(
     outputs="ref: Ref(dtype)",
     attrs=VARIABLE_ATTRS,
     infer=from_attr("shape"),
-    cpu=Call(_nothing),
-    gpu=Call(_nothing),
     grad=NO_GRADIENT,
     stateful=True,
     doc="A variable, which lives as long as its session; its output is a reference.",
+    **EMPTY_KERNELS,
 )
 
 op(

@@ -16,8 +16,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import AttrDef, OpDef
-from gpugraph.kernel import Call
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, no_outputs, scalar
@@ -61,12 +61,8 @@ LOWERED: dict[str, Lowering] = {
 """By op type."""
 
 
-def _nothing() -> None:
-    """Computes nothing: another op runs in its place."""
-
-
-LOWERED_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing), "stateful": True}
-"""Of ops that are lowered."""
+LOWERED_KERNELS: dict[str, Any] = {**EMPTY_KERNELS, "stateful": True}
+"""Of the declaration of an op that is lowered."""
 
 
 def _infer_read(context: InferContext) -> Sequence[TensorShape]:
