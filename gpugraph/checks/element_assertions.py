@@ -58,7 +58,7 @@ def _comparison(
             condition = reduce_all(compare(x, y))
             known = static_value(x), static_value(y)
             if all(array is not None for array in known) and not np.all(compare_arrays(*known)):
-                raise invalid_argument("\n".join(map(_shown, data)))
+                raise invalid_argument("\n".join(map(_format, data)))
             return Assert(condition, data, summarize=summarize)
 
     return check
@@ -72,7 +72,7 @@ def _values(*arguments: Any) -> list[Any]:
     return values
 
 
-def _shown(item: Any) -> str:
+def _format(item: Any) -> str:
     """A piece of data in the message of a check that fails while the graph is built."""
     if isinstance(item, Tensor):
         known = static_value(item)

@@ -18,7 +18,7 @@ from gpugraph.ops.indexing.strided_slice import strided_slice
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
-def _ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
+def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
     """Whether each element, in row-major order, compares so with the one before it."""
     flat = reshape(x, [-1])
     if not is_numeric_tensor(flat):
@@ -38,7 +38,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
     TypeError for what is no number.
     """
     with name_scope(name, "is_non_decreasing", [x]):
-        return _ordered(x, greater_equal)
+        return _is_ordered(x, greater_equal)
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
@@ -47,4 +47,4 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
     TypeError for what is no number.
     """
     with name_scope(name, "is_strictly_increasing", [x]):
-        return _ordered(x, greater)
+        return _is_ordered(x, greater)

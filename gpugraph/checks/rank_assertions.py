@@ -23,7 +23,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 _FINE = "static_checks_determined_all_ok"
 
 
-def _checked(
+def _check_rank(
     x: Tensor,
     ranks: Sequence[Tensor],
     holds: Callable[[int, list[int]], bool],
@@ -86,7 +86,7 @@ def _one_rank(
             text = f"Tensor {x.name} must have {words}"
             if data is None:
                 data = [prefix(message), text, rank, "Received shape: ", shape_of(x)]
-            return _checked(
+            return _check_rank(
                 x,
                 [rank],
                 lambda known, allowed: holds(known, allowed[0]),
@@ -124,7 +124,7 @@ def assert_rank_in(
         def is_one_of(dynamic: Tensor) -> Tensor:
             return reduce(logical_or, [equal(rank, dynamic) for rank in tensors])
 
-        return _checked(
+        return _check_rank(
             x,
             tensors,
             lambda known, allowed: known in allowed,

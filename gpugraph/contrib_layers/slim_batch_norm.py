@@ -249,7 +249,7 @@ def _mean_and_variance(
             assign_moving_average(moving_variance, followed, decay),
         ]
 
-    def averaged() -> list[Any]:
+    def read_averages() -> list[Any]:
         return [identity(moving_mean), identity(moving_variance)]
 
     graph: Graph = graph_stack.top()
@@ -259,11 +259,11 @@ def _mean_and_variance(
             with graph.control_dependencies(update()):
                 return [identity(mean), identity(variance)]
 
-        mean, variance = smart_cond(is_training, after_updates, averaged)
+        mean, variance = smart_cond(is_training, after_updates, read_averages)
         return mean, variance
-    for average in smart_cond(is_training, update, averaged):
+    for average in smart_cond(is_training, update, read_averages):
         graph.add_to_collections(updates_collections, average)
-    mean, variance = smart_cond(is_training, lambda: [mean, variance], averaged)
+    mean, variance = smart_cond(is_training, lambda: [mean, variance], read_averages)
     return mean, variance
 
 

@@ -102,8 +102,8 @@ def gradients(
         raise ValueError(
             f"Invalid `aggregation_method` specified {aggregation_method}. Accepted: 0, 1, 2."
         )
-    targets, sources, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
-    start_grads = [None] * len(targets) if grad_ys is None else _listed(grad_ys)
+    targets, sources, stops = _as_list(ys), _as_list(xs), _as_list(stop_gradients)
+    start_grads = [None] * len(targets) if grad_ys is None else _as_list(grad_ys)
     if len(start_grads) != len(targets):
         raise ValueError(f"Passed {len(start_grads)} grad_ys for {len(targets)} ys")
     with name_scope(name, "gradients", [*targets, *sources, *stops, *start_grads]):
@@ -123,7 +123,7 @@ def gradients(
     return grads
 
 
-def _listed(items: Any) -> list[Any]:
+def _as_list(items: Any) -> list[Any]:
     if items is None:
         return []
     return list(items) if isinstance(items, (list, tuple)) else [items]

@@ -41,7 +41,7 @@ def hessians(
     return [_hessian(*triple, options) for triple in zip(grads, sources, values)]
 
 
-def _hessian(first: Any, x: Tensor, value: Tensor, how: dict[str, Any]) -> Tensor:
+def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
     """The gradients by `x`, which has this value, of each element of the gradient `first` at it."""
     if first is None:
         raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")
@@ -49,7 +49,7 @@ def _hessian(first: Any, x: Tensor, value: Tensor, how: dict[str, Any]) -> Tenso
     count = size(value)
 
     def row(index: Tensor, rows: TensorArray) -> tuple[Any, TensorArray]:
-        second = gradients(flat[index], x, **how)[0]
+        second = gradients(flat[index], x, **options)[0]
         return index + 1, rows.write(index, _row(second, value))
 
     rows = TensorArray(value.dtype.base_dtype, count)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, collected
+from gpugraph.metrics.metric_variables import Pair, collect
 from gpugraph.metrics.threshold_metrics import Counts, counts_at
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -67,7 +67,7 @@ def auc(
         values, updates = counts_at(labels, predictions, chosen, weights, _ALL)
         value = _area(values, curve, summation_method, "value")
         update = _area(updates, curve, summation_method, "update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return collect(value, update, metrics_collections, updates_collections)
 
 
 def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
@@ -130,11 +130,11 @@ def sensitivity_at_specificity(
         tp, fn, tn, fp = (counts[kind] for kind in _ALL)
         distance = absolute(tn / (tn + fp + _BEYOND) - specificity)
         nearest = cast(argmin(distance, 0), dtypes.int32)
-        return _divided(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
+        return _divide(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
 
     with variable_scope(name, "sensitivity_at_specificity", [predictions, labels, weights]):
         pair = _point(measure, labels, predictions, weights, num_thresholds)
-        return collected(*pair, metrics_collections, updates_collections)
+        return collect(*pair, metrics_collections, updates_collections)
 
 
 def specificity_at_sensitivity(
@@ -158,14 +158,14 @@ def specificity_at_sensitivity(
         distance = absolute(tp / (tp + fn + _BEYOND) - sensitivity)
         nearest = equal(distance, -reduce_max(-distance))
         last = _last_true(nearest, num_thresholds)
-        return _divided(tn[last], tn[last] + fp[last] + _BEYOND, name)
+        return _divide(tn[last], tn[last] + fp[last] + _BEYOND, name)
 
     with variable_scope(name, "specificity_at_sensitivity", [predictions, labels, weights]):
         pair = _point(measure, labels, predictions, weights, num_thresholds)
-        return collected(*pair, metrics_collections, updates_collections)
+        return collect(*pair, metrics_collections, updates_collections)
 
 
-def _divided(part: Any, whole: Any, name: str) -> Tensor:
+def _divide(part: Any, whole: Any, name: str) -> Tensor:
     return multiply(part, 1.0 / whole, name=name)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collected, keep
+from gpugraph.metrics.metric_variables import Pair, alike, collect, keep
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -69,7 +69,7 @@ def mean_iou(
         batch = scatter_nd(indices, counts, np.array(sizes, np.int64))
         update = assign_add(total, batch)
         value = _overlap(total, num_classes)
-        return collected(value, update, metrics_collections, updates_collections)
+        return collect(value, update, metrics_collections, updates_collections)
 
 
 def _overlap(confusions: Any, num_classes: int) -> Tensor:
@@ -106,7 +106,7 @@ def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
         with variable_scope(name, scope, [predictions, labels, weights]):
             first = top_k(predictions, k).indices
             pair = _quotient(kind, wrong, labels, first, k, class_id, weights)
-            return collected(*pair, metrics_collections, updates_collections)
+            return collect(*pair, metrics_collections, updates_collections)
 
     return metric
 
@@ -131,7 +131,7 @@ def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
         scope = f"{kind}_{_ending(k, class_id)}"
         with variable_scope(name, scope, [predictions_idx, labels, weights]):
             pair = _quotient(kind, wrong, labels, predictions_idx, k, class_id, weights)
-            return collected(*pair, metrics_collections, updates_collections)
+            return collect(*pair, metrics_collections, updates_collections)
 
     return metric
 
@@ -261,7 +261,7 @@ def average_precision_at_k(
         new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
         value = div_no_nan(identity(total), identity(weight), name="mean")
         update = div_no_nan(new_total, new_weight, name="update")
-        return collected(value, update, metrics_collections, updates_collections)
+        return collect(value, update, metrics_collections, updates_collections)
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:

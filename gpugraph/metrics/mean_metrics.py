@@ -10,7 +10,7 @@ from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collected, keep, paired
+from gpugraph.metrics.metric_variables import Pair, alike, collect, collect_measure, keep
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
@@ -71,7 +71,9 @@ def mean(
         with graph.control_dependencies([values]):
             new_count = assign_add(count, batch_count)
         updates = (new_total, new_count)
-        return paired(_quotient, (total, count), updates, metrics_collections, updates_collections)
+        return collect_measure(
+            _quotient, (total, count), updates, metrics_collections, updates_collections
+        )
 
 
 def mean_tensor(
@@ -95,7 +97,9 @@ def mean_tensor(
         with graph.control_dependencies([values]):
             new_count = assign_add(count, batch_count)
         updates = (new_total, new_count)
-        return paired(_quotient, (total, count), updates, metrics_collections, updates_collections)
+        return collect_measure(
+            _quotient, (total, count), updates, metrics_collections, updates_collections
+        )
 
 
 def _is_right(labels: Tensor, predictions: Tensor) -> Tensor:
@@ -152,7 +156,7 @@ def root_mean_squared_error(
     """(square root of `mean_squared_error`, update)."""
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, None, None, name)
-    return collected(sqrt(value), sqrt(update), metrics_collections, updates_collections)
+    return collect(sqrt(value), sqrt(update), metrics_collections, updates_collections)
 
 
 def mean_relative_error(
@@ -187,7 +191,7 @@ def mean_cosine_distance(
     distances = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     name = name or "mean_cosine_distance"
     value, update = mean(distances, weights, None, None, name)
-    return collected(
+    return collect(
         subtract(1.0, value), subtract(1.0, update), metrics_collections, updates_collections
     )
 
@@ -232,7 +236,7 @@ def mean_per_class_accuracy(
         new_count = scatter_add(count, labels, is_right)
         value = reduce_mean(_quotient(count, total), name="mean_accuracy")
         update = _quotient(new_count, new_total, name="update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return collect(value, update, metrics_collections, updates_collections)
 
 
 def _flat(tensor: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
     )
 
 
-def collected(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
+def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
     """The pair, whose parts join collections, by names or lists of them."""
     graph: Graph = graph_stack.top()
     for tensor, names in ((value, values_to), (update, updates_to)):
@@ -44,13 +44,13 @@ def collected(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
     return value, update
 
 
-def paired(
+def collect_measure(
     measure: Callable[..., Any], values: Any, updates: Any, values_to: Any, updates_to: Any
 ) -> Pair:
-    """`measure(*values, name="value")`, and the same of the updates; see `collected`."""
+    """`measure(*values, name="value")`, and the same of the updates; see `collect`."""
     value = measure(*values, name="value")
     update = measure(*updates, name="update_op")
-    return collected(value, update, values_to, updates_to)
+    return collect(value, update, values_to, updates_to)
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
@@ -65,7 +65,7 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
     return labels, predictions, None if weights is None else squeezed_weights(weights, predictions)
 
 
-def weighed(values: Tensor, weights: Any) -> Tensor:
+def apply_weights(values: Tensor, weights: Any) -> Tensor:
     """`values` in float32, times their weights, where there are any."""
     values = cast(values, dtypes.float32)
     if weights is None:

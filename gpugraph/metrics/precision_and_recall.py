@@ -8,7 +8,14 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collected, keep, paired, weighed
+from gpugraph.metrics.metric_variables import (
+    Pair,
+    alike,
+    apply_weights,
+    collect,
+    collect_measure,
+    keep,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater, logical_and, where
 from gpugraph.ops.framework.identity_and_shape import identity
@@ -32,7 +39,7 @@ def _count(
         labels, predictions, weights = alike(cast(labels, dtypes.bool), predictions, weights)
         hits = logical_and(equal(labels, label), equal(predictions, prediction))
         count = keep("count")
-        update = assign_add(count, reduce_sum(weighed(hits, weights)))
+        update = assign_add(count, reduce_sum(apply_weights(hits, weights)))
         return identity(count), update
 
 
@@ -51,7 +58,7 @@ def _count_metric(
         name: str | None = None,
     ) -> Pair:
         pair = _count(type_name, label, prediction, labels, predictions, weights, name)
-        return collected(*pair, metrics_collections, updates_collections)
+        return collect(*pair, metrics_collections, updates_collections)
 
     return metric
 
@@ -89,7 +96,9 @@ def _quotient_metric(
             right = _count("true_positives", True, True, *inputs)
             wrong = _count(wrong_name, wrong_label, not wrong_label, *inputs)
             values, updates = zip(right, wrong)
-            return paired(_quotient, values, updates, metrics_collections, updates_collections)
+            return collect_measure(
+                _quotient, values, updates, metrics_collections, updates_collections
+            )
 
     return metric
 

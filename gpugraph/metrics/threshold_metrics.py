@@ -12,7 +12,7 @@ from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collected, keep
+from gpugraph.metrics.metric_variables import Pair, alike, collect, keep
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
@@ -97,7 +97,7 @@ def _metric(
         with variable_scope(name, scope, [predictions, labels, weights]):
             values, updates = counts_at(labels, predictions, thresholds, weights, kinds)
             pair = measure(values, "value"), measure(updates, "update_op")
-            return collected(*pair, metrics_collections, updates_collections)
+            return collect(*pair, metrics_collections, updates_collections)
 
     return metric
 

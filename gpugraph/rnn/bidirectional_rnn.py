@@ -40,7 +40,7 @@ def bidirectional_dynamic_rnn(
     check_cell("cell_bw", cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
 
-    def turned(tensor: Any) -> Any:
+    def reverse_time(tensor: Any) -> Any:
         if sequence_length is None:
             return reverse(tensor, [time_axis])
         return reverse_sequence(tensor, sequence_length, time_axis, batch_axis)
@@ -57,11 +57,16 @@ def bidirectional_dynamic_rnn(
                 cell_fw, inputs, sequence_length, initial_state_fw, scope=forward, **shared
             )
         with variable_scope("bw") as backward:
-            turned_inputs = map_structure(turned, inputs)
-            turned_output, state_bw = dynamic_rnn(
-                cell_bw, turned_inputs, sequence_length, initial_state_bw, scope=backward, **shared
+            reversed_inputs = map_structure(reverse_time, inputs)
+            reversed_output, state_bw = dynamic_rnn(
+                cell_bw,
+                reversed_inputs,
+                sequence_length,
+                initial_state_bw,
+                scope=backward,
+                **shared,
             )
-    output_bw = map_structure(turned, turned_output)
+    output_bw = map_structure(reverse_time, reversed_output)
     return (output_fw, output_bw), (state_fw, state_bw)
 
 
@@ -89,16 +94,16 @@ def static_bidirectional_rnn(
                 cell_fw, inputs, initial_state_fw, dtype, sequence_length, forward
             )
         with variable_scope("bw") as backward:
-            turned_inputs = _turned(inputs, sequence_length)
-            turned_output, state_bw = static_rnn(
-                cell_bw, turned_inputs, initial_state_bw, dtype, sequence_length, backward
+            reversed_inputs = _reverse_steps(inputs, sequence_length)
+            reversed_output, state_bw = static_rnn(
+                cell_bw, reversed_inputs, initial_state_bw, dtype, sequence_length, backward
             )
-    output_bw = _turned(turned_output, sequence_length)
+    output_bw = _reverse_steps(reversed_output, sequence_length)
     joined = [concat(pair, 1) for pair in zip(flatten(output_fw), flatten(output_bw))]
     return pack_sequence_as(output_fw, joined), state_fw, state_bw
 
 
-def _turned(sequence: Sequence[Any], lengths: Any) -> list[Any]:
+def _reverse_steps(sequence: Sequence[Any], lengths: Any) -> list[Any]:
     """A list of steps in reverse order; with `lengths`, each batch entry by itself."""
     if lengths is None:
         return list(reversed(sequence))

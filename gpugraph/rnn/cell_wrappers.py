@@ -159,9 +159,9 @@ class DropoutWrapper(_Wrapper):
         self._seed = seed
         self._noise: dict[str, list[Tensor]] | None = None
         if variational_recurrent:
-            self._noise = self._drawn(input_size, dtype)
+            self._noise = self._draw_noise(input_size, dtype)
 
-    def _drawn(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
+    def _draw_noise(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
         """The random numbers of all steps, for each size of inputs, states and outputs."""
         if dtype is None:
             raise ValueError("When variational_recurrent=True, dtype must be provided")
@@ -191,16 +191,16 @@ class DropoutWrapper(_Wrapper):
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
         if _drops(self._input_keep):
-            inputs = self._dropped("input", inputs, self._input_keep)
+            inputs = self._apply_dropout("input", inputs, self._input_keep)
         output, new_state = call_cell(inputs, state)
         if _drops(self._state_keep):
-            chosen = _chosen(self._visitor, new_state)
-            new_state = self._dropped("state", new_state, self._state_keep, chosen)
+            chosen = _select(self._visitor, new_state)
+            new_state = self._apply_dropout("state", new_state, self._state_keep, chosen)
         if _drops(self._output_keep):
-            output = self._dropped("output", output, self._output_keep)
+            output = self._apply_dropout("output", output, self._output_keep)
         return output, new_state
 
-    def _dropped(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
+    def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
         """`values` with dropout where `chosen`, which has the form of their upper part, is true."""
         if chosen is None:
             chosen = map_structure(lambda _: True, values)
@@ -239,7 +239,7 @@ def _all_but_memory(substate: Any) -> Any:
     return not isinstance(substate, TensorArray)
 
 
-def _chosen(visitor: Callable[..., Any], state: Any) -> Any:
+def _select(visitor: Callable[..., Any], state: Any) -> Any:
     """Which leaves of `state` the visitor wants, in the form of its upper part.
 
     The visitor's answer for a structure is a bool for all of it, or a structure of bools for its
@@ -254,7 +254,7 @@ def _chosen(visitor: Callable[..., Any], state: Any) -> Any:
     else:
         assert_same_structure(map_structure(lambda _: True, answer), answer)
         wanted = _parts(answer)
-    marks = [_chosen(visitor, part) if want else False for want, part in zip(wanted, parts)]
+    marks = [_select(visitor, part) if want else False for want, part in zip(wanted, parts)]
     return _like(state, marks)
 
 

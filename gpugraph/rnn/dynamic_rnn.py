@@ -24,7 +24,7 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_all, reduce_max, reduce_min
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.rnn.rnn_cell_base import check_cell
-from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited, state_dtype
+from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited_step, state_dtype
 from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.variable_scope import variable_scope
 
@@ -66,7 +66,7 @@ def dynamic_rnn(
         batch_size = _batch_size(flatten(inputs))
         state = _first_state(cell, initial_state, batch_size, dtype)
         if lengths is not None:
-            lengths = _checked(lengths, batch_size)
+            lengths = _check_lengths(lengths, batch_size)
         loop = _Loop(cell, inputs, state, dtype, lengths)
         outputs, final_state = loop.run(parallel_iterations or 32, swap_memory)
         if not time_major:
@@ -97,7 +97,7 @@ def _lengths(sequence_length: Any) -> Tensor:
     return identity(lengths, name="sequence_length")
 
 
-def _checked(lengths: Tensor, batch_size: Any) -> Tensor:
+def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
     """`lengths`, after a check in the run that there are as many as batch entries."""
     graph: Graph = graph_stack.top()
     known = lengths.shape.num_elements()
@@ -192,7 +192,7 @@ class _Loop:
         if self._lengths is None:
             output, new_state = self._cell(inputs, state)
         else:
-            output, new_state = limited(
+            output, new_state = limited_step(
                 time,
                 self._lengths,
                 self._zero_output,

@@ -192,7 +192,7 @@ class LSTMCell(LayerCell):
             c = clip_by_value(c, -self._cell_clip, self._cell_clip)
         if self._use_peepholes:
             o = o + self._w_o_diag * c
-        h = self._projected(sigmoid(o) * self._activation(c))
+        h = self._project(sigmoid(o) * self._activation(c))
         if self._state_is_tuple:
             return h, LSTMStateTuple(c, h)
         return h, concat([c, h], 1)
@@ -207,7 +207,7 @@ class LSTMCell(LayerCell):
             slice_of(state, [0, units], [-1, self.output_size]),
         )
 
-    def _projected(self, output: Any) -> Any:
+    def _project(self, output: Any) -> Any:
         if self._num_proj is None:
             return output
         output = matmul(output, self._proj_kernel)

@@ -79,7 +79,7 @@ def keep_where(over: Tensor, old: Any, new: Any) -> Any:
         return where(over, old, new)
 
 
-def limited(
+def limited_step(
     time: Any,
     lengths: Lengths,
     zero_output: Any,

@@ -13,7 +13,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_min
 from gpugraph.rnn.rnn_cell_base import check_cell
-from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited, state_dtype
+from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited_step, state_dtype
 from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.variable_scope import variable_scope
 
@@ -56,7 +56,7 @@ def static_rnn(
             if lengths is None:
                 output, state = cell(value, state)
             else:
-                output, state = limited(
+                output, state = limited_step(
                     time,
                     lengths,
                     zero_output,

@@ -17,7 +17,7 @@ from gpugraph.graph.client.tensor import Tensor
 _MOST_SHOWN = 10
 
 
-def _shown(array: Any, where: Any) -> str:
+def _format(array: Any, where: Any) -> str:
     """The elements at `where`, the first ten of them, with their indices."""
     places = np.argwhere(where)[:_MOST_SHOWN].tolist()
     lines = [f"  {place} : {array[tuple(place)]}" for place in places]
@@ -51,7 +51,7 @@ class Comparisons(unittest.TestCase):
 
     def _refuse(self, what: str, bad: Any, a: Any, b: Any, msg: Any) -> None:
         parts = [what, f"{np.count_nonzero(bad)} of {a.size} elements differ; of the first:"]
-        parts += [_shown(a, bad), "of the second:", _shown(b, bad)]
+        parts += [_format(a, bad), "of the second:", _format(b, bad)]
         self.fail(self._message("\n".join(parts), msg))
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
@@ -170,7 +170,7 @@ class Comparisons(unittest.TestCase):
     def _all(self, a: Any, bad: Any, what: str) -> None:
         if bad.any():
             count = np.count_nonzero(bad)
-            self.fail(f"{count} of the {a.size} element(s) are {what}:\n{_shown(a, bad)}")
+            self.fail(f"{count} of the {a.size} element(s) are {what}:\n{_format(a, bad)}")
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
         """Every element is greater."""

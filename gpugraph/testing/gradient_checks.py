@@ -63,8 +63,10 @@ def _by_differences(x: Any, y: Any, shapes: Any, value: Any, delta: float, feeds
     return jacobian
 
 
-def _jacobians(x: Any, shape: Any, y: Any, y_shape: Any, value: Any, how: Any) -> tuple[Any, Any]:
-    delta, feeds = how
+def _jacobians(
+    x: Any, shape: Any, y: Any, y_shape: Any, value: Any, options: Any
+) -> tuple[Any, Any]:
+    delta, feeds = options
     kind = x.dtype.as_numpy_dtype
     if value is None:
         value = np.random.random_sample(shape)
@@ -95,21 +97,21 @@ def compute_gradient(
     fed. Jacobians have shape (numbers of x, numbers of y). ValueError without a default session,
     and where y has no gradient by x.
     """
-    for target in _listed(init_targets) if init_targets is not None else []:
+    for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)
-    how = delta, dict(extra_feed_dict or {})
+    options = delta, dict(extra_feed_dict or {})
     sizes = [int(size) for size in y_shape]
     if not isinstance(x, list):
         shape = [int(size) for size in x_shape]
-        return _jacobians(x, shape, y, sizes, x_init_value, how)
+        return _jacobians(x, shape, y, sizes, x_init_value, options)
     values = x_init_value if x_init_value is not None else [None] * len(x)
     return [
-        _jacobians(source, [int(size) for size in shape], y, sizes, value, how)
+        _jacobians(source, [int(size) for size in shape], y, sizes, value, options)
         for source, shape, value in zip(x, x_shape, values, strict=True)
     ]
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 

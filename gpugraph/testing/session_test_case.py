@@ -104,7 +104,7 @@ class TestCase(Comparisons):
                 "cached_session was made with another graph, config or force_gpu in this test: "
                 f"{self._cached_for}, now {options}. Use session() for another session"
             )
-        with self._cached(options, use_gpu) as session:
+        with self._open_cached(options, use_gpu) as session:
             yield session
 
     def test_session(
@@ -118,13 +118,13 @@ class TestCase(Comparisons):
         if self.id().endswith(".test_session"):
             self.skipTest("Not a test.")  # which its name says
         if graph is None:
-            return self._cached((None, config, force_gpu), use_gpu)
+            return self._open_cached((None, config, force_gpu), use_gpu)
         return self.session(graph, config, use_gpu, force_gpu)
 
     test_session.__test__ = False  # type: ignore[attr-defined]
 
     @contextmanager
-    def _cached(self, options: tuple[Any, ...], use_gpu: bool) -> Iterator[Session]:
+    def _open_cached(self, options: tuple[Any, ...], use_gpu: bool) -> Iterator[Session]:
         if self._cached_session is None:
             self._cached_session, self._cached_for = _open(*options), options
         with _defaults(self._cached_session, use_gpu, options[2]):

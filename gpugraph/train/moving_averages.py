@@ -107,9 +107,9 @@ class ExponentialMovingAverage:
             rest = cast(1.0 - decay, average.dtype.base_dtype)
             if not self._zero_debias or isinstance(source, Variable):
                 return assign_sub(average, (average.value() - value) * rest, name=scope)
-            return self._unbiased(graph, source, value, rest, scope)
+            return self._update_unbiased(graph, source, value, rest, scope)
 
-    def _unbiased(
+    def _update_unbiased(
         self, graph: Graph, source: Any, value: Tensor, rest: Tensor, scope: str
     ) -> Tensor:
         """The average that starts at zero, divided by the sum of the weights of all values."""

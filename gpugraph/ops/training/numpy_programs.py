@@ -166,7 +166,7 @@ class _Program:
         homes = {number: f"a{index}" for index, number in enumerate(outputs)}
         uses = {n: index for index, operation in enumerate(operations) for n in operation.inputs}
         uses |= dict.fromkeys(outputs, len(operations))
-        kept = {*self.arrays[len(outputs) :], *outputs}
+        preserved = {*self.arrays[len(outputs) :], *outputs}
         free = {self.names[number] for number in written if number not in {*uses, *outputs}}
         calls = []
         for index, (expression, inputs, output) in enumerate(operations):
@@ -174,7 +174,7 @@ class _Program:
             dead = [
                 name
                 for number, name in zip(inputs, operands)
-                if name[0] in "at" and uses[number] == index and number not in kept
+                if name[0] in "at" and uses[number] == index and number not in preserved
             ]
             free.update(dead)
             wanted = [homes[output]] if output in homes else dead

@@ -91,14 +91,16 @@ class AdamOptimizer(Optimizer):
         power1, power2 = (cast(power.value(), dtype) for power in self._powers(var.graph))
         rate, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in self._settings)
         rate = rate * sqrt(1.0 - power2) / (1.0 - power1)
-        m = self._decayed(var, "m", beta1, grad.indices, grad.values * (1.0 - beta1))
+        m = self._decay_slot(var, "m", beta1, grad.indices, grad.values * (1.0 - beta1))
         squares = (grad.values * grad.values) * (1.0 - beta2)
-        v = self._decayed(var, "v", beta2, grad.indices, squares)
+        v = self._decay_slot(var, "v", beta2, grad.indices, squares)
         root = sqrt(v)
         step = var.assign_sub(rate * m / (root + epsilon), use_locking=self._use_locking)
         return group(step, m, v)
 
-    def _decayed(self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor) -> Tensor:
+    def _decay_slot(
+        self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor
+    ) -> Tensor:
         """The slot after slot = beta * slot, and `new` added to its rows."""
         slot = self._slots[name][var]
         decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
