@@ -19,7 +19,7 @@ def test_defaults_follow_the_constructor_but_for_those_that_are_set():
     ]
     assert differing == ["strides", "dilation_rate"]
     assert function["strides"].default == (1, 1)
-    assert list(function)[0] == "inputs" and list(function)[-1] == "reuse"
+    assert next(iter(function)) == "inputs" and list(function)[-1] == "reuse"
 
 
 def test_names_and_documentation():

@@ -19,7 +19,7 @@ _NO_BOXES = np.zeros((0, 4), np.float32)
 
 def _taps_of(box: Any, sizes: Any, news: Any, method: str) -> Any:
     """Row and column weights, found pixel by pixel: a hat around the place."""
-    found = []
+    result = []
     for first, last, size, new in zip(box[:2], box[2:], sizes, news):
         matrix = np.zeros((new, size))
         for row in range(new):
@@ -29,8 +29,8 @@ def _taps_of(box: Any, sizes: Any, news: Any, method: str) -> Any:
                 near = np.abs(np.arange(size) - place)
                 nearest = np.arange(size) == np.floor(place + 0.5)
                 matrix[row] = np.maximum(1 - near, 0) if method == "bilinear" else nearest
-        found.append(matrix)
-    return found
+        result.append(matrix)
+    return result
 
 
 def _crops(
@@ -42,11 +42,11 @@ def _crops(
     extrapolation_value: float = 0,
 ) -> Any:
     out = np.zeros((len(boxes), *size, x.shape[3]), np.float32)
-    for at, (box, number) in enumerate(zip(boxes, numbers)):
+    for index, (box, number) in enumerate(zip(boxes, numbers)):
         rows, columns = _taps_of(box, x.shape[1:3], size, method)
-        out[at] = np.einsum("rh,cw,hwd->rcd", rows, columns, x[number])
+        out[index] = np.einsum("rh,cw,hwd->rcd", rows, columns, x[number])
         outside = (rows.sum(1) == 0)[:, None] | (columns.sum(1) == 0)
-        out[at][outside] = extrapolation_value
+        out[index][outside] = extrapolation_value
     return out
 
 
@@ -54,24 +54,24 @@ def _crops_back(
     dy: Any, boxes: Any, numbers: Any, size: Any, T: Any, method: str = "bilinear"
 ) -> Any:
     out = np.zeros(tuple(size), T.as_numpy_dtype)
-    for at, (box, number) in enumerate(zip(boxes, numbers)):
+    for index, (box, number) in enumerate(zip(boxes, numbers)):
         rows, columns = _taps_of(box, size[1:3], dy.shape[1:3], method)
-        out[number] += np.einsum("rh,cw,rcd->hwd", rows, columns, dy[at]).astype(out.dtype)
+        out[number] += np.einsum("rh,cw,rcd->hwd", rows, columns, dy[index]).astype(out.dtype)
     return out
 
 
 def _box_slopes(dy: Any, x: Any, boxes: Any, numbers: Any) -> Any:
     """By central differences: bilinear crops are linear between pixels."""
     out = np.zeros((len(boxes), 4), np.float32)
-    for at, column in np.ndindex(len(boxes), 4):
+    for index, column in np.ndindex(len(boxes), 4):
         sums = []
         for step in (1e-4, -1e-4):
-            box = boxes[at].astype(np.float64)
+            box = boxes[index].astype(np.float64)
             box[column] += step
             rows, columns = _taps_of(box, x.shape[1:3], dy.shape[1:3], "bilinear")
-            crop = np.einsum("rh,cw,hwd->rcd", rows, columns, x[numbers[at]])
-            sums.append((crop * dy[at]).sum())
-        out[at, column] = (sums[0] - sums[1]) / 2e-4
+            crop = np.einsum("rh,cw,hwd->rcd", rows, columns, x[numbers[index]])
+            sums.append((crop * dy[index]).sum())
+        out[index, column] = (sums[0] - sums[1]) / 2e-4
     return out
 
 
@@ -108,16 +108,16 @@ add(
 
 def _best(boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> Any:
     chosen: list[int] = []
-    for at in sorted(range(len(scores)), key=lambda each: -scores[each]):
+    for index in sorted(range(len(scores)), key=lambda item: -scores[item]):
         shares = []
         for other in chosen:
-            low = np.maximum(boxes[at][:2], boxes[other][:2])
-            high = np.minimum(boxes[at][2:], boxes[other][2:])
+            low = np.maximum(boxes[index][:2], boxes[other][:2])
+            high = np.minimum(boxes[index][2:], boxes[other][2:])
             both = np.prod(np.maximum(high - low, 0))
-            areas = [np.prod(boxes[each][2:] - boxes[each][:2]) for each in (at, other)]
+            areas = [np.prod(boxes[item][2:] - boxes[item][:2]) for item in (index, other)]
             shares.append(both / (sum(areas) - both))
-        if scores[at] > least and len(chosen) < most and max(shares, default=0) <= iou:
-            chosen.append(at)
+        if scores[index] > least and len(chosen) < most and max(shares, default=0) <= iou:
+            chosen.append(index)
     return np.array(chosen, np.int32)
 
 

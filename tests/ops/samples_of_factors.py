@@ -26,8 +26,8 @@ def _power_series(x: Any) -> Any:
 def _by_eigenvalues(function: Any) -> Any:
     def reference(x: Any) -> Any:
         values, vectors = np.linalg.eig(x)
-        found = vectors * function(values.astype(complex))[..., None, :] @ np.linalg.inv(vectors)
-        return found.astype(x.dtype) if x.dtype.kind == "c" else found.real.astype(x.dtype)
+        result = vectors * function(values.astype(complex))[..., None, :] @ np.linalg.inv(vectors)
+        return result.astype(x.dtype) if x.dtype.kind == "c" else result.real.astype(x.dtype)
 
     return reference
 
@@ -81,10 +81,10 @@ add(
 def three_diagonals(above: Any, main: Any, below: Any) -> Any:
     """The matrices of three diagonals [..., m]."""
     out = np.zeros((*main.shape, main.shape[-1]), main.dtype)
-    at = np.arange(main.shape[-1])
-    out[..., at, at] = main
-    out[..., at[:-1], at[1:]] = above[..., :-1]
-    out[..., at[1:], at[:-1]] = below[..., 1:]
+    index = np.arange(main.shape[-1])
+    out[..., index, index] = main
+    out[..., index[:-1], index[1:]] = above[..., :-1]
+    out[..., index[1:], index[:-1]] = below[..., 1:]
     return out
 
 
@@ -100,9 +100,9 @@ add(
 
 
 def _strong(v: Any, *shape: int) -> Any:
-    found = v(*shape)
-    found[..., 1, :] += (4 * np.arange(shape[-1]) + 4).astype(found.dtype)
-    return found
+    result = v(*shape)
+    result[..., 1, :] += (4 * np.arange(shape[-1]) + 4).astype(result.dtype)
+    return result
 
 
 def _solved(diagonals: Any, right: Any, partial_pivoting: bool = True) -> Any:

@@ -37,7 +37,7 @@ def _places(size: int, new: int, align_corners: bool, half_pixel_centers: bool) 
 
 def _taps(kind: str, size: int, new: int, align: bool, half: bool) -> list[Any]:
     """Of each new pixel, the (pixel, weight) pairs that it is made of."""
-    found = []
+    result = []
     for place in _places(size, new, align, half):
         low = int(np.floor(place))
         part = place - low
@@ -46,16 +46,16 @@ def _taps(kind: str, size: int, new: int, align: bool, half: bool) -> list[Any]:
         else:
             a, part = (-0.5 if half else -0.75), round(part * 1024) / 1024
             taps = []
-            for at in range(-1, 3):
-                x = abs(at - part)
+            for index in range(-1, 3):
+                x = abs(index - part)
                 near = ((a + 2) * x - (a + 3)) * x * x + 1
                 far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-                taps.append((low + at, near if x <= 1 else far))
+                taps.append((low + index, near if x <= 1 else far))
             if half:
                 taps = [(p, w) for p, w in taps if 0 <= p < size]
-                taps = [(p, w / sum(each for _, each in taps)) for p, w in taps]
-        found.append([(min(max(p, 0), size - 1), w) for p, w in taps])
-    return found
+                taps = [(p, w / sum(item for _, item in taps)) for p, w in taps]
+        result.append([(min(max(p, 0), size - 1), w) for p, w in taps])
+    return result
 
 
 def _matrix(kind: str, size: int, new: int, align: bool, half: bool) -> Any:
@@ -135,8 +135,8 @@ add(
 def _nearest(size: int, new: int, align: bool, half: bool) -> Any:
     scale = (size - 1) / (new - 1) if align and new > 1 else size / new
     places = (np.arange(new) + (0.5 if half else 0.0)) * scale
-    found = np.floor(places + (0.5 if align and not half else 0.0)).astype(int)
-    return np.minimum(found, size - 1)
+    result = np.floor(places + (0.5 if align and not half else 0.0)).astype(int)
+    return np.minimum(result, size - 1)
 
 
 def _nearest_resized(
@@ -153,9 +153,9 @@ def _nearest_back(
     modes = align_corners, half_pixel_centers
     out = np.zeros((dy.shape[0], *size, dy.shape[3]), dy.dtype)
     rows, columns = (_nearest(old, new, *modes) for old, new in zip(size, dy.shape[1:3]))
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         for place, column in enumerate(columns):
-            out[:, row, column] += dy[:, at, place]
+            out[:, row, column] += dy[:, index, place]
     return out
 
 
@@ -190,8 +190,8 @@ def _to_space(x: Any, block_size: int, data_format: str = "NHWC") -> Any:
     batch, height, width, depth = x.shape
     inner = depth // n // n
     out = np.empty((batch, height * n, width * n, inner), x.dtype)
-    for at in range(n * n):
-        out[:, at // n :: n, at % n :: n] = x[..., at * inner : (at + 1) * inner]
+    for index in range(n * n):
+        out[:, index // n :: n, index % n :: n] = x[..., index * inner : (index + 1) * inner]
     return out
 
 
@@ -219,8 +219,8 @@ def _to_batch(x: Any, block: Any, paddings: Any) -> Any:
     padded = np.pad(x, around, constant_values=fill)
     return np.concatenate(
         [
-            padded[(slice(None), *(slice(i, None, n) for i, n in zip(at, block)))]
-            for at in np.ndindex(*block)
+            padded[(slice(None), *(slice(i, None, n) for i, n in zip(index, block)))]
+            for index in np.ndindex(*block)
         ]
     )
 
@@ -230,8 +230,8 @@ def _to_blocks(x: Any, block: Any, crops: Any) -> Any:
     batch = x.shape[0] // count
     whole = [n * by for n, by in zip(x.shape[1:], block)]
     out = np.empty((batch, *whole, *x.shape[1 + len(block) :]), x.dtype)
-    for number, at in enumerate(np.ndindex(*block)):
-        out[(slice(None), *(slice(i, None, n) for i, n in zip(at, block)))] = x[
+    for number, index in enumerate(np.ndindex(*block)):
+        out[(slice(None), *(slice(i, None, n) for i, n in zip(index, block)))] = x[
             number * batch : (number + 1) * batch
         ]
     return out[(slice(None), *(slice(a, n - b) for (a, b), n in zip(crops, whole)))]
@@ -296,14 +296,14 @@ def _volume_patches(volumes: Any, ksizes: Any, strides: Any, padding: str) -> An
     """Each place's patch, one after the other."""
     sizes, steps = ksizes[1:4], strides[1:4]
     counts = [
-        -(-(size if padding == "SAME" else size - own + 1) // step)
-        for size, own, step in zip(volumes.shape[1:4], sizes, steps)
+        -(-(size if padding == "SAME" else size - window + 1) // step)
+        for size, window, step in zip(volumes.shape[1:4], sizes, steps)
     ]
     over = [
-        max((count - 1) * step + own - size, 0)
-        for count, step, own, size in zip(counts, steps, sizes, volumes.shape[1:4])
+        max((count - 1) * step + window - size, 0)
+        for count, step, window, size in zip(counts, steps, sizes, volumes.shape[1:4])
     ]
-    wide = np.pad(volumes, [(0, 0), *((each // 2, each - each // 2) for each in over), (0, 0)])
+    wide = np.pad(volumes, [(0, 0), *((item // 2, item - item // 2) for item in over), (0, 0)])
     out = np.zeros((len(volumes), *counts, math.prod(sizes) * volumes.shape[4]), volumes.dtype)
     for z, y, x in np.ndindex(*counts):
         seen = [slice(a * s, a * s + k) for a, s, k in zip((z, y, x), steps, sizes)]
@@ -329,7 +329,7 @@ add(
 
 def _apart(function: Any, x: Any) -> Any:
     flat = x.reshape(-1, 3).tolist()
-    return np.array([function(*each) for each in flat], x.dtype).reshape(x.shape)
+    return np.array([function(*item) for item in flat], x.dtype).reshape(x.shape)
 
 
 def _changed(x: Any, change: Any) -> Any:

@@ -135,10 +135,10 @@ add(
 def _logs_of_sums(x: Any, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
     x = np.moveaxis(x, int(axis), 0)
     x = x[::-1] if reverse else x
-    found = np.log(np.cumsum(np.exp(x), axis=0))
+    result = np.log(np.cumsum(np.exp(x), axis=0))
     if exclusive:
-        found = np.concatenate([np.full_like(x[:1], -np.inf), found[:-1]])
-    return np.moveaxis(found[::-1] if reverse else found, 0, int(axis))
+        result = np.concatenate([np.full_like(x[:1], -np.inf), result[:-1]])
+    return np.moveaxis(result[::-1] if reverse else result, 0, int(axis))
 
 
 add(

@@ -30,15 +30,15 @@ def _embedded(diagonal: Any) -> Any:
     out = np.zeros((*diagonal.shape, diagonal.shape[-1]), diagonal.dtype)
     if diagonal.dtype == object:
         out[...] = b""
-    at = np.arange(diagonal.shape[-1])
-    out[..., at, at] = diagonal
+    index = np.arange(diagonal.shape[-1])
+    out[..., index, index] = diagonal
     return out
 
 
 def _with_diagonal(matrices: Any, diagonal: Any) -> Any:
     out = matrices.copy()
-    at = np.arange(diagonal.shape[-1])
-    out[..., at, at] = diagonal
+    index = np.arange(diagonal.shape[-1])
+    out[..., index, index] = diagonal
     return out
 
 
@@ -77,8 +77,8 @@ def _placed(out: Any, diagonals: Any, k: Any) -> Any:
     for row, number in enumerate(range(high, low - 1, -1)):
         values = diagonals if low == high else diagonals[..., row, :]
         count = min(out.shape[-2] + min(number, 0), out.shape[-1] - max(number, 0))
-        for at in range(count):
-            out[..., at - min(number, 0), at + max(number, 0)] = values[..., at]
+        for index in range(count):
+            out[..., index - min(number, 0), index + max(number, 0)] = values[..., index]
     return out
 
 
@@ -190,8 +190,8 @@ def regular(v: Any, *shape: int) -> Any:
 def definite(v: Any, *shape: int) -> Any:
     """Positive definite matrices."""
     x = v(*shape)
-    found = x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(shape[-1])
-    return found.astype(v.dtype.as_numpy_dtype)
+    result = x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(shape[-1])
+    return result.astype(v.dtype.as_numpy_dtype)
 
 
 def _adjoint(x: Any, turned: bool = True) -> Any:

@@ -33,13 +33,13 @@ def _shared(one: Any, other: Any) -> float:
 
 def _choose(scores: Any, most: int, least: float, limit: float, table: Any, sigma: float) -> Any:
     """Box and score, taken again and again from what is left, with scores as they are by then."""
-    left = {at: float(score) for at, score in enumerate(scores) if score > least}
+    left = {index: float(score) for index, score in enumerate(scores) if score > least}
     chosen: list[tuple[int, float]] = []
     while left and len(chosen) < most:
-        at = min(left, key=lambda each: (-left[each], each))
-        chosen.append((at, left.pop(at)))
+        index = min(left, key=lambda item: (-left[item], item))
+        chosen.append((index, left.pop(index)))
         for other in list(left):
-            share = table[at][other]
+            share = table[index][other]
             if sigma:
                 left[other] *= float(np.exp(-share * share / (2 * sigma)))
             if (not sigma and share > limit) or left[other] <= least:
@@ -52,23 +52,23 @@ def _table(boxes: Any) -> Any:
 
 
 def _of_overlaps(overlaps: Any, scores: Any, most: Any, limit: Any, least: Any) -> Any:
-    found = _choose(scores, int(most), float(least), float(limit), overlaps, 0)
-    return np.array([at for at, _ in found], np.int32)
+    result = _choose(scores, int(most), float(least), float(limit), overlaps, 0)
+    return np.array([index for index, _ in result], np.int32)
 
 
-def _padded(found: Any, most: Any, pads: bool, dtype: Any) -> Any:
-    size = int(most) if pads else len(found)
+def _padded(result: Any, most: Any, pads: bool, dtype: Any) -> Any:
+    size = int(most) if pads else len(result)
     indices, values = np.zeros(size, np.int32), np.zeros(size, dtype)
-    for place, (at, score) in enumerate(found):
-        indices[place], values[place] = at, score
-    return indices, values, np.array(len(found), np.int32)
+    for place, (index, score) in enumerate(result):
+        indices[place], values[place] = index, score
+    return indices, values, np.array(len(result), np.int32)
 
 
 def _v4(
     boxes: Any, scores: Any, most: Any, limit: Any, least: Any, pad_to_max_output_size: bool = False
 ) -> Any:
-    found = _choose(scores, int(most), float(least), float(limit), _table(boxes), 0)
-    indices, _, count = _padded(found, most, pad_to_max_output_size, scores.dtype)
+    result = _choose(scores, int(most), float(least), float(limit), _table(boxes), 0)
+    indices, _, count = _padded(result, most, pad_to_max_output_size, scores.dtype)
     return indices, count
 
 
@@ -81,8 +81,8 @@ def _v5(
     sigma: Any,
     pad_to_max_output_size: bool = False,
 ) -> Any:
-    found = _choose(scores, int(most), float(least), float(limit), _table(boxes), float(sigma))
-    return _padded(found, most, pad_to_max_output_size, scores.dtype)
+    result = _choose(scores, int(most), float(least), float(limit), _table(boxes), float(sigma))
+    return _padded(result, most, pad_to_max_output_size, scores.dtype)
 
 
 def _scalar(value: float, dtype: Any = np.float32) -> Any:
@@ -140,17 +140,17 @@ def _combined(
     size = min(int(total), int(each) * kinds) if pad_per_class else int(total)
     out = [np.zeros((len(boxes), size, *inner), np.float32) for inner in ((4,), (), ())]
     counts = np.zeros(len(boxes), np.int32)
-    for at in range(len(boxes)):
-        found = []
+    for index in range(len(boxes)):
+        result = []
         for kind in range(kinds):
-            own = boxes[at][:, min(kind, boxes.shape[2] - 1)]
-            args = int(each), float(least), float(limit), _table(own), 0
-            found += [(s, kind, own[box]) for box, s in _choose(scores[at, :, kind], *args)]
-        found.sort(key=lambda item: -item[0])
-        counts[at] = min(len(found), size)
-        for place, (score, kind, box) in enumerate(found[:size]):
-            out[0][at, place] = np.clip(box, 0, 1) if clip_boxes else box
-            out[1][at, place], out[2][at, place] = score, kind
+            mine = boxes[index][:, min(kind, boxes.shape[2] - 1)]
+            args = int(each), float(least), float(limit), _table(mine), 0
+            result += [(s, kind, mine[box]) for box, s in _choose(scores[index, :, kind], *args)]
+        result.sort(key=lambda item: -item[0])
+        counts[index] = min(len(result), size)
+        for place, (score, kind, box) in enumerate(result[:size]):
+            out[0][index, place] = np.clip(box, 0, 1) if clip_boxes else box
+            out[1][index, place], out[2][index, place] = score, kind
     return *out, counts
 
 
@@ -177,11 +177,11 @@ def _drawn(images: Any, boxes: Any, colors: Any = None) -> Any:
     table = _BRIGHT[images.shape[3]] if colors is None else colors
     most = np.float32([images.shape[1] - 1, images.shape[2] - 1] * 2)
     for image, row, column in np.ndindex(images.shape[:3]):
-        for at, box in enumerate(boxes[image]):
-            y1, x1, y2, x2 = (int(each) for each in box * most)
+        for index, box in enumerate(boxes[image]):
+            y1, x1, y2, x2 = (int(item) for item in box * most)
             inside = y1 <= row <= y2 and x1 <= column <= x2
             if inside and (row in (y1, y2) or column in (x1, x2)):
-                out[image, row, column] = table[at % len(table)][: images.shape[3]]
+                out[image, row, column] = table[index % len(table)][: images.shape[3]]
     return out
 
 
@@ -214,17 +214,17 @@ def _glimpses(
     noise: str = "uniform",
 ) -> Any:
     out = np.zeros((len(images), *size, images.shape[3]), np.float32)
-    for at, row, column in np.ndindex(out.shape[:3]):
+    for index, row, column in np.ndindex(out.shape[:3]):
         place = []
         for step, length, new, offset in zip(
-            (row, column), images.shape[1:3], size, offsets[at].tolist()
+            (row, column), images.shape[1:3], size, offsets[index].tolist()
         ):
             first = offset * length if normalized else offset
             if centered:
                 first = (first + length) / 2
             place.append(int(first - new / 2) + step)
         if 0 <= place[0] < images.shape[1] and 0 <= place[1] < images.shape[2]:
-            out[at, row, column] = images[at, place[0], place[1]]
+            out[index, row, column] = images[index, place[0], place[1]]
     return out
 
 
@@ -280,7 +280,7 @@ def png_file(pixels: Any) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, bits, _PNG_KINDS[channels], 0, 0, 0)
     rows = b"".join(b"\0" + row.astype(f">u{bits // 8}").tobytes() for row in pixels)
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*each) for each in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*item) for item in chunks)
 
 
 def bmp_file(pixels: Any, upwards: bool = True) -> bytes:

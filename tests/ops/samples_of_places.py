@@ -105,11 +105,11 @@ def _sums(x: Any, w: Any, attrs: Any) -> Iterator[tuple[Any, Any, Any]]:
     )
     for (r, c), inside in sliding.places():
         for n, k in itertools.product(range(len(x)), range(x.shape[3])):
-            found = [
+            result = [
                 (x[(n, *pixel, k)] + w[(*element, k)], (n, *pixel, k), (*element, k))
                 for element, pixel in inside
             ]
-            yield (n, r, c, k), max(found, key=lambda each: each[0]), sliding.out
+            yield (n, r, c, k), max(result, key=lambda item: item[0]), sliding.out
 
 
 def _shape(x: Any, w: Any, attrs: Any) -> tuple[int, ...]:
@@ -148,8 +148,8 @@ _DILATIONS: list[tuple[Any, Any, Any]] = [
 
 
 def _dilation_forms(with_slope: bool) -> list[Callable[[Any], Any]]:
-    def form(image: Any, weights: Any, given: Any) -> Callable[[Any], Any]:
-        attrs = dict(zip(("strides", "rates", "padding"), given, strict=True))
+    def form(image: Any, weights: Any, value: Any) -> Callable[[Any], Any]:
+        attrs = dict(zip(("strides", "rates", "padding"), value, strict=True))
 
         def make(v: Any) -> Any:
             x, w = v(*image), v(*weights)
@@ -157,7 +157,7 @@ def _dilation_forms(with_slope: bool) -> list[Callable[[Any], Any]]:
 
         return make
 
-    return [form(*each) for each in _DILATIONS]
+    return [form(*item) for item in _DILATIONS]
 
 
 add("Dilation2D", *_dilation_forms(False), reference=dilated)

@@ -53,7 +53,7 @@ def _mean(part: Any) -> Any:
 def _segments(combine: Any, empty: Any) -> Any:
     def reference(x: Any, ids: Any, count: Any = None) -> Any:
         number = (int(ids[-1]) + 1 if ids.size else 0) if count is None else int(count)
-        parts = [x[ids == each] for each in range(number)]
+        parts = [x[ids == item] for item in range(number)]
         rest = x.shape[ids.ndim :]
         rows = [
             combine(part) if len(part) else np.full(rest, empty(x.dtype), x.dtype) for part in parts
@@ -120,10 +120,10 @@ add(
 
 
 def _scattered(combine: Any) -> Any:
-    def reference(tensor: Any, at: Any, updates: Any) -> Any:
+    def reference(tensor: Any, index: Any, updates: Any) -> Any:
         result = tensor.copy()
-        for place in np.ndindex(at.shape[:-1]):
-            where = tuple(at[place])
+        for place in np.ndindex(index.shape[:-1]):
+            where = tuple(index[place])
             result[where] = combine(result[where], updates[place])
         return result
 
@@ -189,14 +189,14 @@ for _name, _side in (("LowerBound", "left"), ("UpperBound", "right")):
 
 
 def _difference(x: Any, y: Any, out_idx: Any = dtypes.int32) -> Any:
-    kept = [at for at, each in enumerate(x.tolist()) if each not in y.tolist()]
+    kept = [index for index, item in enumerate(x.tolist()) if item not in y.tolist()]
     return x[kept], np.array(kept, out_idx.as_numpy_dtype)
 
 
 def _counts(x: Any, out_idx: Any = dtypes.int32) -> Any:
     seen = list(dict.fromkeys(x.tolist()))
-    where = [seen.index(each) for each in x.tolist()]
-    counts = [x.tolist().count(each) for each in seen]
+    where = [seen.index(item) for item in x.tolist()]
+    counts = [x.tolist().count(item) for item in seen]
     kind = out_idx.as_numpy_dtype
     return np.array(seen, x.dtype).reshape(-1), np.array(where, kind), np.array(counts, kind)
 
@@ -233,8 +233,8 @@ def _bincount(arr: Any, size: Any, weights: Any) -> Any:
     arr, weight = arr.reshape(-1), weights.reshape(-1)
     return np.array(
         [
-            (weight[arr == at].sum() if weight.size else (arr == at).sum())
-            for at in range(int(size))
+            (weight[arr == index].sum() if weight.size else (arr == index).sum())
+            for index in range(int(size))
         ],
         weights.dtype,
     )
@@ -253,9 +253,9 @@ add(
 
 def _histogram(x: Any, limits: Any, count: Any, dtype: Any = dtypes.int32) -> Any:
     low, high = limits.tolist()
-    places = [(each - low) * int(count) / (high - low) for each in x.reshape(-1).tolist()]
-    at = np.clip(np.floor(np.array(places)), 0, int(count) - 1)
-    return np.array([(at == each).sum() for each in range(int(count))], dtype.as_numpy_dtype)
+    places = [(item - low) * int(count) / (high - low) for item in x.reshape(-1).tolist()]
+    index = np.clip(np.floor(np.array(places)), 0, int(count) - 1)
+    return np.array([(index == item).sum() for item in range(int(count))], dtype.as_numpy_dtype)
 
 
 def _limits(v: Any, low: float, high: float) -> Any:
@@ -328,20 +328,20 @@ add(
 def _assigned(ref: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any) -> Any:
     """The slice written, of keys without an ellipsis."""
     keys: list[Any] = []
-    for at, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+    for index, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
         start, stop = (
-            None if masks.get(f"{side}_mask", 0) >> at & 1 else int(bound)
+            None if masks.get(f"{side}_mask", 0) >> index & 1 else int(bound)
             for side, bound in (("begin", first), ("end", last))
         )
-        if masks.get("new_axis_mask", 0) >> at & 1:
+        if masks.get("new_axis_mask", 0) >> index & 1:
             keys.append(None)
-        elif masks.get("shrink_axis_mask", 0) >> at & 1:
+        elif masks.get("shrink_axis_mask", 0) >> index & 1:
             keys.append(int(first))
         else:
             keys.append(slice(start, stop, int(step)))
-    made = ref.copy()
-    made[tuple(keys)] = value
-    return made
+    output = ref.copy()
+    output[tuple(keys)] = value
+    return output
 
 
 add(

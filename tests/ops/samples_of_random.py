@@ -34,7 +34,7 @@ _SEEDS: dict[str, Any] = {"seed": 3, "seed2": 5}
 
 
 def _bounds(v: Any, *bounds: int) -> list[Any]:
-    return [np.array(each, v.dtype.as_numpy_dtype) for each in bounds]
+    return [np.array(bound, v.dtype.as_numpy_dtype) for bound in bounds]
 
 
 def _positive(v: Any, *shape: int) -> Any:

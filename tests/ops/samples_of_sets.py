@@ -52,17 +52,17 @@ _COMBINE: dict[str, Any] = {
 
 
 def _combined(ones: Any, others: Any, how: str, dtype: Any) -> Any:
-    found = [sorted(_COMBINE[how](a, b)) for a, b in zip(ones, others, strict=True)]
-    places = [(row, at) for row, members in enumerate(found) for at in range(len(members))]
+    result = [sorted(_COMBINE[how](a, b)) for a, b in zip(ones, others, strict=True)]
+    places = [(row, index) for row, members in enumerate(result) for index in range(len(members))]
     values = np.empty(len(places), dtype)
-    values[:] = [each for members in found for each in members]
-    longest = max(map(len, found), default=0)
-    return np.array(places, np.int64).reshape(-1, 2), values, i64(len(found), longest)
+    values[:] = [member for members in result for member in members]
+    longest = max(map(len, result), default=0)
+    return np.array(places, np.int64).reshape(-1, 2), values, i64(len(result), longest)
 
 
 def _operation(*arrays: Any, set_operation: str, validate_indices: bool = True) -> Any:
     if len(arrays) == 2:
-        sets = [_rows(each) for each in arrays]
+        sets = [_rows(array) for array in arrays]
     elif len(arrays) == 4:
         sets = [_rows(arrays[0]), _sparse_rows(*arrays[1:])]
     else:
@@ -135,13 +135,13 @@ def _beyond(
     return dy * ((x >= low) & (x <= high)), dy * (x < low), dy * (x > high)
 
 
-def _within(*given: Any, **attrs: Any) -> Any:
-    return _beyond(*given, **attrs)[0]
+def _within(*value: Any, **attrs: Any) -> Any:
+    return _beyond(*value, **attrs)[0]
 
 
-def _gradients(*given: Any, **attrs: Any) -> Any:
-    within, below, above = _beyond(*given, **attrs)
-    axes = tuple(range(within.ndim - np.ndim(given[2])))
+def _gradients(*value: Any, **attrs: Any) -> Any:
+    within, below, above = _beyond(*value, **attrs)
+    axes = tuple(range(within.ndim - np.ndim(value[2])))
     return within, below.sum(axis=axes), above.sum(axis=axes)
 
 
@@ -200,7 +200,7 @@ def _fingerprint(data: Any, _: Any) -> Any:
     rows = []
     for row in data:
         if data.dtype == object:
-            row = b"".join(farm_fingerprint(each).to_bytes(8, "little") for each in row)
+            row = b"".join(farm_fingerprint(item).to_bytes(8, "little") for item in row)
         else:
             row = row.tobytes()
         rows.append(list(farm_fingerprint(row).to_bytes(8, "little")))

@@ -19,19 +19,19 @@ __all__ = ["texts"]
 
 def texts(*words: Any, shape: tuple[int, ...] | None = None) -> Any:
     """An array of strings; a scalar of one word without a shape."""
-    found = np.array([word.encode() if isinstance(word, str) else word for word in words], object)
+    result = np.array([word.encode() if isinstance(word, str) else word for word in words], object)
     if shape is None:
-        return found if len(words) != 1 else found.reshape(())
-    return found.reshape(shape)
+        return result if len(words) != 1 else result.reshape(())
+    return result.reshape(shape)
 
 
 def each(function: Callable[[bytes], Any]) -> Callable[..., Any]:
     """The function on each element."""
 
     def apply(source: Any, **attrs: Any) -> Any:
-        found = [function(value, **attrs) for value in source.reshape(-1)]
-        result = np.empty(len(found), object)
-        result[:] = found
+        results = [function(value, **attrs) for value in source.reshape(-1)]
+        result = np.empty(len(results), object)
+        result[:] = results
         return result.reshape(source.shape)
 
     return apply
@@ -45,7 +45,7 @@ def strings(op_type: str, function: Callable[..., Any], *others: Any, **attrs: A
     shown = [*others, WORDS, texts("a"), np.empty((0, 3), object)]
     add(
         op_type,
-        *[lambda _, given=given: case(given, **attrs) for given in shown],  # type: ignore[misc]
+        *[lambda _, given=value: case(given, **attrs) for value in shown],  # type: ignore[misc]
         reference=each(function),
     )
 
@@ -77,8 +77,8 @@ for _encoding in ("", "utf-8"):
 
 
 def _encoded(text: bytes, pad: bool = False) -> bytes:
-    found = base64.b64encode(text, b"-_")
-    return found if pad else found.replace(b"=", b"")
+    result = base64.b64encode(text, b"-_")
+    return result if pad else result.replace(b"=", b"")
 
 
 strings("EncodeBase64", _encoded)
@@ -93,13 +93,13 @@ add(
 
 
 def _parts(source: Any, pos: Any, length: Any, unit: str = "BYTE") -> Any:
-    def part(text: bytes, at: int, count: int) -> bytes:
+    def part(text: bytes, index: int, count: int) -> bytes:
         if unit == "BYTE":
-            return text[at:][:count]
-        return text.decode()[at:][:count].encode()
+            return text[index:][:count]
+        return text.decode()[index:][:count].encode()
 
-    found = np.frompyfunc(part, 3, 1)(source, pos, length)
-    return np.asarray(found, object)
+    result = np.frompyfunc(part, 3, 1)(source, pos, length)
+    return np.asarray(result, object)
 
 
 add(
@@ -117,15 +117,15 @@ add(
 
 def _replaced(source: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
     def replace(text: bytes) -> bytes:
-        found = re.sub(_bytes(pattern), _bytes(rewrite), text, count=0 if replace_global else 1)
-        return found
+        result = re.sub(_bytes(pattern), _bytes(rewrite), text, count=0 if replace_global else 1)
+        return result
 
     return each(replace)(source)
 
 
 def _bytes(value: Any) -> bytes:
-    given = value[()] if isinstance(value, np.ndarray) else value
-    return given.encode() if isinstance(given, str) else bytes(given)
+    source = value[()] if isinstance(value, np.ndarray) else value
+    return source.encode() if isinstance(source, str) else bytes(source)
 
 
 _LINES = texts("a1b22", "none", "", "333", shape=(2, 2))
@@ -250,10 +250,10 @@ def _joined_along(source: Any, axes: Any, keep_dims: bool = False, separator: st
     """Axis by axis."""
     for axis in np.asarray(axes).reshape(-1):
         moved = np.moveaxis(source, axis, -1)
-        found = np.empty(moved.shape[:-1], object)
-        for index in np.ndindex(found.shape):
-            found[index] = separator.encode().join(moved[index])
-        source = np.expand_dims(found, axis)
+        result = np.empty(moved.shape[:-1], object)
+        for index in np.ndindex(result.shape):
+            result[index] = separator.encode().join(moved[index])
+        source = np.expand_dims(result, axis)
     gone = tuple(np.asarray(axes).reshape(-1).tolist())
     return source if keep_dims else source.squeeze(gone)
 
@@ -272,14 +272,16 @@ add(
 
 def _joined_by(source: Any, ids: Any, count: Any, separator: str = "") -> Any:
     rest = source.shape[ids.ndim :]
-    found = np.empty((int(count), *rest), object)
-    for index in np.ndindex(found.shape):
-        at = (ids == index[0]).nonzero()
+    result = np.empty((int(count), *rest), object)
+    for index in np.ndindex(result.shape):
+        position = (ids == index[0]).nonzero()
         joined = [b""]
-        for text in source[(*at, *index[1:])]:  # nothing stands apart from what is empty so far
+        for text in source[
+            (*position, *index[1:])
+        ]:  # nothing stands apart from what is empty so far
             joined = [*joined, text] if joined != [b""] else [text]
-        found[index] = separator.encode().join(joined)
-    return found
+        result[index] = separator.encode().join(joined)
+    return result
 
 
 add(
@@ -294,7 +296,7 @@ add(
 
 def _cut(cut: Callable[[bytes], list[bytes]], source: Any) -> Any:
     rows = [cut(text) for text in source]
-    places = [(at, column) for at, row in enumerate(rows) for column in range(len(row))]
+    places = [(index, column) for index, row in enumerate(rows) for column in range(len(row))]
     widest = max(map(len, rows), default=0)
     return (
         np.array(places, np.int64).reshape(-1, 2),
@@ -305,8 +307,8 @@ def _cut(cut: Callable[[bytes], list[bytes]], source: Any) -> Any:
 
 def _at_any(source: Any, delimiter: Any, skip_empty: bool = True) -> Any:
     def cut(text: bytes) -> list[bytes]:
-        found = re.split(b"[" + delimiter[()] + b"]", text) if text else []
-        return [part for part in found if part or not skip_empty]
+        result = re.split(b"[" + delimiter[()] + b"]", text) if text else []
+        return [part for part in result if part or not skip_empty]
 
     return _cut(cut, source)
 
@@ -335,8 +337,8 @@ add(
 def _numbers(source: Any, out_type: Any, little_endian: bool = True) -> Any:
     kind = np.dtype(out_type.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
     rows = [np.frombuffer(text, kind) for text in source.reshape(-1)]
-    found = np.array(rows, out_type.as_numpy_dtype)
-    return found.reshape((*source.shape, found.shape[-1] if rows else 0))
+    result = np.array(rows, out_type.as_numpy_dtype)
+    return result.reshape((*source.shape, result.shape[-1] if rows else 0))
 
 
 _BYTES = np.random.default_rng(3).integers(0, 50, (4, 16), np.uint8)

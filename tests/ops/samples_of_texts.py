@@ -27,10 +27,10 @@ def _transcoded(
     replace_control_characters: bool = False,
 ) -> bytes:
     insert = chr(replacement_char) if errors == "replace" else ""
-    found = text.decode(input_encoding, errors).replace("\ufffd", insert)
+    result = text.decode(input_encoding, errors).replace("\ufffd", insert)
     if replace_control_characters:
-        found = "".join(insert if ord(char) < 32 else char for char in found)
-    return found.encode(_CODECS[output_encoding])
+        result = "".join(insert if ord(char) < 32 else char for char in result)
+    return result.encode(_CODECS[output_encoding])
 
 
 add(
@@ -81,8 +81,8 @@ def _distances(
     out = np.zeros(np.maximum(shape, shape2)[:-1], np.float32)
     for place in np.ndindex(out.shape):
         sequences = [
-            tuple(v for index, v in zip(where.tolist(), given.tolist()) if index[:-1] == [*place])
-            for where, given in ((rows, values), (rows2, values2))
+            tuple(v for index, v in zip(where.tolist(), value.tolist()) if index[:-1] == [*place])
+            for where, value in ((rows, values), (rows2, values2))
         ]
         out[place] = _edits(*sequences)
         if normalize and any(sequences):

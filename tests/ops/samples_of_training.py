@@ -105,10 +105,10 @@ IN_SAMPLES = ("Momentum", "Adagrad", "RMSProp")
 
 
 def _scalars(v: Any, name: str, numbers: Any) -> list[Any]:
-    found = [np.array(each, v.dtype.as_numpy_dtype) for each in numbers]
+    result = [np.array(number, v.dtype.as_numpy_dtype) for number in numbers]
     if name == "AdagradDA":
-        found[-1] = np.array(numbers[-1], np.int64)
-    return found
+        result[-1] = np.array(numbers[-1], np.int64)
+    return result
 
 
 def _whole(name: str, shape: tuple[int, ...], attrs: dict[str, Any]) -> Callable[[Any], Any]:
@@ -123,15 +123,15 @@ def _whole(name: str, shape: tuple[int, ...], attrs: dict[str, Any]) -> Callable
 
 
 def _rows(
-    name: str, shape: tuple[int, ...], at: Any, attrs: dict[str, Any]
+    name: str, shape: tuple[int, ...], index: Any, attrs: dict[str, Any]
 ) -> Callable[[Any], Any]:
     _, refs, place, numbers, _ = FORMULAS[name]
 
     def form(v: Any) -> Any:
         scalars = _scalars(v, name, numbers)
         arrays = [v(*shape) for _ in range(refs)]
-        grad = v(at.size, *shape[1:])
-        return case(*arrays, *scalars[:place], grad, at, *scalars[place:], **attrs)
+        grad = v(index.size, *shape[1:])
+        return case(*arrays, *scalars[:place], grad, index, *scalars[place:], **attrs)
 
     return form
 
@@ -139,10 +139,10 @@ def _rows(
 def _of_whole(name: str) -> Callable[..., Any]:
     formula, refs, place, *_ = FORMULAS[name]
 
-    def reference(*given: Any, **attrs: Any) -> Any:
-        rest = list(given[refs:])
+    def reference(*value: Any, **attrs: Any) -> Any:
+        rest = list(value[refs:])
         grad = rest.pop(place)
-        return formula(given[:refs], grad, rest, **attrs)
+        return formula(value[:refs], grad, rest, **attrs)
 
     return reference
 
@@ -150,13 +150,13 @@ def _of_whole(name: str) -> Callable[..., Any]:
 def _of_rows(name: str) -> Callable[..., Any]:
     formula, refs, place, *_ = FORMULAS[name]
 
-    def reference(*given: Any, **attrs: Any) -> Any:
-        arrays, rest = [each.copy() for each in given[:refs]], list(given[refs:])
-        grad, at = rest.pop(place), rest.pop(place)
-        for row, step in zip(at.tolist(), grad, strict=True):
-            new = formula([each[row] for each in arrays], step, rest, **attrs)
-            for each, value in zip(arrays, new, strict=True):
-                each[row] = value
+    def reference(*source: Any, **attrs: Any) -> Any:
+        arrays, rest = [item.copy() for item in source[:refs]], list(source[refs:])
+        grad, index = rest.pop(place), rest.pop(place)
+        for row, step in zip(index.tolist(), grad, strict=True):
+            new = formula([array[row] for array in arrays], step, rest, **attrs)
+            for item, value in zip(arrays, new, strict=True):
+                item[row] = value
         return tuple(arrays)
 
     return reference
