@@ -52,7 +52,7 @@ TINY = Sizes(
     (Matmul(24), Matmul(24, "float16"), Matmul(24, "bfloat16")),
     (Attention(1, 2, 6, 4), Attention(1, 2, 6, 4, "float32")),
 )
-"""The same rows, but small enough for a GPU that is played."""
+"""The same rows, but small enough for an emulated GPU."""
 
 
 def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def machine(emulated: bool) -> dict[str, str]:
     """By name: the version of each component, or why it is missing."""
     return {
-        "GPU": "played by the host's C++ compiler" if emulated else _gpu(),
+        "GPU": "emulated by the host's C++ compiler" if emulated else _gpu(),
         "driver": _driver(),
         "CuPy": _cupy(),
         "NVRTC": _nvrtc(),

@@ -103,9 +103,19 @@ def undocumented(files: list[File]) -> tuple[int, list[str]]:
     missing = [
         f"{file.path}:{node.lineno}: {name}"
         for file, node, name in definitions
-        if not ast.get_docstring(node)
+        if not ast.get_docstring(node) and not _assigns_docstring(node)
     ]
     return len(definitions), missing
+
+
+def _assigns_docstring(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Whether a class takes over a docstring: `__doc__ = Base.__doc__`."""
+    return any(
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and statement.targets[0].id == "__doc__"
+        for statement in node.body
+    )
 
 
 def _definitions(

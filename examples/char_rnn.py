@@ -28,7 +28,7 @@ VERSE = Path(__file__).parent / "data" / "carroll.txt"
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--text", metavar="FILE", type=Path, default=VERSE)
-    parser.add_argument("--virtual-gpus", type=int, default=0, help="GPUs played by the host")
+    parser.add_argument("--virtual-gpus", type=int, default=0, help="GPUs in host memory")
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--batch", type=int, default=8, help="rows that are read side by side")
     parser.add_argument("--length", type=int, default=32, help="characters of a row in a step")

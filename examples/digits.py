@@ -27,7 +27,7 @@ EXPLAIN = f"{PYTHON} -m gpugraph explain --ops examples/digits.py --epochs 1"
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--virtual-gpus", type=int, default=0, help="GPUs played by the host")
+    parser.add_argument("--virtual-gpus", type=int, default=0, help="GPUs in host memory")
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--hidden", type=int, default=128)

@@ -7,9 +7,10 @@
     with tf.Session() as session:
         print(session.run(y, {x: [[1.0, 2.0, 3.0]]}))
 
-Names, signatures, defaults and error classes are TensorFlow 1.15's. What TensorFlow has not:
-`Session.explain` says where each operation runs and why, `Session.memory_stats` what each device
-holds, `GPUOptions(virtual_gpus=n)` rehearses a placement on GPUs played by the host.
+Names, signatures, defaults and error classes are TensorFlow 1.15's. Beyond TensorFlow:
+`Session.explain` gives the device of each operation and the reason, `Session.memory_stats` the
+memory in use on each device, `GPUOptions(virtual_gpus=n)` makes GPUs in host memory, to rehearse a
+placement.
 """
 
 from gpugraph import (

@@ -23,7 +23,7 @@ WITH_GPU = os.environ.setdefault("GPUGRAPH_GPU", "0")
 """Tests marked `gpu` have the GPUs that are there, the others none unless this says so."""
 
 EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
-"""Tests marked `gpu(or_emulated=True)` have GPUs that are played on the host, whatever is there."""
+"""Tests marked `gpu(or_emulated=True)` run on emulated GPUs, whatever is there."""
 
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)

@@ -1,6 +1,6 @@
-"""Graphs of raw control flow as plain data: told what they compute, and built.
+"""Graphs of raw control flow as plain data: interpreted, and built.
 
-`told` plays a program by the rule that a dead input makes its taker dead, iteration by iteration,
+`interpret` runs a program by the rule that a dead input makes its reader dead, by iteration,
 and looks at nothing of how plans are made. `built` makes the same program's graph.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import gpugraph as tf
 from gpugraph.ops.framework.op_declaration import raw_ops
 
-__all__ = ["Op", "Program", "TwiceError", "TwoAliveError", "ancestors", "built", "told"]
+__all__ = ["Op", "Program", "TwiceError", "TwoAliveError", "ancestors", "built", "interpret"]
 
 Output = tuple["Op", int]
 
@@ -134,13 +134,13 @@ def _vector(number: Any) -> Any:
     return tf.stack([number, number * 0.0 + 2.0])
 
 
-# -- told
+# -- interpreted
 
 Values = dict[Output, Any]
 ALIVE = -1  # the slot that says that an op ran
 
 
-def told(program: Program, given: Sequence[Any], needed: set[Op]) -> Values:
+def interpret(program: Program, given: Sequence[Any], needed: set[Op]) -> Values:
     """Outputs that are alive outside of loops, with their values, if `needed` are run."""
     values: Values = {}
     _Telling(program, given, needed).iteration(0, values, {}, {})

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 
 import gpugraph as tf
 
-from .dataflow import Op, Program, TwiceError, TwoAliveError, ancestors, built, told
+from .dataflow import Op, Program, TwiceError, TwoAliveError, ancestors, built, interpret
 from .dataflow_programs import drawn
 
 DEVICES = [None, None, "/cpu:0", "/gpu:0", "/gpu:1"]
@@ -58,7 +58,7 @@ def compare(
     """Runs twice, so that nothing of a run is left for the next."""
     feeds = dict(zip(inputs, values))
     try:
-        want = told(program, values, ancestors(chosen))
+        want = interpret(program, values, ancestors(chosen))
     except TwiceError:
         return
     except TwoAliveError:
