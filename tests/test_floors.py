@@ -56,7 +56,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "host_allocator",
     ),
     "kernel": (
-        "bfloat16_rounding failed_op launch_records signature_and_context",
+        "bfloat16_rounding failed_op launch_records node_signature signature_and_context",
         "kernel_forms",
         "native_forms",
     ),

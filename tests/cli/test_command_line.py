@@ -163,7 +163,7 @@ def test_a_switch_that_says_nothing_is_told_of(
     monkeypatch.setenv("GPUGRAPH_GPU", "maybe")
     assert main(["devices"]) == 2
     output = capsys.readouterr()
-    assert output.out == "" and "GPUGRAPH_GPU is 'maybe'; possible are 0" in output.err
+    assert output.out == "" and "GPUGRAPH_GPU is 'maybe'; possible are: 0" in output.err
 
 
 @pytest.mark.parametrize("count", ["-3", "two", "1.5"])

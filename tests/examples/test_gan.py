@@ -31,7 +31,7 @@ def test_both_towers_are_of_the_same_variables(example):
         gan = example.Gan()
         report = tf.explain_variables()
         ways = {
-            variable.name: [(site.made, site.lines[-1][2]) for site in variable.sites]
+            variable.name: [(site.created, site.lines[-1][2]) for site in variable.sites]
             for variable in report.root.all_variables()
             if variable.trainable
         }
