@@ -44,3 +44,30 @@ def test_the_explanation_of_the_gan_is_as_it_was_printed(capsys) -> None:
     (program,) = re.fullmatch(r"gpugraph scopes (\S+)\n", command).groups()
     assert main(["scopes", str(ROOT / program), "--steps", "0"]) == 0
     assert [capsys.readouterr().err.rstrip("\n") + "\n"] == said
+
+
+OTHERS = {"cuda_fp16.h", "cuda_bf16.h", "gpu.md"}  # of CUDA, and a file that ci/gpu writes
+PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    "page", [*(f"docs/{name}" for name in PAGES), "README.md", "CONTRIBUTING.md"]
+)
+def test_the_files_that_a_page_names_are_there(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    homes = [
+        ROOT,
+        ROOT / "gpugraph",
+        *(path for path in (ROOT / "gpugraph").rglob("*") if path.is_dir()),
+    ]
+    names = set(re.findall(r"`([\w/]+\.(?:py|md|cuh?|h|c))`", text)) - OTHERS
+    kernels = {path.name for path in (ROOT / "kernels").rglob("*.*")}
+    missing = [
+        name
+        for name in sorted(names)
+        if name.rpartition("/")[2] not in kernels
+        and not any((home / name).exists() for home in homes)
+    ]
+    assert missing == []
+    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []

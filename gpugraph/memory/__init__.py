@@ -31,7 +31,7 @@ from gpugraph.memory.arena_planning import (
     plan_offsets as plan_offsets,
 )
 from gpugraph.memory.bfc.bfc_allocator import BFCAllocator as BFCAllocator
-from gpugraph.memory.bfc.chunk_splitting import Region as Region
+from gpugraph.memory.bfc.chunk_store import Region as Region
 from gpugraph.memory.bfc.gpu_bfc_allocator import (
     GPUBFCAllocator as GPUBFCAllocator,
     allow_growth_from_env as allow_growth_from_env,

@@ -1,6 +1,6 @@
 """Best-fit with coalescing: TensorFlow's allocator, to the address.
 
-`chunk_splitting` has the chunks; this module has the policy. With the same requests and the same
+`chunk_store` has the chunks; this module has the policy. With the same requests and the same
 regions, every address is that of TensorFlow 1.15.
 
 - Sizes are rounded up to multiples of 256 bytes. A request is served from the free chunks; else
@@ -41,7 +41,7 @@ from gpugraph.memory.allocator import (
     validate_num_bytes,
 )
 from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
-from gpugraph.memory.bfc.chunk_splitting import Chunk, ChunkStore, Region, round_up
+from gpugraph.memory.bfc.chunk_store import Chunk, ChunkStore, Region, round_up
 from gpugraph.memory.bfc.out_of_memory_log import (
     BinDebugInfo,
     ReportTotals,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
-from gpugraph.memory.bfc.chunk_splitting import NUM_BINS, Chunk, ChunkStore, bin_index, bin_size
+from gpugraph.memory.bfc.chunk_store import NUM_BINS, Chunk, ChunkStore, bin_index, bin_size
 
 _NO_CHUNK = 2**64 - 1
 _BAR_LENGTH = 100

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 
-from gpugraph.memory.bfc.chunk_splitting import MIN_ALLOCATION_BYTES, Region, round_up
+from gpugraph.memory.bfc.chunk_store import MIN_ALLOCATION_BYTES, Region, round_up
 from gpugraph.memory.sub_allocator import SubAllocator
 
 _FIRST_REGION_BYTES = 1 << 20

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpugraph.memory import BFCAllocator, FakeSubAllocator
-from gpugraph.memory.bfc import chunk_splitting as bfc_chunks
+from gpugraph.memory.bfc import chunk_store as bfc_chunks
 
 CHANGING = {"take", "release", "_split", "_merge", "_insert", "_remove", "_new_chunk", "_drop"}
 CHANGING |= {"add_region"}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from gpugraph.base.errors import InternalError
-from gpugraph.memory.bfc.chunk_splitting import Chunk, ChunkStore, bin_index, bin_size, round_up
+from gpugraph.memory.bfc.chunk_store import Chunk, ChunkStore, bin_index, bin_size, round_up
 
 
 def make() -> tuple[ChunkStore, list[Chunk]]:
