@@ -57,6 +57,7 @@ def test_the_files_that_a_page_names_are_there(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     homes = [
         ROOT,
+        ROOT / "examples",
         ROOT / "gpugraph",
         *(path for path in (ROOT / "gpugraph").rglob("*") if path.is_dir()),
     ]
