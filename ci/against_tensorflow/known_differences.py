@@ -70,6 +70,12 @@ _SEGMENTS = [
 ]
 
 _LIST = [
+    Known(
+        ["_FusedMatMul"],
+        "values",
+        "TensorFlow leaves the output uninitialized where the inner dimension is 0",
+        r"\[\d+,0\] ",
+    ),
     # TensorFlow has less
     *_gradients(
         ("Cumprod", "MulNoNan", "Prod", "SegmentProd", "UnsortedSegmentProd")
