@@ -13,6 +13,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.state.resource_variable_ops import LOWERED, LOWERED_KERNELS, Lowering
@@ -49,8 +50,7 @@ _count_up_to = op(
     attrs=_ATTRS,
     infer=_infer,
     writes=[0],
-    cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    **both_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="The value of the variable, to which it adds 1. OutOfRangeError, without a change, at the "

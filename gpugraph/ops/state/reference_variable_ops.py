@@ -18,6 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
@@ -106,8 +107,7 @@ op(
     attrs={"dtype": ALL},
     infer=scalar,
     uninitialized=True,
-    cpu=Call(make=_is_initialized),
-    gpu=Call(make=_is_initialized),
+    **both_kernels(Call(make=_is_initialized)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="Whether anything has been assigned to the variable `ref` yet.",
@@ -132,8 +132,7 @@ initialized_value = op(
     attrs={"T": ALL},
     infer=_infer_update,
     uninitialized=True,
-    cpu=Call(make=_initialized_value),
-    gpu=Call(make=_initialized_value),
+    **both_kernels(Call(make=_initialized_value)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="The value of the variable `ref`, or `initial` before anything was assigned to it.",

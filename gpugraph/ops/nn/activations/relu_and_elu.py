@@ -18,6 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -178,9 +179,7 @@ _leaky_relu = op(
     "LeakyRelu",
     **FORWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
-    cpu=Call(make=_bind_leaky),
-    gpu=Call(make=_bind_leaky),
-    native=decomposition(_leaky),
+    **both_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
     doc="max(features, alpha * features)",
 )
@@ -189,9 +188,7 @@ op(
     "LeakyReluGrad",
     **BACKWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
-    cpu=Call(make=_bind_leaky_grad),
-    gpu=Call(make=_bind_leaky_grad),
-    native=decomposition(_leaky_slope),
+    **both_kernels(Call(make=_bind_leaky_grad), decomposition(_leaky_slope)),
     grad=lambda op, ddy: [
         raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.get_attr("alpha")),
         raw_ops.ZerosLike(op.inputs[1]),

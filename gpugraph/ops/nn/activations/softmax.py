@@ -17,7 +17,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
+from gpugraph.ops.framework.kernel_helpers import both_kernels, do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -154,9 +154,7 @@ _softmax_op = op(
     outputs="softmax: T",
     attrs={"T": FLOATING},
     infer=_infer,
-    cpu=Call(make=_bind_softmax),
-    gpu=Call(make=_bind_softmax),
-    native=decomposition(_softmax_terms),
+    **both_kernels(Call(make=_bind_softmax), decomposition(_softmax_terms)),
     grad=_softmax_back,
     doc="exp(logits) / sum(exp(logits)) along the last axis.",
 )
@@ -167,9 +165,7 @@ _log_softmax_op = op(
     outputs="logsoftmax: T",
     attrs={"T": FLOATING},
     infer=_infer,
-    cpu=Call(make=_bind_log_softmax),
-    gpu=Call(make=_bind_log_softmax),
-    native=decomposition(_log_softmax_terms),
+    **both_kernels(Call(make=_bind_log_softmax), decomposition(_log_softmax_terms)),
     grad=_log_softmax_back,
     doc="logits - log(sum(exp(logits))) along the last axis.",
 )
