@@ -47,11 +47,8 @@ class _Source(ctypes.Structure):
         ("entry", ctypes.c_void_p),
         ("parallel", ctypes.c_void_p),
         ("threads", ctypes.c_int64),
-        ("parameters", ctypes.c_void_p),
-        ("at", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p),
-        ("scratch_bytes", ctypes.c_int64),
-        ("nanoseconds", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("parameters", "at", "scratch")),
+        *((name, ctypes.c_int64) for name in ("scratch_bytes", "nanoseconds")),
         ("count", ctypes.c_int64 * _MOST_ARRAYS),
     )
 

@@ -43,20 +43,11 @@ class Block(ctypes.Structure):
     _fields_ = (
         ("entry", ctypes.c_void_p),
         ("parallel", ctypes.c_void_p),
-        ("threads", ctypes.c_int64),
-        ("parts", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-        ("inner", ctypes.c_int64),
-        ("rows_each", ctypes.c_int64),
-        ("inner_each", ctypes.c_int64),
-        ("across", ctypes.c_int64),
-        ("failed", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("threads", "parts", "rows", "inner")),
+        *((name, ctypes.c_int64) for name in ("rows_each", "inner_each", "across", "failed")),
         ("stop", ctypes.c_void_p),
-        ("limit", ctypes.c_int64),
-        ("count", ctypes.c_int64),
-        ("fresh", ctypes.c_int64),
-        ("sizes", ctypes.c_void_p),
-        ("at", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("limit", "count", "fresh")),
+        *((name, ctypes.c_void_p) for name in ("sizes", "at")),
     )
 
 
@@ -65,19 +56,15 @@ class _Several(ctypes.Structure):
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
-        ("count", ctypes.c_int64),
-        ("failed", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("count", "failed")),
         ("blocks", ctypes.c_void_p),
     )
 
 
 _PYTHON = (
-    "PyTuple_GetItem",
-    "PyLong_AsVoidPtr",
-    "PyLong_FromLong",
-    "PyEval_SaveThread",
+    "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_FromLong", "PyEval_SaveThread",
     "PyEval_RestoreThread",
-)
+)  # fmt: skip
 
 Call = Callable[[], int]
 

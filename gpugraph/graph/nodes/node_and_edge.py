@@ -93,7 +93,9 @@ _OP_TYPES: dict[NodeClass, tuple[str, ...]] = {
 }
 _CLASS_BY_TYPE = {name: key for key, names in _OP_TYPES.items() for name in names}
 _TRANSFERS = (NodeClass.SEND, NodeClass.HOST_SEND, NodeClass.RECV, NodeClass.HOST_RECV)
-_LOOPS = (NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
+
+FORWARDING = (NodeClass.SWITCH, NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
+"""Ops of control flow whose outputs are their input."""
 
 
 def class_of_type(op_type: str) -> NodeClass:
@@ -149,21 +151,9 @@ class Node:
     """
 
     __slots__ = (
-        "_in",
-        "_out",
-        "assigned_device",
-        "attrs",
-        "cost_id",
-        "id",
-        "input_types",
-        "name",
-        "node_class",
-        "op_def",
-        "origin",
-        "output_types",
-        "requested_device",
-        "type",
-    )
+        "_in", "_out", "assigned_device", "attrs", "cost_id", "id", "input_types", "name",
+        "node_class", "op_def", "origin", "output_types", "requested_device", "type",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -279,7 +269,7 @@ class Node:
     is_next_iteration = _is_of(NodeClass.NEXT_ITERATION)
     is_loop_cond = _is_of(NodeClass.LOOP_COND)
     is_control_trigger = _is_of(NodeClass.CONTROL_TRIGGER)
-    is_control_flow = _is_of(NodeClass.SWITCH, NodeClass.MERGE, *_LOOPS)
+    is_control_flow = _is_of(NodeClass.MERGE, *FORWARDING)
     is_send = _is_of(NodeClass.SEND, NodeClass.HOST_SEND)
     is_recv = _is_of(NodeClass.RECV, NodeClass.HOST_RECV)
     is_host_send = _is_of(NodeClass.HOST_SEND)
