@@ -16,7 +16,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
-from gpugraph.ops.state.resource_variable_ops import LOWERED, LOWERED_KERNELS, Lowering
+from gpugraph.ops.state.resource_variable_ops import Lowering, lowered_op
 
 _ATTRS = {"limit": Attr("int", required=True), "T": (dtypes.int32, dtypes.int64)}
 
@@ -56,17 +56,15 @@ _count_up_to = op(
     doc="The value of the variable, to which it adds 1. OutOfRangeError, without a change, at the "
     "limit.",
 )
-_count_by_handle = op(
+_count_by_handle = lowered_op(
     "ResourceCountUpTo",
+    Lowering("CountUpTo"),
     inputs="resource: resource",
     outputs="output: T",
     attrs=_ATTRS,
     infer=_infer_handle,
-    grad=NO_GRADIENT,
     doc="As CountUpTo, by a handle.",
-    **LOWERED_KERNELS,
 )
-LOWERED["ResourceCountUpTo"] = Lowering("CountUpTo")
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:

@@ -58,6 +58,12 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
     return check
 
 
+def _of_state(bind: Callable[..., Callable[[], Any]]) -> dict[str, Any]:
+    """The declaration of an op that reads whether a variable has a value."""
+    kernels = both_kernels(Call(make=bind))
+    return {**kernels, "uninitialized": True, "grad": NO_GRADIENT, "stateful": True}
+
+
 VARIABLE_ATTRS = {
     "dtype": ALL,
     "shape": Attr("shape", required=True),
@@ -106,10 +112,7 @@ op(
     outputs="is_initialized: bool",
     attrs={"dtype": ALL},
     infer=scalar,
-    uninitialized=True,
-    **both_kernels(Call(make=_is_initialized)),
-    grad=NO_GRADIENT,
-    stateful=True,
+    **_of_state(_is_initialized),
     doc="Whether anything has been assigned to the variable `ref` yet.",
 )
 
@@ -131,10 +134,7 @@ initialized_value = op(
     outputs="output: T",
     attrs={"T": ALL},
     infer=_infer_update,
-    uninitialized=True,
-    **both_kernels(Call(make=_initialized_value)),
-    grad=NO_GRADIENT,
-    stateful=True,
+    **_of_state(_initialized_value),
     doc="The value of the variable `ref`, or `initial` before anything was assigned to it.",
 )
 
