@@ -125,7 +125,7 @@ def address_of(function: Any) -> int:
 
 def internal_error(message: str) -> InternalError:
     """An error of no node."""
-    return InternalError(None, None, message)
+    return InternalError.of_no_node(message)
 
 
 class _Shared:

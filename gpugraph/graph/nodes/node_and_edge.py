@@ -217,7 +217,7 @@ class Node:
         for edge in self._in:
             if edge.dst_input == index:
                 return edge
-        raise NotFoundError(None, None, f"Could not find input edge {index} for {self.name}")
+        raise NotFoundError.of_no_node(f"Could not find input edge {index} for {self.name}")
 
     def input_edges(self) -> list[Edge]:
         """The edges into the data inputs, in slot order.
@@ -232,7 +232,7 @@ class Node:
                 continue
             if by_slot[index] is not None:
                 message = f"Duplicate edge input number: {index} of node {self.name}"
-                raise InternalError(None, None, message)
+                raise InternalError.of_no_node(message)
             by_slot[index] = edge
         edges = [edge for edge in by_slot if edge is not None]
         if len(edges) < len(by_slot):

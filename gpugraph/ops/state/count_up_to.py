@@ -36,7 +36,7 @@ def _bind(context: KernelContext, ref: Any, out: Any) -> Callable[[], Any]:
 
     def run() -> None:
         if ref[()] >= limit:
-            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+            raise OutOfRangeError.of_no_node(f"Reached limit of {limit}")
         out[...] = ref
         np.add(ref, 1, out=ref)
 

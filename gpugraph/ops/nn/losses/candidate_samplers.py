@@ -143,7 +143,7 @@ def _in_file(name: str) -> list[float]:
     try:
         lines = Path(name).read_text("utf-8").splitlines()
     except OSError as error:
-        raise NotFoundError(None, None, f"{name}; {error.strerror}") from error
+        raise NotFoundError.of_no_node(f"{name}; {error.strerror}") from error
     weights = []
     for line in lines:
         try:

@@ -42,7 +42,7 @@ _FLOATS = (dtypes.float32, dtypes.float64)
 def _check_times(times: Any, steps: int) -> None:
     late = np.flatnonzero(times > steps)
     if late.size:
-        raise FailedPreconditionError(None, None, f"sequence_length({late[0]}) <= {steps}")
+        raise FailedPreconditionError.of_no_node(f"sequence_length({late[0]}) <= {steps}")
 
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
