@@ -20,6 +20,7 @@ from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
@@ -58,10 +59,10 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
     return check
 
 
-def _of_state(bind: Callable[..., Callable[[], Any]]) -> dict[str, Any]:
-    """The declaration of an op that reads whether a variable has a value."""
+def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
+    """Declares an op, as `op`, that reads whether a variable has a value."""
     kernels = both_kernels(Call(make=bind))
-    return {**kernels, "uninitialized": True, "grad": NO_GRADIENT, "stateful": True}
+    return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
 
 
 VARIABLE_ATTRS = {
@@ -106,13 +107,13 @@ for _type, _sign, _function in (("AssignAdd", "+", _add), ("AssignSub", "-", _su
         **CHANGES_REFERENCE,
     )
 
-op(
+_declare_test(
     "IsVariableInitialized",
+    _is_initialized,
     inputs="ref: Ref(dtype)",
     outputs="is_initialized: bool",
     attrs={"dtype": ALL},
     infer=scalar,
-    **_of_state(_is_initialized),
     doc="Whether anything has been assigned to the variable `ref` yet.",
 )
 
@@ -128,13 +129,13 @@ def _initialized_value(
     return copy
 
 
-initialized_value = op(
+initialized_value = _declare_test(
     "InitializedValue",
+    _initialized_value,
     inputs="ref: Ref(T), initial: T",
     outputs="output: T",
     attrs={"T": ALL},
     infer=_infer_update,
-    **_of_state(_initialized_value),
     doc="The value of the variable `ref`, or `initial` before anything was assigned to it.",
 )
 
