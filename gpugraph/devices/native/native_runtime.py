@@ -41,8 +41,7 @@ class Block(ctypes.Structure):
     """`gg_block` of kernels/host/host_kernel.h: what a kernel works on."""
 
     _fields_ = (
-        ("entry", ctypes.c_void_p),
-        ("parallel", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
         *((name, ctypes.c_int64) for name in ("threads", "parts", "rows", "inner")),
         *((name, ctypes.c_int64) for name in ("rows_each", "inner_each", "across", "failed")),
         ("stop", ctypes.c_void_p),
