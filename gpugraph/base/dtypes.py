@@ -42,22 +42,10 @@ class DType:
     """
 
     __slots__ = (
-        "_as_ref",
-        "_numpy_type",
-        "as_datatype_enum",
-        "base_dtype",
-        "is_bool",
-        "is_complex",
-        "is_floating",
-        "is_integer",
-        "is_numpy_compatible",
-        "is_ref_dtype",
-        "is_unsigned",
-        "itemsize",
-        "name",
-        "real_dtype",
-        "size",
-    )
+        "_as_ref", "_numpy_type", "as_datatype_enum", "base_dtype", "is_bool", "is_complex",
+        "is_floating", "is_integer", "is_numpy_compatible", "is_ref_dtype", "is_unsigned",
+        "itemsize", "name", "real_dtype", "size",
+    )  # fmt: skip
 
     name: str
     as_datatype_enum: int

@@ -11,7 +11,7 @@ the `Operation` stays behind with its graph.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 OK = 0
 CANCELLED = 1
@@ -81,6 +81,9 @@ def _restored(cls: type[OpError], message: str) -> OpError:
     return cls.__new__(cls, message)
 
 
+_Kind = TypeVar("_Kind", bound="_CanonicalError")
+
+
 class _CanonicalError(OpError):
     """An error whose class fixes its code."""
 
@@ -88,6 +91,11 @@ class _CanonicalError(OpError):
 
     def __init__(self, node_def: Any, op: Any, message: str) -> None:
         super().__init__(node_def, op, message, self._code)
+
+    @classmethod
+    def of_no_node(cls: type[_Kind], message: str) -> _Kind:
+        """An error of this class that no node is known to be the cause of, yet."""
+        return cls(None, None, message)
 
 
 class CancelledError(_CanonicalError):

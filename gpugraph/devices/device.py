@@ -241,9 +241,7 @@ class HostDevice(Device):
         """InternalError when an array lies in another device's memory."""
         for index, array in enumerate(arrays):
             if not self.owns(array):
-                raise InternalError(
-                    None,
-                    None,
+                raise InternalError.of_no_node(
                     f"The step '{name}' on {self.name} was given an array (argument {index}) "
-                    "outside this device's memory",
+                    "outside this device's memory"
                 )

@@ -49,11 +49,9 @@ class DeviceFactory:
         with cls._lock:
             present = cls._entries.get(device_type)
             if present is not None and present.priority == priority:
-                raise AlreadyExistsError(
-                    None,
-                    None,
+                raise AlreadyExistsError.of_no_node(
                     f"Duplicate registration of device factory for type {device_type} with the "
-                    f"same priority {priority}",
+                    f"same priority {priority}"
                 )
             if present is None or priority > present.priority:
                 cls._entries[device_type] = _Entry(factory, priority)
@@ -63,7 +61,7 @@ class DeviceFactory:
         """Removes the factory of a device type; NotFoundError if there is none."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
-                raise NotFoundError(None, None, f"No device factory for type {device_type}")
+                raise NotFoundError.of_no_node(f"No device factory for type {device_type}")
 
     @classmethod
     def get_factory(cls, device_type: str) -> SupportsCreateDevices | None:
@@ -94,10 +92,10 @@ class DeviceFactory:
         """
         cpu = cls.get_factory("CPU")
         if cpu is None:
-            raise NotFoundError(None, None, "CPU Factory not registered: no session can run")
+            raise NotFoundError.of_no_node("CPU Factory not registered: no session can run")
         devices = list(cpu.create_devices(options, name_prefix))
         if not devices:
-            raise NotFoundError(None, None, "No CPU devices are available in this process")
+            raise NotFoundError.of_no_node("No CPU devices are available in this process")
         for device_type in cls.device_types():
             factory = cls.get_factory(device_type)
             if device_type != "CPU" and factory is not None:
@@ -105,5 +103,5 @@ class DeviceFactory:
         names = [device.name for device in devices]
         for name in names:
             if names.count(name) > 1:
-                raise AlreadyExistsError(None, None, f"Two devices were made of the name {name}")
+                raise AlreadyExistsError.of_no_node(f"Two devices were made of the name {name}")
         return devices

@@ -31,13 +31,11 @@ def out_of_memory(device: MemorySpace, num_bytes: int, what: str) -> ResourceExh
     limit = "no limit" if stats.bytes_limit is None else f"limit {stats.bytes_limit} bytes"
     largest = sorted(device.owners.values(), reverse=True)[:MOST_OWNERS]
     owners = ", ".join(f"{human_readable_bytes(size)} by '{owner}'" for size, owner in largest)
-    return ResourceExhaustedError(
-        None,
-        None,
+    return ResourceExhaustedError.of_no_node(
         f"OOM when allocating {num_bytes} bytes for {what} on {device.name} by allocator "
         f"{device.allocator.name}: {stats.bytes_in_use} bytes in use, {limit}, largest hole "
         f"{'unknown' if hole is None else hole} bytes"
         + (f"; most is held: {owners}" if owners else "")
         + device.memory_note()
-        + ". The session stays usable.",
+        + ". The session stays usable."
     )

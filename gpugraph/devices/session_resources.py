@@ -66,11 +66,9 @@ class VariableState:
 
 def uninitialized(name: str) -> FailedPreconditionError:
     """The error of a variable that is read before its first assignment."""
-    return FailedPreconditionError(
-        None,
-        None,
+    return FailedPreconditionError.of_no_node(
         f"Attempting to use uninitialized value {name}. Run its initializer first, for example "
-        "session.run(tf.global_variables_initializer()).",
+        "session.run(tf.global_variables_initializer())."
     )
 
 
@@ -94,11 +92,9 @@ class Resources:
             if state is None:
                 state = self.variables[container, name] = VariableState(name, device, dtype)
             if state.device is not device:
-                raise InternalError(
-                    None,
-                    None,
+                raise InternalError.of_no_node(
                     f"Variable {name} lives on {state.device.name}; it can't be used on "
-                    f"{device.name}",
+                    f"{device.name}"
                 )
             return state
 

@@ -69,10 +69,8 @@ class Allocator(ABC):
 
     def requested_size(self, address: int) -> int:
         """The bytes requested. Raises FailedPreconditionError if sizes are not tracked."""
-        raise FailedPreconditionError(
-            None,
-            None,
-            f"Allocator ({self.name}) keeps no sizes: the one of {address:#x} is not known.",
+        raise FailedPreconditionError.of_no_node(
+            f"Allocator ({self.name}) keeps no sizes: the one of {address:#x} is not known."
         )
 
     def allocated_size(self, address: int) -> int:
@@ -95,11 +93,9 @@ class Allocator(ABC):
 
         Raises FailedPreconditionError if the memory is not the host's.
         """
-        raise FailedPreconditionError(
-            None,
-            None,
+        raise FailedPreconditionError.of_no_node(
             f"The memory of allocator ({self.name}) is no host memory: "
-            f"{address:#x} cannot be viewed.",
+            f"{address:#x} cannot be viewed."
         )
 
     def live_allocations(self) -> list[LiveAllocation]:

@@ -57,12 +57,10 @@ class AllocatorRegistry:
             cls._refuse_if_settled(name, location)
             present = cls._find(name, priority)
             if present is not None:
-                raise AlreadyExistsError(
-                    None,
-                    None,
+                raise AlreadyExistsError.of_no_node(
                     f"New registration for AllocatorFactory with name={name} priority={priority} "
                     f"at location {location} conflicts with previous registration at location "
-                    f"{present.location}",
+                    f"{present.location}"
                 )
             cls._entries.append(_Entry(name, priority, factory, location))
 
@@ -76,8 +74,8 @@ class AllocatorRegistry:
         with cls._lock:
             entry = cls._find(name, priority)
             if entry is None:
-                raise NotFoundError(
-                    None, None, f"No AllocatorFactory with name={name} priority={priority}."
+                raise NotFoundError.of_no_node(
+                    f"No AllocatorFactory with name={name} priority={priority}."
                 )
             cls._entries.remove(entry)
 
@@ -101,7 +99,7 @@ class AllocatorRegistry:
     @classmethod
     def _best(cls) -> _Entry:
         if not cls._entries:
-            raise NotFoundError(None, None, "No registered CPU AllocatorFactory")
+            raise NotFoundError.of_no_node("No registered CPU AllocatorFactory")
         return max(cls._entries, key=lambda entry: entry.priority)
 
     @classmethod
@@ -115,9 +113,7 @@ class AllocatorRegistry:
     def _refuse_if_settled(cls, name: str, location: str) -> None:
         for entry in cls._entries:
             if entry.allocator is not None:
-                raise FailedPreconditionError(
-                    None,
-                    None,
+                raise FailedPreconditionError.of_no_node(
                     "Attempt to register an AllocatorFactory after call to GetAllocator(): "
-                    f"{name} at {location} comes too late, {entry.name} has made the allocator.",
+                    f"{name} at {location} comes too late, {entry.name} has made the allocator."
                 )

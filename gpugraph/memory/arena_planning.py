@@ -287,4 +287,4 @@ def _check_lifetimes(lifetimes: Sequence[Lifetime]) -> None:
 
 
 def _wrong(message: str) -> InternalError:
-    return InternalError(None, None, f"The arena plan is wrong: {message}.")
+    return InternalError.of_no_node(f"The arena plan is wrong: {message}.")

@@ -42,10 +42,8 @@ class SubAllocator(ABC):
 
     def region(self, address: int) -> HostRegion:
         """The host buffer that holds `address`. FailedPreconditionError without host memory."""
-        raise FailedPreconditionError(
-            None,
-            None,
-            f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed.",
+        raise FailedPreconditionError.of_no_node(
+            f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed."
         )
 
 

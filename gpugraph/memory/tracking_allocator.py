@@ -145,11 +145,9 @@ class TrackingAllocator(AllocatorWrapper):
 
     def _refuse_if_spent(self) -> None:
         if self.spent:
-            raise FailedPreconditionError(
-                None,
-                None,
+            raise FailedPreconditionError.of_no_node(
                 f"The records of this tracking allocator over ({self.name}) were fetched and all "
-                "its memory was freed: wrap the allocator anew.",
+                "its memory was freed: wrap the allocator anew."
             )
 
     def _live(self, address: int, wanted: str) -> _Local:

@@ -6,7 +6,6 @@ import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any, ClassVar
 
 from gpugraph.config import ConfigProto
@@ -36,12 +35,7 @@ class Session(BaseSession):
             self._entered = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: Any) -> None:
         entered, self._entered = self._entered, None
         try:
             if entered is not None:

@@ -86,8 +86,8 @@ class DirectSession(SessionBackend):
     def create(self, graph: Graph) -> None:
         """Takes the graph; AlreadyExistsError when it has one."""
         if self.graph is not None:
-            raise AlreadyExistsError(
-                None, None, "A Graph has already been created for this session."
+            raise AlreadyExistsError.of_no_node(
+                "A Graph has already been created for this session."
             )
         self.graph = graph
 
@@ -110,7 +110,7 @@ class DirectSession(SessionBackend):
     def check_open(self) -> None:
         """CancelledError when closed, InvalidArgumentError before `create`."""
         if self.closed:
-            raise CancelledError(None, None, "Session has been closed.")
+            raise CancelledError.of_no_node("Session has been closed.")
         if self.graph is None:
             raise invalid_argument("Session was not created with a graph before Run()!")
 

@@ -47,7 +47,7 @@ class SessionFactory:
         """Forgets a factory; NotFoundError when there is none."""
         with cls._lock:
             if cls._factories.pop(runtime_type, None) is None:
-                raise NotFoundError(None, None, f"No session factory of type {runtime_type}")
+                raise NotFoundError.of_no_node(f"No session factory of type {runtime_type}")
 
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
@@ -62,16 +62,12 @@ class SessionFactory:
         wanted = f'{{target: "{options.target}" config: {options.config}}}'
         known = f"Registered factories are {{{', '.join(sorted(factories))}}}."
         if not accepting:
-            raise NotFoundError(
-                None,
-                None,
-                f"No session factory registered for the given session options: {wanted} {known}",
+            raise NotFoundError.of_no_node(
+                f"No session factory registered for the given session options: {wanted} {known}"
             )
-        raise InternalError(
-            None,
-            None,
+        raise InternalError.of_no_node(
             f"Multiple session factories registered for the given session options: {wanted} "
-            f"Candidate factories are {{{', '.join(sorted(accepting))}}}. {known}",
+            f"Candidate factories are {{{', '.join(sorted(accepting))}}}. {known}"
         )
 
     @classmethod
@@ -80,10 +76,8 @@ class SessionFactory:
         factory = cls.get_factory(options)
         session: Any = factory.new_session(options)
         if not isinstance(session, SessionBackend):
-            raise InternalError(
-                None,
-                None,
+            raise InternalError.of_no_node(
                 f"{type(factory).__name__}.new_session made no SessionBackend for the target "
-                f'"{options.target}", but {session!r}',
+                f'"{options.target}", but {session!r}'
             )
         return session

@@ -56,8 +56,6 @@ def _merger_of_two(
 
 
 def _two_alive(first: int, second: int) -> InternalError:
-    return InternalError(
-        None,
-        None,
-        f"Merge can not have more than one valid input: inputs {first} and {second} are both alive",
+    return InternalError.of_no_node(
+        f"Merge can not have more than one valid input: inputs {first} and {second} are both alive"
     )

@@ -44,8 +44,7 @@ def attention(unit: Unit) -> Outcome:
             group = _Search(unit, roots).around(node)
             if group is not None:
                 _put(replacing, group)
-    replacing.finish()
-    return f"{len(replacing.lines)} attentions keep their scores", replacing.lines
+    return replacing.finish("attentions keep their scores")
 
 
 class _Group(NamedTuple):

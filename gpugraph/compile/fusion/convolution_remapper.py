@@ -46,8 +46,7 @@ def remap(unit: Unit) -> Outcome:
             group = _group(unit, node, roots)
             if group is not None:
                 _put(replacing, group)
-    replacing.finish()
-    return f"{len(replacing.lines)} convolutions add their biases themselves", replacing.lines
+    return replacing.finish("convolutions add their biases themselves")
 
 
 class _Group(NamedTuple):

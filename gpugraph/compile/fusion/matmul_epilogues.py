@@ -64,8 +64,7 @@ def epilogues(unit: Unit) -> Outcome:
             chain = search.of(node)
             if chain is not None:
                 _put(replacing, chain)
-    replacing.finish()
-    return f"{len(replacing.lines)} products do what follows them", replacing.lines
+    return replacing.finish("products do what follows them")
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:

@@ -33,20 +33,14 @@ from gpugraph.compile.placement.graph_partition import memory_of_output
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit, variable_key
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
+from gpugraph.graph.nodes.node_and_edge import FORWARDING
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Sized, reference
 from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, OpDecl
 
 _NONE: Mapping[int, int] = {}
-_WHOLE = {
-    NodeClass.IDENTITY,
-    NodeClass.SWITCH,
-    NodeClass.ENTER,
-    NodeClass.EXIT,
-    NodeClass.NEXT_ITERATION,
-    NodeClass.LOOP_COND,
-}
+_WHOLE = {NodeClass.IDENTITY, NodeClass.LOOP_COND, *FORWARDING}
 StaticShape = tuple[int, ...] | None
 """The sizes of a tensor, or None where some are known only during a run."""
 

@@ -11,15 +11,10 @@ from gpugraph.compile.placement.device_candidates import Group
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.device_names import matches
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
+from gpugraph.graph.nodes.node_and_edge import FORWARDING
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
-_MOVERS = {
-    NodeClass.SWITCH,
-    NodeClass.ENTER,
-    NodeClass.EXIT,
-    NodeClass.NEXT_ITERATION,
-    NodeClass.MERGE,
-}
+_MOVERS = {NodeClass.MERGE, *FORWARDING}
 _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 

@@ -147,8 +147,8 @@ def _home(unit: Unit, group: Group) -> str | None:
                 homes[home] = node.name
     if len(homes) > 1:
         where = ", ".join(f"{name} on {device}" for device, name in homes.items())
-        raise InternalError(
-            None, None, f"Variables that must share a device live on several: {where}"
+        raise InternalError.of_no_node(
+            f"Variables that must share a device live on several: {where}"
         )
     return next(iter(homes), None)
 

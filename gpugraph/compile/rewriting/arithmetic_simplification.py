@@ -32,9 +32,7 @@ _VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 @compile_pass("arithmetic_optimization")
 def cancel(unit: Unit) -> Outcome:
     """Replaces nodes of the graph."""
-    replacing = Replacing(unit)
-    replacing.visit(_VISITS)
-    return f"{len(replacing.lines)} ops cancel others or are neutral", replacing.lines
+    return Replacing(unit).visit(_VISITS, "ops cancel others or are neutral")
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:

@@ -24,6 +24,7 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.compile.unit.rewrite_switches import why_off
 from gpugraph.graph.nodes.graph_walks import topological_order
+from gpugraph.graph.nodes.node_and_edge import FORWARDING
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_evaluation import evaluate
 
@@ -32,14 +33,7 @@ LARGEST_FOLDED = 65536
 `OptimizerOptions.max_folded_constant_in_bytes` sets another limit."""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
-_FLOW = {
-    NodeClass.SWITCH,
-    NodeClass.MERGE,
-    NodeClass.ENTER,
-    NodeClass.EXIT,
-    NodeClass.NEXT_ITERATION,
-    NodeClass.LOOP_COND,
-}
+_FLOW = {NodeClass.MERGE, NodeClass.LOOP_COND, *FORWARDING}
 _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 

@@ -34,8 +34,7 @@ def simplify(unit: Unit) -> Outcome:
             edge = node.input_edge(slot)
             replacing.put_identity(node, (edge.src, edge.src_output))
             replacing.lines.append(f"{node.name}: {node.type} {reason}")
-    replacing.finish()
-    return f"{len(replacing.lines)} ops that change nothing became Identity", replacing.lines
+    return replacing.finish("ops that change nothing became Identity")
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:

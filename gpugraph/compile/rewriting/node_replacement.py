@@ -18,6 +18,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.unit.compile_pass import Outcome
 from gpugraph.compile.unit.compile_unit import Absorbed, Source, Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.kernel_registry import is_ours
@@ -32,12 +33,12 @@ class Replacing:
         self._replaced: dict[Node, Node] = {}
         self._passed: dict[Node, str] = {}
 
-    def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]]) -> None:
-        """Has each node visited by what `visits` has for its op type, and finishes."""
+    def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]], what: str) -> Outcome:
+        """Has each node visited by what `visits` has for its op type; the rest as of `finish`."""
         for node in self.unit.graph.op_nodes():
             if node.type in visits:
                 visits[node.type](self, node)
-        self.finish()
+        return self.finish(what)
 
     def put(
         self,
@@ -125,16 +126,19 @@ class Replacing:
         """A constant for what comes in the place of `node`."""
         return self.unit.add_constant(node, "simplified", value, reason=f"for {node.name}")
 
-    def finish(self) -> None:
-        """Brings `unit.roots` up to date; drops what all passed over, and notes which ops did."""
+    def finish(self, what: str) -> Outcome:
+        """Brings `unit.roots` up to date; drops what all passed over, and notes which ops did.
+
+        Returns what the pass reports: how many of `what`, and which.
+        """
         unit = self.unit
-        if not self.lines:
-            return
-        unit.roots = [self._replaced.get(node, node) for node in unit.roots]
-        drop_unneeded(unit)
-        for node, by in self._passed.items():
-            if unit.graph.find(node.name) is None:
-                unit.absorbed[node.name] = Absorbed(node.type, node.origin, by, "part of")
+        if self.lines:
+            unit.roots = [self._replaced.get(node, node) for node in unit.roots]
+            drop_unneeded(unit)
+            for node, by in self._passed.items():
+                if unit.graph.find(node.name) is None:
+                    unit.absorbed[node.name] = Absorbed(node.type, node.origin, by, "part of")
+        return f"{len(self.lines)} {what}", self.lines
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:

@@ -30,9 +30,7 @@ _FLAGS = {
 @compile_pass("arithmetic_optimization")
 def transposes(unit: Unit) -> Outcome:
     """Replaces nodes of the graph."""
-    replacing = Replacing(unit)
-    replacing.visit(_VISITS)
-    return f"{len(replacing.lines)} transposes were left to products or cancelled", replacing.lines
+    return Replacing(unit).visit(_VISITS, "transposes were left to products or cancelled")
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:

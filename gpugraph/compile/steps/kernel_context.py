@@ -34,7 +34,7 @@ class Cell:
     def array(self) -> Any:
         """The tensor's array; InternalError while there is none."""
         if self.block is None:
-            raise InternalError(None, None, f"The tensor '{self.name}' holds no value")
+            raise InternalError.of_no_node(f"The tensor '{self.name}' holds no value")
         return self.block.array
 
     def fill(self, block: Block) -> None:
@@ -116,8 +116,8 @@ class KernelBinding:
     def value(self, index: int) -> Any:
         """Host input `index`; InternalError for an input that isn't one."""
         if index not in self._values:
-            raise InternalError(
-                None, None, f"The kernel of '{self.name}' asks for input {index} on the host"
+            raise InternalError.of_no_node(
+                f"The kernel of '{self.name}' asks for input {index} on the host"
             )
         return self._values[index]
 

@@ -208,7 +208,7 @@ def at_node(error: ResourceExhaustedError, node: Node) -> ResourceExhaustedError
     if node.node_class is NodeClass.ARG:
         name = node.attrs["tensor"].partition(":")[0]
     message = f"{error.message}\n\t [[node {name} (defined at {node.origin})]]"
-    error = ResourceExhaustedError(None, None, message)
+    error = ResourceExhaustedError.of_no_node(message)
     error.node_name = name  # type: ignore[attr-defined]
     return error
 

@@ -210,7 +210,7 @@ def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
             step = steps[failed_at(call) if len(parts) > 1 else 0]
             with noting_step(step):
                 step.run()
-                raise InternalError(None, None, f"The native code of '{step.name}' failed")
+                raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
         return 0
 
     return run

@@ -98,7 +98,7 @@ def _measure(
         validate_no_cycle(graph, send_recv_pairs)
         stuck = [loop for loop in level.items if isinstance(loop, Frame) and pending[loop]]
         if not stuck:
-            raise InternalError(None, None, "An order ended early although there is no cycle")
+            raise InternalError.of_no_node("An order ended early although there is no cycle")
         raise _needs_itself(stuck[0])
 
 

@@ -42,18 +42,9 @@ from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 
 FLAGS = (
-    "-std=gnu11",
-    "-O3",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fwrapv",
-    "-fno-strict-aliasing",
-    "-ffp-contract=off",
-    "-fPIC",
-    "-shared",
-    "-pthread",
-    "-w",
-)
+    "-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+    "-fno-strict-aliasing", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", "-w",
+)  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
 """Flags that let a compiler use all that this processor has: the first it accepts is used."""

@@ -71,7 +71,7 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
     except BaseException as error:
         _close(devices, opened)
         if isinstance(error, DriverError):
-            raise InternalError(None, None, f"A GPU can't be used: {error}") from error
+            raise InternalError.of_no_node(f"A GPU can't be used: {error}") from error
         raise
     return devices
 
@@ -157,16 +157,14 @@ def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> 
             f"({options.per_process_gpu_memory_fraction}) has no meaning beside it"
         )
     if used < divided:
-        raise UnknownError(None, None, f"{what}, but only {used} can be used")
+        raise UnknownError.of_no_node(f"{what}, but only {used} can be used")
     if options.visible_device_list and visible != divided:
         raise invalid_argument(
             f"{what}, but visible_device_list ({options.visible_device_list!r}) names {visible}"
         )
     if visible != divided:
-        raise UnknownError(
-            None,
-            None,
-            f"{what}, but {visible} are there: name those that are meant in visible_device_list",
+        raise UnknownError.of_no_node(
+            f"{what}, but {visible} are there: name those that are meant in visible_device_list"
         )
 
 

@@ -45,8 +45,8 @@ class FlagMemory:
             if self.values is None:
                 self._allocate()
             if not self._free:
-                raise ResourceExhaustedError(
-                    None, None, f"More than {MOST} kernels of a session that may fail"
+                raise ResourceExhaustedError.of_no_node(
+                    f"More than {MOST} kernels of a session that may fail"
                 )
             number = self._free.pop()
             self.values[number] = 0
@@ -64,7 +64,7 @@ class FlagMemory:
     def _allocate(self) -> None:
         address = self._pinned.allocate_raw(4 * MOST)
         if address is None:
-            raise ResourceExhaustedError(None, None, "No pinned memory for kernels' error flags")
+            raise ResourceExhaustedError.of_no_node("No pinned memory for kernels' error flags")
         region = self._pinned.host_region(address)
         self.values = np.ndarray(MOST, np.int32, region.buffer, address - region.base)
         self._free = list(range(MOST - 1, -1, -1))

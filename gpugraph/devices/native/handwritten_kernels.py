@@ -44,14 +44,10 @@ class _Source(ctypes.Structure):
     """`gg_source` of kernels/host/host_source.h."""
 
     _fields_ = (
-        ("entry", ctypes.c_void_p),
-        ("parallel", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
         ("threads", ctypes.c_int64),
-        ("parameters", ctypes.c_void_p),
-        ("at", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p),
-        ("scratch_bytes", ctypes.c_int64),
-        ("nanoseconds", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("parameters", "at", "scratch")),
+        *((name, ctypes.c_int64) for name in ("scratch_bytes", "nanoseconds")),
         ("count", ctypes.c_int64 * _MOST_ARRAYS),
     )
 

@@ -41,22 +41,12 @@ class Block(ctypes.Structure):
     """`gg_block` of kernels/host/host_kernel.h: what a kernel works on."""
 
     _fields_ = (
-        ("entry", ctypes.c_void_p),
-        ("parallel", ctypes.c_void_p),
-        ("threads", ctypes.c_int64),
-        ("parts", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-        ("inner", ctypes.c_int64),
-        ("rows_each", ctypes.c_int64),
-        ("inner_each", ctypes.c_int64),
-        ("across", ctypes.c_int64),
-        ("failed", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
+        *((name, ctypes.c_int64) for name in ("threads", "parts", "rows", "inner")),
+        *((name, ctypes.c_int64) for name in ("rows_each", "inner_each", "across", "failed")),
         ("stop", ctypes.c_void_p),
-        ("limit", ctypes.c_int64),
-        ("count", ctypes.c_int64),
-        ("fresh", ctypes.c_int64),
-        ("sizes", ctypes.c_void_p),
-        ("at", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("limit", "count", "fresh")),
+        *((name, ctypes.c_void_p) for name in ("sizes", "at")),
     )
 
 
@@ -65,19 +55,15 @@ class _Several(ctypes.Structure):
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
-        ("count", ctypes.c_int64),
-        ("failed", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("count", "failed")),
         ("blocks", ctypes.c_void_p),
     )
 
 
 _PYTHON = (
-    "PyTuple_GetItem",
-    "PyLong_AsVoidPtr",
-    "PyLong_FromLong",
-    "PyEval_SaveThread",
+    "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_FromLong", "PyEval_SaveThread",
     "PyEval_RestoreThread",
-)
+)  # fmt: skip
 
 Call = Callable[[], int]
 
@@ -138,7 +124,7 @@ def address_of(function: Any) -> int:
 
 def internal_error(message: str) -> InternalError:
     """An error of no node."""
-    return InternalError(None, None, message)
+    return InternalError.of_no_node(message)
 
 
 class _Shared:

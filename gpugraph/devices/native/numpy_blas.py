@@ -76,9 +76,7 @@ class _Products(ctypes.Structure):
     """`gg_products` of kernels/host/host_runtime.c."""
 
     _fields_ = (
-        ("entry", ctypes.c_void_p),
-        ("gemm", ctypes.c_void_p),
-        ("gemv", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("entry", "gemm", "gemv")),
         *((name, ctypes.c_int64) for name in ("is_wide", "item", "kind")),
         *((name, ctypes.c_int64) for name in ("transposes_a", "transposes_b")),
         *((name, ctypes.c_int64) for name in ("m", "n", "k", "lda", "ldb", "ldc", "count")),

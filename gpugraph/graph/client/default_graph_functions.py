@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
 from gpugraph.graph.client.client_graph import Graph
@@ -119,17 +118,12 @@ class name_scope:
         self._entered += [default, scope]
         return entered
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         scope, default = self._entered.pop(), self._entered.pop()
         try:
-            scope.__exit__(kind, error, trace)
+            scope.__exit__(*error)
         finally:
-            default.__exit__(kind, error, trace)
+            default.__exit__(*error)
 
 
 def graph_of(values: Iterable[Any]) -> Graph:

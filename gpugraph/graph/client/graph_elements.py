@@ -9,6 +9,11 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 
 
+def _need_string(kind: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} names are strings, not {type(name).__name__}.")
+
+
 class GraphElements:
     """The operations of a graph in creation order and by name; `Graph` inherits from it."""
 
@@ -23,16 +28,14 @@ class GraphElements:
 
     def get_operation_by_name(self, name: str) -> Operation:
         """The operation; KeyError if there is none, ValueError for a tensor's name."""
-        if not isinstance(name, str):
-            raise TypeError(f"Operation names are strings, not {type(name).__name__}.")
+        _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
         assert isinstance(operation, Operation)
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """The tensor `"op:index"`; KeyError if there is none, ValueError for an op's name."""
-        if not isinstance(name, str):
-            raise TypeError(f"Tensor names are strings, not {type(name).__name__}.")
+        _need_string("Tensor", name)
         tensor = self.as_graph_element(name, allow_operation=False)
         assert isinstance(tensor, Tensor)
         return tensor

@@ -35,16 +35,9 @@ class ScopeState:
     """What holds for the next operation of one graph in one thread."""
 
     __slots__ = (
-        "colocate",
-        "container",
-        "control_flow",
-        "controls",
-        "creators",
-        "device",
-        "devices",
-        "name",
-        "overrides",
-    )
+        "colocate", "container", "control_flow", "controls", "creators", "device", "devices",
+        "name", "overrides",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.name = ""

@@ -152,4 +152,4 @@ def _ends(graph: RuntimeGraph) -> list[Node]:
 
 def _refuse_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> None:
     validate_no_cycle(graph, extra_edges)
-    raise InternalError(None, None, "An order ended early although the graph has no cycle")
+    raise InternalError.of_no_node("An order ended early although the graph has no cycle")

@@ -93,7 +93,9 @@ _OP_TYPES: dict[NodeClass, tuple[str, ...]] = {
 }
 _CLASS_BY_TYPE = {name: key for key, names in _OP_TYPES.items() for name in names}
 _TRANSFERS = (NodeClass.SEND, NodeClass.HOST_SEND, NodeClass.RECV, NodeClass.HOST_RECV)
-_LOOPS = (NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
+
+FORWARDING = (NodeClass.SWITCH, NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
+"""Ops of control flow whose outputs are their input."""
 
 
 def class_of_type(op_type: str) -> NodeClass:
@@ -149,21 +151,9 @@ class Node:
     """
 
     __slots__ = (
-        "_in",
-        "_out",
-        "assigned_device",
-        "attrs",
-        "cost_id",
-        "id",
-        "input_types",
-        "name",
-        "node_class",
-        "op_def",
-        "origin",
-        "output_types",
-        "requested_device",
-        "type",
-    )
+        "_in", "_out", "assigned_device", "attrs", "cost_id", "id", "input_types", "name",
+        "node_class", "op_def", "origin", "output_types", "requested_device", "type",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -227,7 +217,7 @@ class Node:
         for edge in self._in:
             if edge.dst_input == index:
                 return edge
-        raise NotFoundError(None, None, f"Could not find input edge {index} for {self.name}")
+        raise NotFoundError.of_no_node(f"Could not find input edge {index} for {self.name}")
 
     def input_edges(self) -> list[Edge]:
         """The edges into the data inputs, in slot order.
@@ -242,7 +232,7 @@ class Node:
                 continue
             if by_slot[index] is not None:
                 message = f"Duplicate edge input number: {index} of node {self.name}"
-                raise InternalError(None, None, message)
+                raise InternalError.of_no_node(message)
             by_slot[index] = edge
         edges = [edge for edge in by_slot if edge is not None]
         if len(edges) < len(by_slot):
@@ -279,7 +269,7 @@ class Node:
     is_next_iteration = _is_of(NodeClass.NEXT_ITERATION)
     is_loop_cond = _is_of(NodeClass.LOOP_COND)
     is_control_trigger = _is_of(NodeClass.CONTROL_TRIGGER)
-    is_control_flow = _is_of(NodeClass.SWITCH, NodeClass.MERGE, *_LOOPS)
+    is_control_flow = _is_of(NodeClass.MERGE, *FORWARDING)
     is_send = _is_of(NodeClass.SEND, NodeClass.HOST_SEND)
     is_recv = _is_of(NodeClass.RECV, NodeClass.HOST_RECV)
     is_host_send = _is_of(NodeClass.HOST_SEND)

@@ -69,7 +69,7 @@ class RuntimeGraph:
         """
         if name in self._by_name:
             where = origins(self._by_name[name])
-            raise AlreadyExistsError(None, None, f"Node already exists: {name}{where}")
+            raise AlreadyExistsError.of_no_node(f"Node already exists: {name}{where}")
         if not _NAME.fullmatch(name):
             raise invalid_argument(f"Node name is not valid: '{name}'")
         node_attrs, takes, makes = dict(attrs or ()), tuple(input_types), tuple(output_types)
@@ -116,7 +116,7 @@ class RuntimeGraph:
         """Gives a node another name; AlreadyExistsError when it is taken."""
         self._check_own(node)
         if name in self._by_name:
-            raise AlreadyExistsError(None, None, f"Node already exists: {name}")
+            raise AlreadyExistsError.of_no_node(f"Node already exists: {name}")
         self._by_name[name] = self._by_name.pop(node.name)
         node.name = name
 

@@ -245,7 +245,7 @@ class BFCAllocator(Allocator):
             }
             wrong = ", ".join(what for what, holds in facts.items() if not holds)
             if wrong:
-                raise InternalError(None, None, f"Allocator ({self._name}) disagrees on {wrong}.")
+                raise InternalError.of_no_node(f"Allocator ({self._name}) disagrees on {wrong}.")
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -262,11 +262,9 @@ class BFCAllocator(Allocator):
 
     def _refuse_reentry(self) -> None:
         if self._busy:
-            raise FailedPreconditionError(
-                None,
-                None,
+            raise FailedPreconditionError.of_no_node(
                 f"Allocator ({self._name}) was called from inside one of its own calls: "
-                "finalizers and visitors may free, but neither allocate nor give regions back.",
+                "finalizers and visitors may free, but neither allocate nor give regions back."
             )
 
     def _free_deferred(self) -> None:

@@ -302,4 +302,4 @@ class ChunkStore:
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise InternalError(None, None, f"BFC is corrupt: {message}.")
+        raise InternalError.of_no_node(f"BFC is corrupt: {message}.")

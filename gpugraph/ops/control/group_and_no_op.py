@@ -16,7 +16,9 @@ from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferFunction
 from gpugraph.kernel import Call
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import from_attr, no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -26,34 +28,35 @@ def _nothing(*_: Any) -> None:
     """Computes nothing."""
 
 
-EMPTY_KERNELS: dict[str, Any] = {"cpu": Call(_nothing), "gpu": Call(_nothing)}
+EMPTY_KERNELS = both_kernels(Call(_nothing))
 """Of the declaration of an op that computes nothing."""
+_DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 
-_KERNELS: dict[str, Any] = {**EMPTY_KERNELS, "grad": NO_GRADIENT}
 
-op(
+def _declare(name: str, infer: InferFunction, doc: str, **declared: Any) -> None:
+    """Declares an op, as `op`, that computes nothing."""
+    op(name, infer=infer, doc=doc, **{**_DECLARED, **declared})
+
+
+_declare(
     "NoOp",
-    infer=no_outputs,
-    doc="Does nothing, but may have control inputs and be a control input.",
-    **_KERNELS,
+    no_outputs,
+    "Does nothing, but may have control inputs and be a control input.",
+    stateful=False,
 )
-op(
+_declare(
     "_Arg",
+    from_attr("shape"),
+    "A fed tensor.",
     outputs="output: T",
     attrs={"T": ALL, "index": Attr("int"), "shape": Attr("shape"), "tensor": Attr("string")},
-    infer=from_attr("shape"),
-    stateful=True,
-    doc="A fed tensor.",
-    **_KERNELS,
 )
-op(
+_declare(
     "_Retval",
+    no_outputs,
+    "A fetched tensor.",
     inputs="input: T",
     attrs={"T": ALL, "index": Attr("int")},
-    infer=no_outputs,
-    stateful=True,
-    doc="A fetched tensor.",
-    **_KERNELS,
 )
 _TRANSFER = {
     "T": ALL,
@@ -61,31 +64,25 @@ _TRANSFER = {
     "send_device": Attr("string"),
     "recv_device": Attr("string"),
 }
-op(
+_declare(
     "_Send",
+    no_outputs,
+    "The end of a transfer on the device that has computed the tensor.",
     inputs="tensor: T",
     attrs=_TRANSFER,
-    infer=no_outputs,
-    stateful=True,
-    doc="The end of a transfer on the device that has computed the tensor.",
-    **_KERNELS,
 )
-op(
+_declare(
     "_Recv",
+    from_attr("shape"),
+    "The end of a transfer on the device that uses the tensor.",
     outputs="tensor: T",
     attrs={**_TRANSFER, "shape": Attr("shape")},
-    infer=from_attr("shape"),
-    stateful=True,
-    doc="The end of a transfer on the device that uses the tensor.",
-    **_KERNELS,
 )
-op(
+_declare(
     "_LoopEnd",
+    no_outputs,
+    "The end of a loop's iteration, in the order of a plan's ops.",
     attrs={"frame_name": Attr("string")},
-    infer=no_outputs,
-    stateful=True,
-    doc="The end of a loop's iteration, in the order of a plan's ops.",
-    **_KERNELS,
 )
 
 

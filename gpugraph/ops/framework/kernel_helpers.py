@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
+from gpugraph.kernel import Call, KernelContext, Native, Signature, ViewCopies
 
 
 def do_nothing() -> None:
@@ -30,6 +30,11 @@ def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
 def ints(array: Any) -> tuple[int, ...]:
     """The elements of a host value, in order."""
     return tuple(np.asarray(array).reshape(-1).tolist())
+
+
+def both_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
+    """The kernels of an op whose NumPy kernel runs on a GPU's arrays too."""
+    return {"cpu": call, "gpu": call, "native": native}
 
 
 Pairs = Sequence[tuple[Any, Any]]

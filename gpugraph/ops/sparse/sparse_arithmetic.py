@@ -14,11 +14,9 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.sparse.sparse_positions import (
-    BY_VALUE,
-    COMPUTED,
     PARTS,
     add_by_rank,
     check_parts,
@@ -26,6 +24,7 @@ from gpugraph.ops.sparse.sparse_positions import (
     positions,
     ranks_of,
     rows_of,
+    sparse_op,
 )
 
 _ONE = np.array(1, np.int32)
@@ -73,18 +72,14 @@ def _add_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
     return [None, da, None, None, db, None, None]
 
 
-op(
-    "SparseAdd",
+sparse_op(
+    "SparseAdd", _infer_pair, Call(_add, dynamic=True), _add_back,
     inputs=f"{_PAIR}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
-    infer=_infer_pair,
-    cpu=Call(_add, dynamic=True),
-    gpu=BY_VALUE,
-    grad=_add_back,
     doc="The sum of two sparse tensors of one shape; of elements that both have, only sums of a "
     "magnitude of thresh or more.",
-)
+)  # fmt: skip
 
 
 def _infer_add_grad(context: InferContext) -> Sequence[TensorShape]:
@@ -104,17 +99,13 @@ def _add_grad_back(op: Any, da: Any, db: Any) -> list[Any]:
     return [raw_ops.AddV2(*parts), None, None, None]
 
 
-op(
-    "SparseAddGrad",
+sparse_op(
+    "SparseAddGrad", _infer_add_grad, Call(_add_grad), _add_grad_back,
     inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
     outputs="a_val_grad: T, b_val_grad: T",
     attrs={"T": NUMERIC},
-    infer=_infer_add_grad,
-    cpu=Call(_add_grad),
-    gpu=COMPUTED,
-    grad=_add_grad_back,
     doc="The gradient of SparseAdd: of each element that of its sum, 0 where that is not there.",
-)
+)  # fmt: skip
 
 
 def _extreme(combine: Any, *arrays: Any) -> list[Any]:
@@ -125,18 +116,14 @@ for _name, _combine, _what in (
     ("SparseSparseMaximum", np.maximum, "larger"),
     ("SparseSparseMinimum", np.minimum, "smaller"),
 ):
-    op(
-        _name,
+    sparse_op(
+        _name, _infer_pair, Call(partial(_extreme, _combine), dynamic=True),
         inputs=_PAIR,
         outputs="output_indices: int64, output_values: T",
         attrs={"T": REAL},
-        infer=_infer_pair,
-        cpu=Call(partial(_extreme, _combine), dynamic=True),
-        gpu=BY_VALUE,
-        grad=NO_GRADIENT,
         doc=f"The {_what} of the elements of two sparse tensors, each compared with 0 where the "
         "other has none.",
-    )
+    )  # fmt: skip
 
 # -- reductions
 
@@ -242,27 +229,20 @@ for _name, _reduction, _types, _back, _what in (
         "attrs": {"keep_dims": Attr("bool", False), "T": _types},
     }
     _doc = f"The {_what} of the elements that are there along axes (of none: as they are), "
-    op(
-        f"SparseReduce{_name}",
+    sparse_op(
+        f"SparseReduce{_name}", _infer_reduce, Call(make=partial(_bind_reduce, _reduction)), _back,
         **_declared,
         outputs="output: T",
-        infer=_infer_reduce,
         host=[2, 3],
-        cpu=Call(make=partial(_bind_reduce, _reduction)),
-        gpu=COMPUTED,
-        grad=_back,
         doc=f"{_doc}dense; 0 where there is none.",
-    )
-    op(
-        f"SparseReduce{_name}Sparse",
+    )  # fmt: skip
+    sparse_op(
+        f"SparseReduce{_name}Sparse", _infer_reduce_sparse,
+        Call(make=partial(_bind_reduce_sparse, _reduction), dynamic=True),
         **_declared,
         outputs="output_indices: int64, output_values: T, output_shape: int64",
-        infer=_infer_reduce_sparse,
-        cpu=Call(make=partial(_bind_reduce_sparse, _reduction), dynamic=True),
-        gpu=BY_VALUE,
-        grad=NO_GRADIENT,
         doc=f"{_doc}sparse.",
-    )
+    )  # fmt: skip
 
 # -- softmax
 
@@ -305,14 +285,10 @@ def _softmax_back(op: Any, dy: Any) -> list[Any]:
     return [None, raw_ops.Mul(raw_ops.Sub(dy, mean), y), None]
 
 
-op(
-    "SparseSoftmax",
+sparse_op(
+    "SparseSoftmax", _infer_softmax, Call(_softmax), _softmax_back,
     inputs=PARTS.format("sp"),
     outputs="output: T",
     attrs={"T": (float64, float32)},
-    infer=_infer_softmax,
-    cpu=Call(_softmax),
-    gpu=COMPUTED,
-    grad=_softmax_back,
     doc="exp(value) / sum(exp(values)) over the elements that are there of each row.",
-)
+)  # fmt: skip

@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
+from gpugraph.kernel import Call
 from gpugraph.ops.framework.kernel_registry import HostOnly
-from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
 
-BY_VALUE = HostOnly("the sizes of its outputs depend on indices, which the host must read")
-COMPUTED = HostOnly("positions are checked, and elements of one position combined, on the host")
+_BY_VALUE = HostOnly("the sizes of its outputs depend on indices, which the host must read")
+_COMPUTED = HostOnly("positions are checked, and elements of one position combined, on the host")
 
 PARTS = "{0}_indices: int64, {0}_values: T, {0}_shape: int64"
 """The inputs of an op that a SparseTensor becomes, by its name."""
+
+
+def sparse_op(
+    name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
+) -> OpFunction:
+    """Declares an op on sparse tensors, as `op`; its NumPy kernel serves GPUs too, on the host."""
+    gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
+    return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
 
 def _first(rows: Any) -> int:

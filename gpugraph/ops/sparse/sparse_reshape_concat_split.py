@@ -15,11 +15,9 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.sparse.sparse_positions import (
-    BY_VALUE,
-    COMPUTED,
     PARTS,
     add_by_rank,
     check_parts,
@@ -28,6 +26,7 @@ from gpugraph.ops.sparse.sparse_positions import (
     ranks_of,
     rows_of,
     same_size,
+    sparse_op,
 )
 
 
@@ -58,17 +57,13 @@ def _reorder_back(op: Any, dindices: Any, dvalues: Any) -> list[Any]:
     return [None, raw_ops.GatherV2(dvalues, back, np.array(0, np.int32)), None]
 
 
-op(
-    "SparseReorder",
+sparse_op(
+    "SparseReorder", _infer_reorder, Call(_reorder), _reorder_back,
     inputs=PARTS.format("input"),
     outputs="output_indices: int64, output_values: T",
     attrs={"T": ALL},
-    infer=_infer_reorder,
-    cpu=Call(_reorder),
-    gpu=COMPUTED,
-    grad=_reorder_back,
     doc="The elements of a sparse tensor in row-major order; none may be outside.",
-)
+)  # fmt: skip
 
 # -- shapes
 
@@ -107,17 +102,13 @@ def _reshape(indices: Any, shape: Any, wanted: Any, out_indices: Any, out_shape:
     np.copyto(out_shape, np.array(sizes, np.int64))
 
 
-op(
-    "SparseReshape",
+sparse_op(
+    "SparseReshape", _infer_reshape, Call(_reshape),
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
-    infer=_infer_reshape,
-    cpu=Call(_reshape),
-    gpu=COMPUTED,
-    grad=NO_GRADIENT,
     doc="The indices of a sparse tensor seen in another shape (one size may be -1), and that "
     "shape. InvalidArgumentError for another number of elements.",
-)
+)  # fmt: skip
 
 # -- slices
 
@@ -147,17 +138,13 @@ def _slice_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
     return [None, back, None, None, None]
 
 
-op(
-    "SparseSlice",
+sparse_op(
+    "SparseSlice", _infer_slice, Call(_slice, dynamic=True), _slice_back,
     inputs="indices: int64, values: T, shape: int64, start: int64, size: int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     attrs={"T": ALL},
-    infer=_infer_slice,
-    cpu=Call(_slice, dynamic=True),
-    gpu=BY_VALUE,
-    grad=_slice_back,
     doc="The elements of a sparse tensor in the box of `size` that begins at `start`.",
-)
+)  # fmt: skip
 
 
 def _infer_slice_grad(context: InferContext) -> Sequence[TensorShape]:
@@ -175,17 +162,13 @@ def _slice_grad_back(op: Any, dy: Any) -> list[Any]:
     return [add_by_rank(dy, ranks, values), None, None, None]
 
 
-op(
-    "SparseSliceGrad",
+sparse_op(
+    "SparseSliceGrad", _infer_slice_grad, Call(_slice_grad), _slice_grad_back,
     inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
     outputs="val_grad: T",
     attrs={"T": NUMERIC},
-    infer=_infer_slice_grad,
-    cpu=Call(_slice_grad),
-    gpu=COMPUTED,
-    grad=_slice_grad_back,
     doc="The gradient of SparseSlice: those of the elements in the box, 0 for the others.",
-)
+)  # fmt: skip
 
 # -- joined and split
 
@@ -236,18 +219,14 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return run
 
 
-op(
-    "SparseConcat",
+sparse_op(
+    "SparseConcat", _infer_concat, Call(make=_bind_concat, dynamic=True),
     inputs="indices: N * int64, values: N * T, shapes: N * int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     attrs={"concat_dim": Attr("int", required=True), "T": ALL},
-    infer=_infer_concat,
-    cpu=Call(make=_bind_concat, dynamic=True),
-    gpu=BY_VALUE,
-    grad=NO_GRADIENT,
     doc="Sparse tensors joined along a dimension, the result in row-major order. "
     "InvalidArgumentError where they differ in another dimension.",
-)
+)  # fmt: skip
 
 
 def _infer_split(context: InferContext) -> Sequence[TensorShape]:
@@ -285,19 +264,15 @@ def _bind_split(
     return run
 
 
-op(
-    "SparseSplit",
+sparse_op(
+    "SparseSplit", _infer_split, Call(make=_bind_split, dynamic=True),
     inputs="split_dim: int64, indices: int64, values: T, shape: int64",
     outputs="output_indices: num_split * int64, output_values: num_split * T, "
     "output_shape: num_split * int64",
     attrs={"num_split": Attr("int", required=True), "T": ALL},
-    infer=_infer_split,
-    cpu=Call(make=_bind_split, dynamic=True),
-    gpu=BY_VALUE,
-    grad=NO_GRADIENT,
     doc="A sparse tensor cut along a dimension into num_split parts, the first ones larger by one "
     "where it doesn't divide.",
-)
+)  # fmt: skip
 
 # -- empty rows
 
@@ -332,19 +307,15 @@ def _fill_back(op: Any, dindices: Any, dvalues: Any, dempty: Any, dmap: Any) -> 
     return [None, dfilled, None, ddefault]
 
 
-op(
-    "SparseFillEmptyRows",
+sparse_op(
+    "SparseFillEmptyRows", _infer_fill, Call(_fill, dynamic=True), _fill_back,
     inputs="indices: int64, values: T, dense_shape: int64, default_value: T",
     outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, "
     "reverse_index_map: int64",
     attrs={"T": ALL},
-    infer=_infer_fill,
-    cpu=Call(_fill, dynamic=True),
-    gpu=BY_VALUE,
-    grad=_fill_back,
     doc="A sparse tensor with default_value at the beginning of each row that has no element, "
     "which rows these are, and where each element went.",
-)
+)  # fmt: skip
 
 
 def _infer_fill_grad(context: InferContext) -> Sequence[TensorShape]:
@@ -370,14 +341,10 @@ def _fill_grad_back(op: Any, dvalues: Any, ddefault: Any) -> list[Any]:
     return [None, raw_ops.AddV2(raw_ops.UnsortedSegmentSum(dvalues, where, count), others)]
 
 
-op(
-    "SparseFillEmptyRowsGrad",
+sparse_op(
+    "SparseFillEmptyRowsGrad", _infer_fill_grad, Call(_fill_grad), _fill_grad_back,
     inputs="reverse_index_map: int64, grad_values: T",
     outputs="d_values: T, d_default_value: T",
     attrs={"T": NUMERIC},
-    infer=_infer_fill_grad,
-    cpu=Call(_fill_grad),
-    gpu=COMPUTED,
-    grad=_fill_grad_back,
     doc="The gradient of SparseFillEmptyRows: those of the elements, and the sum of all others.",
-)
+)  # fmt: skip

@@ -28,11 +28,11 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.sparse.sparse_positions import (
-    COMPUTED,
     PARTS,
     check_increasing,
     check_parts,
     positions,
+    sparse_op,
 )
 
 # -- dense
@@ -180,8 +180,8 @@ def _product_back(op: Any, dy: Any) -> list[Any]:
     return [None, conj(dvalues) if turned else dvalues, None, _adjoint(db) if adjoint_b else db]
 
 
-sparse_dense_matmul_op = op(
-    "SparseTensorDenseMatMul",
+sparse_dense_matmul_op = sparse_op(
+    "SparseTensorDenseMatMul", _infer_product, Call(make=_bind_product), _product_back,
     inputs="a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     outputs="product: T",
     attrs={
@@ -190,14 +190,10 @@ sparse_dense_matmul_op = op(
         "adjoint_a": Attr("bool", False),
         "adjoint_b": Attr("bool", False),
     },
-    infer=_infer_product,
     host=[2],
-    cpu=Call(make=_bind_product),
-    gpu=COMPUTED,
-    grad=_product_back,
     doc="The product of a sparse matrix and a dense one, or of their adjoints. "
     "InvalidArgumentError for indices outside.",
-)
+)  # fmt: skip
 
 # -- sums
 
@@ -221,18 +217,15 @@ def _bind_dense_sum(
     return run
 
 
-sparse_dense_add_op = op(
-    "SparseTensorDenseAdd",
+sparse_dense_add_op = sparse_op(
+    "SparseTensorDenseAdd", _infer_dense_sum, Call(make=_bind_dense_sum),
+    lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None, dy],
     inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     outputs="output: T",
     attrs={"T": NUMERIC, "Tindices": INDEX},
-    infer=_infer_dense_sum,
     host=[2],
-    cpu=Call(make=_bind_dense_sum),
-    gpu=COMPUTED,
-    grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None, dy],
     doc="A dense tensor plus a sparse one of its shape.",
-)
+)  # fmt: skip
 
 # -- element by element
 
@@ -323,15 +316,11 @@ for _name, _combine, _back, _formula in (
     ("SparseDenseCwiseDiv", _quotient, _div_back, "values / dense"),
     ("SparseDenseCwiseAdd", np.add, _add_back, "values + dense"),
 ):
-    op(
-        _name,
+    sparse_op(
+        _name, _infer_by_element, Call(make=partial(_bind_by_element, _combine)), _back,
         inputs=f"{PARTS.format('sp')}, dense: T",
         outputs="output: T",
         attrs={"T": NUMERIC},
-        infer=_infer_by_element,
         host=[2],
-        cpu=Call(make=partial(_bind_by_element, _combine)),
-        gpu=COMPUTED,
-        grad=_back,
         doc=f"{_formula} at the elements of a sparse tensor; the dense one is broadcast to it.",
-    )
+    )  # fmt: skip

@@ -13,9 +13,10 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
-from gpugraph.ops.state.resource_variable_ops import LOWERED, LOWERED_KERNELS, Lowering
+from gpugraph.ops.state.resource_variable_ops import Lowering, lowered_op
 
 _ATTRS = {"limit": Attr("int", required=True), "T": (dtypes.int32, dtypes.int64)}
 
@@ -35,7 +36,7 @@ def _bind(context: KernelContext, ref: Any, out: Any) -> Callable[[], Any]:
 
     def run() -> None:
         if ref[()] >= limit:
-            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+            raise OutOfRangeError.of_no_node(f"Reached limit of {limit}")
         out[...] = ref
         np.add(ref, 1, out=ref)
 
@@ -49,24 +50,21 @@ _count_up_to = op(
     attrs=_ATTRS,
     infer=_infer,
     writes=[0],
-    cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    **both_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="The value of the variable, to which it adds 1. OutOfRangeError, without a change, at the "
     "limit.",
 )
-_count_by_handle = op(
+_count_by_handle = lowered_op(
     "ResourceCountUpTo",
+    Lowering("CountUpTo"),
     inputs="resource: resource",
     outputs="output: T",
     attrs=_ATTRS,
     infer=_infer_handle,
-    grad=NO_GRADIENT,
     doc="As CountUpTo, by a handle.",
-    **LOWERED_KERNELS,
 )
-LOWERED["ResourceCountUpTo"] = Lowering("CountUpTo")
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:

@@ -18,7 +18,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
@@ -55,6 +57,12 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
         out[...] = variable.initialized
 
     return check
+
+
+def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
+    """Declares an op, as `op`, that reads whether a variable has a value."""
+    kernels = both_kernels(Call(make=bind))
+    return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
 
 
 VARIABLE_ATTRS = {
@@ -99,17 +107,13 @@ for _type, _sign, _function in (("AssignAdd", "+", _add), ("AssignSub", "-", _su
         **CHANGES_REFERENCE,
     )
 
-op(
+_declare_test(
     "IsVariableInitialized",
+    _is_initialized,
     inputs="ref: Ref(dtype)",
     outputs="is_initialized: bool",
     attrs={"dtype": ALL},
     infer=scalar,
-    uninitialized=True,
-    cpu=Call(make=_is_initialized),
-    gpu=Call(make=_is_initialized),
-    grad=NO_GRADIENT,
-    stateful=True,
     doc="Whether anything has been assigned to the variable `ref` yet.",
 )
 
@@ -125,17 +129,13 @@ def _initialized_value(
     return copy
 
 
-initialized_value = op(
+initialized_value = _declare_test(
     "InitializedValue",
+    _initialized_value,
     inputs="ref: Ref(T), initial: T",
     outputs="output: T",
     attrs={"T": ALL},
     infer=_infer_update,
-    uninitialized=True,
-    cpu=Call(make=_initialized_value),
-    gpu=Call(make=_initialized_value),
-    grad=NO_GRADIENT,
-    stateful=True,
     doc="The value of the variable `ref`, or `initial` before anything was assigned to it.",
 )
 

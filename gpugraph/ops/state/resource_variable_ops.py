@@ -20,6 +20,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import UNKNOWN, no_outputs, scalar
 from gpugraph.ops.indexing import coordinate_gather_scatter as scattering
 from gpugraph.ops.indexing.gather import gathered_rows
@@ -50,19 +51,16 @@ class Lowering(NamedTuple):
     renamed: Mapping[str, str] = MappingProxyType({})
 
 
-LOWERED: dict[str, Lowering] = {
-    "VarHandleOp": Lowering("VariableV2"),
-    "ReadVariableOp": Lowering("Identity"),
-    "VarIsInitializedOp": Lowering("IsVariableInitialized"),
-    "VariableShape": Lowering("Shape"),
-    "ResourceGather": Lowering("GatherV2", {"Tparams": "dtype"}),
-    "ResourceGatherNd": Lowering("GatherNd", {"Tparams": "dtype"}),
-}
+LOWERED: dict[str, Lowering] = {}
 """By op type."""
 
 
-LOWERED_KERNELS: dict[str, Any] = {**EMPTY_KERNELS, "stateful": True}
-"""Of the declaration of an op that is lowered."""
+def lowered_op(
+    name: str, lowering: Lowering, *, grad: Any = NO_GRADIENT, **declared: Any
+) -> OpFunction:
+    """Declares an op by a handle, as `op`, and what the compiler lowers it to."""
+    LOWERED[name] = lowering
+    return op(name, grad=grad, stateful=True, **EMPTY_KERNELS, **declared)
 
 
 def _infer_read(context: InferContext) -> Sequence[TensorShape]:
@@ -89,46 +87,44 @@ def _gather_gradient(op: Operation, dy: Any) -> list[Any]:
     return [gathered_rows(op._inputs[0], op._inputs[1], dy), None]
 
 
-op(
+lowered_op(
     "VarHandleOp",
+    Lowering("VariableV2"),
     outputs="resource: resource",
     attrs=state.VARIABLE_ATTRS,
     infer=scalar,
-    grad=NO_GRADIENT,
     doc="The handle of a variable that lives as long as its session.",
-    **LOWERED_KERNELS,
 )
-op(
+lowered_op(
     "ReadVariableOp",
+    Lowering("Identity"),
     inputs="resource: resource",
     outputs="value: dtype",
     attrs={"dtype": ALL},
     infer=_infer_read,
     grad=lambda op, dy: dy,
     doc="The value of the variable when this op runs.",
-    **LOWERED_KERNELS,
 )
-op(
+lowered_op(
     "VarIsInitializedOp",
+    Lowering("IsVariableInitialized"),
     inputs="resource: resource",
     outputs="is_initialized: bool",
     infer=scalar,
-    grad=NO_GRADIENT,
     doc="Whether anything has been assigned to the variable yet.",
-    **LOWERED_KERNELS,
 )
-op(
+lowered_op(
     "VariableShape",
+    Lowering("Shape"),
     inputs="input: resource",
     outputs="output: out_type",
     attrs={"out_type": dtypes.int32},
     infer=_infer_shape,
-    grad=NO_GRADIENT,
     doc="The sizes of the variable, a vector.",
-    **LOWERED_KERNELS,
 )
-op(
+lowered_op(
     "ResourceGather",
+    Lowering("GatherV2", {"Tparams": "dtype"}),
     inputs="resource: resource, indices: Tindices",
     outputs="output: dtype",
     attrs={
@@ -140,7 +136,6 @@ op(
     infer=_infer_rows,
     grad=_gather_gradient,
     doc="The rows of the variable at `indices`.",
-    **LOWERED_KERNELS,
 )
 
 
@@ -155,15 +150,15 @@ def _infer_slices(context: InferContext) -> Sequence[TensorShape]:
     return infer(_ReferenceContext(context, (0,)))
 
 
-op(
+lowered_op(
     "ResourceGatherNd",
+    Lowering("GatherNd", {"Tparams": "dtype"}),
     inputs="resource: resource, indices: Tindices",
     outputs="output: dtype",
     attrs={"dtype": ALL, "Tindices": INDEX},
     infer=_infer_slices,
     grad=_gather_nd_gradient,
     doc="The slices of the variable at `indices`, which hold coordinates.",
-    **LOWERED_KERNELS,
 )
 
 
@@ -204,19 +199,17 @@ def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -
         inputs.append(
             f"{arg.name}: {'resource' if arg.is_ref else dtype_attr if kind == 'T' else kind}"
         )
-    op(
+    lowered_op(
         name,
+        Lowering(like_type),
         inputs=inputs,
         attrs={
             dtype_attr: like.attrs["T"].allowed,
             **{key: _attr(like.attrs[key]) for key in attrs},
         },
         infer=_infer_like(like),
-        grad=NO_GRADIENT,
         doc=f"As {like_type}, by a handle, and without an output: {like.summary}",
-        **LOWERED_KERNELS,
     )
-    LOWERED[name] = Lowering(like_type)
     BY_HANDLE[like_type] = ByHandle(name, dtype_attr)
 
 

@@ -137,11 +137,9 @@ class Staging:
             self.finish()
             address = self.pinned.allocate_raw(num_bytes)
         if address is None:
-            raise ResourceExhaustedError(
-                None,
-                None,
+            raise ResourceExhaustedError.of_no_node(
                 f"OOM when allocating {num_bytes} bytes of pinned host memory by allocator "
-                f"{self.pinned.name}, for a value on its way to or from a GPU",
+                f"{self.pinned.name}, for a value on its way to or from a GPU"
             )
         return address
 

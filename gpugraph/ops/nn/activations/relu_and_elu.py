@@ -6,19 +6,21 @@ NaN in both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import FLOATING, REAL
+from gpugraph.base.dtypes import FLOATING, REAL, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.public_function import FeaturesFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
@@ -27,18 +29,64 @@ def _infer_backprop(context: InferContext) -> list[TensorShape]:
     return [context.shapes[0].merge_with(context.shapes[1])]
 
 
-FORWARD: dict[str, Any] = {
+_FORWARD: dict[str, Any] = {
     "inputs": "features: T",
     "outputs": "activations: T",
     "infer": same_shape(0),
 }
 """The common declaration of activations."""
-BACKWARD: dict[str, Any] = {
-    "inputs": "gradients: T, features: T",
-    "outputs": "backprops: T",
-    "infer": _infer_backprop,
-}
+_BACKWARD: dict[str, Any] = {"outputs": "backprops: T", "infer": _infer_backprop}
 """The common declaration of their gradients."""
+
+
+def activation(
+    name: str,
+    kernel: Call,
+    expression: str,
+    grad: Callable[[Any, Any], Any],
+    doc: str,
+    types: Sequence[DType] = FLOATING,
+    alias: Mapping[int, int] | None = None,
+) -> FeaturesFunction:
+    """Declares an activation, in NumPy and as a C expression; returns its public function."""
+    declared = op(
+        name, **_FORWARD, attrs={"T": types}, alias=alias, cpu=kernel, elementwise=expression,
+        grad=grad, doc=doc,
+    )  # fmt: skip
+    function: FeaturesFunction = public_function(declared)
+    return function
+
+
+def activation_gradient(
+    name: str,
+    source: str,
+    kernel: Call,
+    expression: str,
+    grad: Callable[[Any, Any], list[Any]],
+    doc: str,
+    types: Sequence[DType] = FLOATING,
+    alias: Mapping[int, int] | None = None,
+) -> None:
+    """Declares the gradient op of an activation. source: what it reads, "features" or "outputs"."""
+    op(
+        name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, alias=alias,
+        cpu=kernel, elementwise=expression, grad=grad, doc=doc,
+    )  # fmt: skip
+
+
+def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
+    """The gradient of a gradient that is linear in each piece of `features`."""
+    features = op.inputs[1]
+    return [getattr(raw_ops, op.type)(ddy, features), raw_ops.ZerosLike(features)]
+
+
+def exponential_grad_back(op: Any, ddy: Any) -> list[Any]:
+    """The gradient of a gradient whose slope grows with `outputs` where these are negative."""
+    dy, outputs = op.inputs
+    zeros = raw_ops.ZerosLike(outputs)
+    negative = raw_ops.Less(outputs, zeros)
+    back = getattr(raw_ops, op.type)(ddy, outputs)
+    return [back, raw_ops.Select(negative, raw_ops.Mul(ddy, dy), zeros)]
 
 
 # -- relu
@@ -58,32 +106,14 @@ def _bind_relu_grad(context: KernelContext, dy: Any, features: Any, out: Any) ->
     return run
 
 
-_relu_op = op(
-    "Relu",
-    **FORWARD,
-    attrs={"T": REAL},
-    alias={0: 0},
-    cpu=Call(_relu),
-    elementwise="x < (T)0 ? (T)0 : x",
-    grad=lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
-    doc="max(features, 0)",
-)
-
-op(
-    "ReluGrad",
-    **BACKWARD,
-    attrs={"T": REAL},
-    alias={0: 0},
-    cpu=Call(make=_bind_relu_grad),
-    elementwise="x * (T)(y > (T)0)",
-    grad=lambda op, ddy: [raw_ops.ReluGrad(ddy, op.inputs[1]), raw_ops.ZerosLike(op.inputs[1])],
-    doc="gradients where features > 0, else 0",
-)
-
-
-def relu(features: Any, name: str | None = None) -> Tensor:
-    """max(features, 0), elementwise, for real dtypes."""
-    return _relu_op(features, name=name)
+relu = activation(
+    "Relu", Call(_relu), "x < (T)0 ? (T)0 : x", lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
+    "max(features, 0), elementwise, for real dtypes.", REAL, {0: 0},
+)  # fmt: skip
+activation_gradient(
+    "ReluGrad", "features", Call(make=_bind_relu_grad), "x * (T)(y > (T)0)", _relu_grad_back,
+    "gradients where features > 0, else 0", REAL, {0: 0},
+)  # fmt: skip
 
 
 # -- relu6
@@ -107,32 +137,15 @@ def _bind_relu6_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
     return run
 
 
-_relu6_op = op(
-    "Relu6",
-    **FORWARD,
-    attrs={"T": REAL},
-    alias={0: 0},
-    cpu=Call(_relu6),
-    elementwise="x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)",
-    grad=lambda op, dy: raw_ops.Relu6Grad(dy, op.outputs[0]),
-    doc="min(max(features, 0), 6)",
-)
-
-op(
-    "Relu6Grad",
-    **BACKWARD,
-    attrs={"T": REAL},
-    alias={0: 0},
-    cpu=Call(make=_bind_relu6_grad),
-    elementwise="x * (T)(y > (T)0 && y < (T)6)",
-    grad=lambda op, ddy: [raw_ops.Relu6Grad(ddy, op.inputs[1]), raw_ops.ZerosLike(op.inputs[1])],
-    doc="gradients where 0 < features < 6, else 0",
-)
-
-
-def relu6(features: Any, name: str | None = None) -> Tensor:
-    """min(max(features, 0), 6), elementwise, for real dtypes."""
-    return _relu6_op(features, name=name)
+relu6 = activation(
+    "Relu6", Call(_relu6), "x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)",
+    lambda op, dy: raw_ops.Relu6Grad(dy, op.outputs[0]),
+    "min(max(features, 0), 6), elementwise, for real dtypes.", REAL, {0: 0},
+)  # fmt: skip
+activation_gradient(
+    "Relu6Grad", "features", Call(make=_bind_relu6_grad), "x * (T)(y > (T)0 && y < (T)6)",
+    _relu_grad_back, "gradients where 0 < features < 6, else 0", REAL, {0: 0},
+)  # fmt: skip
 
 
 # -- leaky relu
@@ -176,22 +189,19 @@ def _leaky_slope(signature: Signature, dy: Term, features: Term) -> list[Term]:
 
 _leaky_relu = op(
     "LeakyRelu",
-    **FORWARD,
+    **_FORWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
-    cpu=Call(make=_bind_leaky),
-    gpu=Call(make=_bind_leaky),
-    native=decomposition(_leaky),
+    **both_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
     doc="max(features, alpha * features)",
 )
 
 op(
     "LeakyReluGrad",
-    **BACKWARD,
+    inputs="gradients: T, features: T",
+    **_BACKWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
-    cpu=Call(make=_bind_leaky_grad),
-    gpu=Call(make=_bind_leaky_grad),
-    native=decomposition(_leaky_slope),
+    **both_kernels(Call(make=_bind_leaky_grad), decomposition(_leaky_slope)),
     grad=lambda op, ddy: [
         raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.get_attr("alpha")),
         raw_ops.ZerosLike(op.inputs[1]),
@@ -235,35 +245,13 @@ def _bind_elu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> C
     return run
 
 
-def _elu_grad_back(op: Any, ddy: Any) -> list[Any]:
-    dy, outputs = op.inputs
-    zeros = raw_ops.ZerosLike(outputs)
-    negative = raw_ops.Less(outputs, zeros)
-    return [raw_ops.EluGrad(ddy, outputs), raw_ops.Select(negative, raw_ops.Mul(ddy, dy), zeros)]
-
-
-_elu_op = op(
-    "Elu",
-    **FORWARD,
-    attrs={"T": FLOATING},
-    cpu=Call(make=_bind_elu),
-    elementwise="x < (T)0 ? exp(x) - (T)1 : x",
-    grad=lambda op, dy: raw_ops.EluGrad(dy, op.outputs[0]),
-    doc="features where positive, else exp(features) - 1",
-)
-
-op(
-    "EluGrad",
-    **{**BACKWARD, "inputs": "gradients: T, outputs: T"},
-    attrs={"T": FLOATING},
+elu = activation(
+    "Elu", Call(make=_bind_elu), "x < (T)0 ? exp(x) - (T)1 : x",
+    lambda op, dy: raw_ops.EluGrad(dy, op.outputs[0]),
+    "`features` where positive, else exp(features) - 1, elementwise, for floats.",
+)  # fmt: skip
+activation_gradient(
+    "EluGrad", "outputs", Call(make=_bind_elu_grad), "x * ((y > (T)0 ? (T)0 : y) + (T)1)",
+    exponential_grad_back, "gradients where outputs >= 0, else gradients * (outputs + 1)",
     alias={0: 0},
-    cpu=Call(make=_bind_elu_grad),
-    elementwise="x * ((y > (T)0 ? (T)0 : y) + (T)1)",
-    grad=_elu_grad_back,
-    doc="gradients where outputs >= 0, else gradients * (outputs + 1)",
-)
-
-
-def elu(features: Any, name: str | None = None) -> Tensor:
-    """`features` where positive, else exp(features) - 1, elementwise, for floats."""
-    return _elu_op(features, name=name)
+)  # fmt: skip

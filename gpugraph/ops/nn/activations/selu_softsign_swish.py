@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.concat_and_stack import concat
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.nn.activations.relu_and_elu import BACKWARD, FORWARD, relu
+from gpugraph.ops.nn.activations.relu_and_elu import (
+    activation,
+    activation_gradient,
+    exponential_grad_back,
+    relu,
+)
 
 _SCALE = 1.0507009873554804934193349852946
 _ALPHA = 1.7580993408473768599402175208123
@@ -54,40 +58,16 @@ def _bind_selu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> 
     return run
 
 
-def _selu_grad_back(op: Any, ddy: Any) -> list[Any]:
-    dy, outputs = op.inputs
-    zeros = raw_ops.ZerosLike(outputs)
-    product = raw_ops.Mul(ddy, dy)
-    return [
-        raw_ops.SeluGrad(ddy, outputs),
-        raw_ops.Select(raw_ops.Less(outputs, zeros), product, zeros),
-    ]
-
-
-_selu = op(
-    "Selu",
-    **FORWARD,
-    attrs={"T": FLOATING},
-    cpu=Call(make=_bind_selu),
-    elementwise=f"x < (T)0 ? (T){_ALPHA} * (exp(x) - (T)1) : (T){_SCALE} * x",
-    grad=lambda op, dy: raw_ops.SeluGrad(dy, op.outputs[0]),
-    doc="scale * features where positive, else scale * alpha * (exp(features) - 1)",
-)
-
-op(
-    "SeluGrad",
-    **{**BACKWARD, "inputs": "gradients: T, outputs: T"},
-    attrs={"T": FLOATING},
-    cpu=Call(make=_bind_selu_grad),
-    elementwise=f"y < (T)0 ? x * (y + (T){_ALPHA}) : x * (T){_SCALE}",
-    grad=_selu_grad_back,
-    doc="gradients * (outputs + scale * alpha) where outputs are negative, else times scale",
-)
-
-
-def selu(features: Any, name: str | None = None) -> Tensor:
-    """scale * features where positive, else scale * alpha * (exp(features) - 1), for floats."""
-    return _selu(features, name=name)
+selu = activation(
+    "Selu", Call(make=_bind_selu), f"x < (T)0 ? (T){_ALPHA} * (exp(x) - (T)1) : (T){_SCALE} * x",
+    lambda op, dy: raw_ops.SeluGrad(dy, op.outputs[0]),
+    "scale * features where positive, else scale * alpha * (exp(features) - 1), for floats.",
+)  # fmt: skip
+activation_gradient(
+    "SeluGrad", "outputs", Call(make=_bind_selu_grad),
+    f"y < (T)0 ? x * (y + (T){_ALPHA}) : x * (T){_SCALE}", exponential_grad_back,
+    "gradients * (outputs + scale * alpha) where outputs are negative, else times scale",
+)  # fmt: skip
 
 
 # -- softsign
@@ -127,30 +107,16 @@ def _softsign_grad_back(op: Any, ddy: Any) -> list[Any]:
     return [first, raw_ops.Neg(raw_ops.Add(product, product))]
 
 
-_softsign = op(
-    "Softsign",
-    **FORWARD,
-    attrs={"T": FLOATING},
-    cpu=Call(make=_bind_softsign),
-    elementwise="x / ((T)1 + (x < (T)0 ? -x : x))",
-    grad=lambda op, dy: raw_ops.SoftsignGrad(dy, op.inputs[0]),
-    doc="features / (|features| + 1)",
-)
-
-op(
-    "SoftsignGrad",
-    **BACKWARD,
-    attrs={"T": FLOATING},
-    cpu=Call(make=_bind_softsign_grad),
-    elementwise="x / (((T)1 + (y < (T)0 ? -y : y)) * ((T)1 + (y < (T)0 ? -y : y)))",
-    grad=_softsign_grad_back,
-    doc="gradients / (|features| + 1) ** 2",
-)
-
-
-def softsign(features: Any, name: str | None = None) -> Tensor:
-    """features / (|features| + 1), elementwise, for floats."""
-    return _softsign(features, name=name)
+softsign = activation(
+    "Softsign", Call(make=_bind_softsign), "x / ((T)1 + (x < (T)0 ? -x : x))",
+    lambda op, dy: raw_ops.SoftsignGrad(dy, op.inputs[0]),
+    "features / (|features| + 1), elementwise, for floats.",
+)  # fmt: skip
+activation_gradient(
+    "SoftsignGrad", "features", Call(make=_bind_softsign_grad),
+    "x / (((T)1 + (y < (T)0 ? -y : y)) * ((T)1 + (y < (T)0 ? -y : y)))", _softsign_grad_back,
+    "gradients / (|features| + 1) ** 2",
+)  # fmt: skip
 
 
 # -- compositions

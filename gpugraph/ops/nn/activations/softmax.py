@@ -17,8 +17,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import do_nothing, run_all
+from gpugraph.ops.framework.kernel_helpers import both_kernels, do_nothing, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import either
@@ -148,31 +149,28 @@ def _log_softmax_back(op: Any, dy: Any) -> Any:
     return raw_ops.Sub(dy, raw_ops.Mul(total, raw_ops.Exp(op.outputs[0])))
 
 
-_softmax_op = op(
-    "Softmax",
-    inputs="logits: T",
-    outputs="softmax: T",
-    attrs={"T": FLOATING},
-    infer=_infer,
-    cpu=Call(make=_bind_softmax),
-    gpu=Call(make=_bind_softmax),
-    native=decomposition(_softmax_terms),
-    grad=_softmax_back,
-    doc="exp(logits) / sum(exp(logits)) along the last axis.",
-)
+def _declare(name: str, output: str, bind: Any, terms: Any, grad: Any, doc: str) -> OpFunction:
+    """Declares a function of the rows of `logits`."""
+    return op(
+        name,
+        inputs="logits: T",
+        outputs=f"{output}: T",
+        attrs={"T": FLOATING},
+        infer=_infer,
+        **both_kernels(Call(make=bind), decomposition(terms)),
+        grad=grad,
+        doc=doc,
+    )
 
-_log_softmax_op = op(
-    "LogSoftmax",
-    inputs="logits: T",
-    outputs="logsoftmax: T",
-    attrs={"T": FLOATING},
-    infer=_infer,
-    cpu=Call(make=_bind_log_softmax),
-    gpu=Call(make=_bind_log_softmax),
-    native=decomposition(_log_softmax_terms),
-    grad=_log_softmax_back,
-    doc="logits - log(sum(exp(logits))) along the last axis.",
-)
+
+_softmax_op = _declare(
+    "Softmax", "softmax", _bind_softmax, _softmax_terms, _softmax_back,
+    "exp(logits) / sum(exp(logits)) along the last axis.",
+)  # fmt: skip
+_log_softmax_op = _declare(
+    "LogSoftmax", "logsoftmax", _bind_log_softmax, _log_softmax_terms, _log_softmax_back,
+    "logits - log(sum(exp(logits))) along the last axis.",
+)  # fmt: skip
 
 
 def last_axis_swapped(tensor: Tensor, axis: int) -> Any:

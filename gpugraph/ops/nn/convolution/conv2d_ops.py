@@ -213,19 +213,16 @@ conv2d_op = declare_convolution(
     IMAGES,
     CONV_ATTRS,
     ConvolutionOp(
-        "Conv2D", bind_convolution, convolution_gpu, convolution_source("gg_conv2d", forward_shapes)
+        "Conv2D", bind_convolution, convolution_gpu,
+        convolution_source("gg_conv2d", forward_shapes),
     ),
     ConvolutionOp(
-        "Conv2DBackpropInput",
-        _bind_input_gradient,
-        input_gradient_gpu,
+        "Conv2DBackpropInput", _bind_input_gradient, input_gradient_gpu,
         convolution_source("gg_conv2d_back_input", input_gradient_shapes),
     ),
     ConvolutionOp(
-        "Conv2DBackpropFilter",
-        _bind_filter_gradient,
-        filter_gradient_gpu,
+        "Conv2DBackpropFilter", _bind_filter_gradient, filter_gradient_gpu,
         convolution_source("gg_conv2d_back_filter", filter_gradient_shapes),
     ),
     doc="Each window of the images (n, h, w, c) times the filter (kh, kw, c, outputs), summed up.",
-)
+)  # fmt: skip

@@ -9,7 +9,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument
 from gpugraph.ops.nn.convolution.conv3d_ops import conv3d_op
-from gpugraph.ops.nn.windows.window_arguments import one_of, whole_entries
+from gpugraph.ops.nn.windows.window_arguments import one_of, volume_attrs
 
 
 def conv3d(
@@ -29,15 +29,9 @@ def conv3d(
 
     ValueError for windows larger than the volume, and for other numbers of channels.
     """
-    return conv3d_op(
-        input,
-        one_of("filters", filters, "filter", filter),
-        strides=whole_entries(strides, 3, data_format, "strides"),
-        padding=padding,
-        data_format=data_format,
-        dilations=whole_entries(dilations, 3, data_format, "dilations"),
-        name=name,
-    )
+    weights = one_of("filters", filters, "filter", filter)
+    attrs = volume_attrs(strides, padding, data_format, dilations)
+    return conv3d_op(input, weights, **attrs, name=name)
 
 
 def conv3d_backprop_filter_v2(
@@ -53,13 +47,7 @@ def conv3d_backprop_filter_v2(
     """The gradient of `conv3d` by its filter, of the sizes `filter_sizes`, where the result's is
     `out_backprop`.
     """
+    attrs = volume_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv3DBackpropFilterV2(
-        input,
-        int_argument(filter_sizes),
-        out_backprop,
-        strides=whole_entries(strides, 3, data_format, "strides"),
-        padding=padding,
-        data_format=data_format,
-        dilations=whole_entries(dilations, 3, data_format, "dilations"),
-        name=name,
+        input, int_argument(filter_sizes), out_backprop, **attrs, name=name
     )

@@ -14,7 +14,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d_backprop_input, conv2d_transpose
-from gpugraph.ops.nn.windows.window_arguments import sequence_format, whole_entries
+from gpugraph.ops.nn.windows.window_arguments import sequence_format, volume_attrs
 
 
 def conv1d_transpose(
@@ -74,15 +74,9 @@ def conv3d_transpose(
     weights = filters if filter is None else filter
     layout = data_format or "NDHWC"
     with op_scope(name, "conv3d_transpose", source, weights, output_shape) as scope:
+        attrs = volume_attrs(strides, padding, layout, dilations)
         return raw_ops.Conv3DBackpropInputV2(
-            int_argument(output_shape),
-            weights,
-            source,
-            strides=whole_entries(strides, 3, layout, "strides"),
-            padding=padding,
-            data_format=layout,
-            dilations=whole_entries(dilations, 3, layout, "dilations"),
-            name=scope,
+            int_argument(output_shape), weights, source, **attrs, name=scope
         )
 
 

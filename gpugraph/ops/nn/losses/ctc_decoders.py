@@ -24,6 +24,7 @@ from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.elementwise.comparison_and_select import logical_and, not_equal
 from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.kernel_helpers import both_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -41,7 +42,7 @@ _FLOATS = (dtypes.float32, dtypes.float64)
 def _check_times(times: Any, steps: int) -> None:
     late = np.flatnonzero(times > steps)
     if late.size:
-        raise FailedPreconditionError(None, None, f"sequence_length({late[0]}) <= {steps}")
+        raise FailedPreconditionError.of_no_node(f"sequence_length({late[0]}) <= {steps}")
 
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
@@ -93,8 +94,7 @@ _greedy = op(
     "log_probability: T",
     attrs={"merge_repeated": Attr("bool", False), "T": _FLOATS},
     infer=_infer_greedy,
-    cpu=Call(make=_bind_greedy, dynamic=True),
-    gpu=Call(make=_bind_greedy, dynamic=True),
+    **both_kernels(Call(make=_bind_greedy, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The labels of the largest logits (time, batch, classes), and minus the sum of these.",
 )
@@ -158,8 +158,7 @@ _beam_search = op(
         "T": _FLOATS,
     },
     infer=_infer_beams,
-    cpu=Call(make=_bind_beams, dynamic=True),
-    gpu=Call(make=_bind_beams, dynamic=True),
+    **both_kernels(Call(make=_bind_beams, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The likeliest sequences of labels of logits (time, batch, classes), by a beam search.",
 )

@@ -16,11 +16,12 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature, Source
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import sum_dtype, unless_empty
@@ -192,29 +193,33 @@ def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
     return [by_dy, by_x, by_y]
 
 
-_lrn = op(
-    "LRN",
-    inputs="input: T",
-    outputs="output: T",
-    attrs={**_ATTRS, "T": FLOATING},
-    infer=_infer,
-    cpu=Call(make=_bind_forward),
-    gpu=Source("local_response_norm.cu", _launch_forward, Call(make=_bind_forward)),
-    grad=lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
-    doc="input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
-)
+def _declare(
+    name: str, inputs: str, infer: InferFunction, bind: Any, launch: Any, grad: Any, doc: str
+) -> OpFunction:
+    kernel = Call(make=bind)
+    return op(
+        name,
+        inputs=inputs,
+        outputs="output: T",
+        attrs={**_ATTRS, "T": FLOATING},
+        infer=infer,
+        cpu=kernel,
+        gpu=Source("local_response_norm.cu", launch, kernel),
+        grad=grad,
+        doc=doc,
+    )
 
-op(
-    "LRNGrad",
-    inputs="input_grads: T, input_image: T, output_image: T",
-    outputs="output: T",
-    attrs={**_ATTRS, "T": FLOATING},
-    infer=_infer_backward,
-    cpu=Call(make=_bind_backward),
-    gpu=Source("local_response_norm.cu", _launch_backward, Call(make=_bind_backward)),
-    grad=_gradient_of_gradient,
-    doc="The gradient of LRN, whose output for `input_image` is `output_image`.",
-)
+
+_lrn = _declare(
+    "LRN", "input: T", _infer, _bind_forward, _launch_forward,
+    lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
+    "input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
+)  # fmt: skip
+_declare(
+    "LRNGrad", "input_grads: T, input_image: T, output_image: T", _infer_backward, _bind_backward,
+    _launch_backward, _gradient_of_gradient,
+    "The gradient of LRN, whose output for `input_image` is `output_image`.",
+)  # fmt: skip
 
 
 def local_response_normalization(

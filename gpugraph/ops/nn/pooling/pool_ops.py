@@ -286,42 +286,25 @@ def _declare_max(
         return [None, None, function(source, largest, slope, **attrs_of(op, attrs))]
 
     max_pool = _op(
-        layout,
-        name,
-        "input: T",
-        types=types,
-        infer=_infer,
-        bind=_bind_max,
-        launches=partial(forward_launches, "gg_max_pool"),
-        native=("gg_max_pool", _forward_shapes),
-        grad=gradient,
-        doc="The largest element of each window; padding counts for nothing.",
-    )
+        layout, name, "input: T", types=types, infer=_infer, bind=_bind_max,
+        launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
+        grad=gradient, doc="The largest element of each window; padding counts for nothing.",
+    )  # fmt: skip
     _op(
-        layout,
-        grad_name,
-        _GRADIENT_INPUTS,
-        types=types,
-        infer=_infer_max_back,
-        bind=_bind_max_back,
-        launches=max_gradient_launches,
+        layout, grad_name, _GRADIENT_INPUTS, types=types, infer=_infer_max_back,
+        bind=_bind_max_back, launches=max_gradient_launches,
         native=("gg_max_pool_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_grad_name),
         doc=f"The gradient of {name}: each window's goes to its largest element, the first of "
         "equals.",
-    )
+    )  # fmt: skip
     _op(
-        layout,
-        grad_grad_name,
-        _GRADIENT_INPUTS,
-        types=types,
-        infer=_infer_max_back_back,
-        bind=_bind_max_back_back,
-        launches=max_gradient_gradient_launches,
+        layout, grad_grad_name, _GRADIENT_INPUTS, types=types, infer=_infer_max_back_back,
+        bind=_bind_max_back_back, launches=max_gradient_gradient_launches,
         native=("gg_max_pool_back_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_name),
         doc="What `grad` holds where each window's largest element is.",
-    )
+    )  # fmt: skip
     return max_pool
 
 
@@ -336,30 +319,18 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         return [None, getattr(raw_ops, name)(ddx, **attrs_of(op, attrs))]
 
     avg_pool = _op(
-        layout,
-        name,
-        f"{input_name}: T",
-        types=FLOATING,
-        infer=_infer,
-        bind=_bind_mean,
+        layout, name, f"{input_name}: T", types=FLOATING, infer=_infer, bind=_bind_mean,
         launches=partial(forward_launches, "gg_mean_pool"),
-        native=("gg_mean_pool", _forward_shapes),
-        grad=gradient,
+        native=("gg_mean_pool", _forward_shapes), grad=gradient,
         doc=f"The mean of each window's elements that are inside the {layout.noun[:-1]}.",
-    )
+    )  # fmt: skip
     _op(
-        layout,
-        grad_name,
-        "orig_input_shape: int32, grad: T",
-        types=FLOATING,
-        infer=_infer_mean_back,
-        bind=_bind_mean_back,
-        launches=mean_gradient_launches,
-        native=("gg_mean_pool_back", _mean_gradient_shapes),
-        grad=gradient_of_gradient,
+        layout, grad_name, "orig_input_shape: int32, grad: T", types=FLOATING,
+        infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
+        native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
         doc=f"The gradient of {name}: each window's goes to its elements in equal parts.",
         host=[0],
-    )
+    )  # fmt: skip
     return avg_pool
 
 

@@ -36,6 +36,16 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
     return [1, *spatial, 1] if data_format.endswith("C") else [1, 1, *spatial]
 
 
+def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -> dict[str, Any]:
+    """The attrs of windows of volumes."""
+    return {
+        "strides": whole_entries(strides, 3, data_format, "strides"),
+        "padding": padding,
+        "data_format": data_format,
+        "dilations": whole_entries(dilations, 3, data_format, "dilations"),
+    }
+
+
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
     """`value` as an entry for each of `count` dimensions, 1 by default; else ValueError."""
     entries = [1] * count if value is None else [int(entry) for entry in value]
