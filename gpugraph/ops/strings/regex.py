@@ -17,9 +17,8 @@ import numpy as np
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, string_op
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.strings.string_ops import host_op, string_op
 
 _CLASSES = {
     "alnum": "0-9A-Za-z",
@@ -161,16 +160,12 @@ def _bind_replace(
 
 
 _GLOBAL = Attr("bool", True)
-_regex_replace = op(
+_regex_replace = host_op(
     "RegexReplace",
+    Call(make=_bind_replace),
+    "Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
     inputs="input: string, pattern: string, rewrite: string",
-    outputs="output: string",
-    attrs={"replace_global": _GLOBAL},
-    infer=same_shape(0),
-    cpu=Call(make=_bind_replace),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
+    replace_global=_GLOBAL,
 )
 
 
@@ -229,15 +224,12 @@ def _bind_match(_: KernelContext, source: Any, pattern: Any, out: Any) -> Callab
     return run
 
 
-op(
+host_op(
     "RegexFullMatch",
+    Call(make=_bind_match),
+    "Whether each string is, from its start to its end, a match of `pattern`.",
     inputs="input: string, pattern: string",
     outputs="output: bool",
-    infer=same_shape(0),
-    cpu=Call(make=_bind_match),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Whether each string is, from its start to its end, a match of `pattern`.",
 )
 string_op(
     "StaticRegexFullMatch",

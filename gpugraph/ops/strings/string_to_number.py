@@ -14,9 +14,8 @@ from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, string_op
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.string_ops import host_op, string_op
 
 # -- numbers as text
 
@@ -82,23 +81,17 @@ def _check_format(dtype: DType, attrs: Any) -> None:
         raise _refusal(f"precision not supported for datatype {dtype.name}")
 
 
-_as_string = op(
+_as_string = host_op(
     "AsString",
+    Call(make=_bind_as_string),
+    "Each element as text, as C's printf writes it with the format that the attrs describe.",
     inputs="input: T",
-    outputs="output: string",
-    attrs={
-        "T": (*dtypes.NUMERIC, dtypes.bool, dtypes.string),
-        "precision": Attr("int", -1),
-        "scientific": Attr("bool", False),
-        "shortest": Attr("bool", False),
-        "width": Attr("int", -1),
-        "fill": Attr("string", ""),
-    },
-    infer=same_shape(0),
-    cpu=Call(make=_bind_as_string),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each element as text, as C's printf writes it with the format that the attrs describe.",
+    T=(*dtypes.NUMERIC, dtypes.bool, dtypes.string),
+    precision=Attr("int", -1),
+    scientific=Attr("bool", False),
+    shortest=Attr("bool", False),
+    width=Attr("int", -1),
+    fill=Attr("string", ""),
 )
 
 

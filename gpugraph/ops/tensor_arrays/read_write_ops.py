@@ -27,6 +27,7 @@ from gpugraph.ops.tensor_arrays.container_ops import (
     container_op,
     element_kind,
     pass_flow,
+    writing_op,
 )
 from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules
 from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_gradient
@@ -140,22 +141,12 @@ def _infer_write(context: InferContext) -> Sequence[TensorShape]:
     return [SCALAR]
 
 
-def _bind_write(
-    context: KernelContext, handle: Any, index: Any, value: Any, flow_in: Any, flow_out: Any
-) -> Run:
-    kind = element_kind(context.input_shapes[2], context.input_types[2])
-    return pass_flow(lambda: handle[()].write(index.item(), value, kind), flow_in, flow_out)
-
-
-container_op(
+writing_op(
     "TensorArrayWriteV3",
-    _bind_write,
-    inputs="handle: resource, index: int32, value: T, flow_in: float32",
-    outputs="flow_out: float32",
-    attrs={"T": ALL},
+    "index: int32, value: T",
+    lambda array, index, value, kind: array.write(index.item(), value, kind),
+    2,
     infer=_infer_write,
-    view={0: 3},
-    host=(0, 1),
     grad=write_gradient,
     doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
     "written or read before, and for another dtype or a shape that does not fit.",
