@@ -15,6 +15,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Signature
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
@@ -305,14 +306,10 @@ def _vector(values: list[Any]) -> Any:
         return constant(array, name="stack")
     tensors = [value for value in values if isinstance(value, Tensor)]
     if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
-        values = [_wide(value) if isinstance(value, Tensor) else value for value in values]
+        values = [
+            cast(value, dtypes.int64) if isinstance(value, Tensor) else value for value in values
+        ]
     return stack(values)
-
-
-def _wide(tensor: Tensor) -> Tensor:
-    if tensor.dtype.base_dtype is dtypes.int64:
-        return tensor
-    return raw_ops.Cast(tensor, DstT=dtypes.int64)
 
 
 def _is_mask(value: Any) -> bool:
@@ -332,7 +329,7 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
     with op_scope(None, "strided_slice", tensor) as scope:
         begin, end, strides = map(_vector, (entries.begin, entries.end, entries.strides))
         if begin.dtype is not end.dtype or begin.dtype is not strides.dtype:
-            begin, end, strides = map(_wide, (begin, end, strides))
+            begin, end, strides = (cast(part, dtypes.int64) for part in (begin, end, strides))
         return _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
 
 

@@ -14,6 +14,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
@@ -321,9 +322,7 @@ def matrix_solve_ls(
         gramian = _gramian(source, tall)
         if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
             element = source.dtype.base_dtype
-            ridge = convert_to_tensor(l2_regularizer)
-            if ridge.dtype.base_dtype is not element:
-                ridge = raw_ops.Cast(ridge, DstT=element)
+            ridge = cast(convert_to_tensor(l2_regularizer), element)
             gramian = gramian + ridge * eye(min(sizes[-2:]), dtype=element)  # type: ignore[type-var]
         factor = raw_ops.Cholesky(gramian)
         if tall:

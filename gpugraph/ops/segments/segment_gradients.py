@@ -44,11 +44,8 @@ class _Segments:
     def _gather_of_any_number(self, values: Any) -> Any:
         """By a row of zeros in front: there may be no segment to read instead of none."""
         ones = np.array([1], np.int32)
-        rest = raw_ops.StridedSlice(
-            raw_ops.Shape(values), ones, np.array([0], np.int32), ones, end_mask=1
-        )
         zero = values.dtype.base_dtype.as_numpy_dtype(0)
-        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, rest], 0), zero)
+        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, raw_ops.Shape(values)[1:]], 0), zero)
         whole = raw_ops.ConcatV2([nothing, values], 0)
         places = raw_ops.Maximum(raw_ops.AddV2(self.ids, 1), raw_ops.ZerosLike(self.ids))
         return raw_ops.GatherV2(whole, places, 0)
@@ -57,10 +54,8 @@ class _Segments:
         """The data as rows."""
         if self.is_sorted:
             return self.data
-        shape = raw_ops.Shape(self.output)
-        ones = np.array([1], np.int32)
-        rest = raw_ops.StridedSlice(shape, ones, np.array([0], np.int32), ones, end_mask=1)
-        count = raw_ops.Reshape(raw_ops.Size(self.ids), ones)
+        rest = raw_ops.Shape(self.output)[1:]
+        count = raw_ops.Reshape(raw_ops.Size(self.ids), np.array([1], np.int32))
         return raw_ops.Reshape(self.data, raw_ops.ConcatV2([count, rest], 0))
 
     def sum(self, rows: Any) -> Any:
