@@ -152,14 +152,10 @@ def _strided_views(signature: Signature, source: Any, out: Any) -> Pairs:
     return [(source[_index(signature, source.shape, 1)], out)]
 
 
-def _masks(op: Any) -> dict[str, Any]:
-    return attrs_of(op, MASKS)
-
-
 def _strided_slice_back(op: Any, dy: Any) -> list[Any]:
     source, begin, end, strides = op.inputs
     shape = shape_of(source, begin.dtype.base_dtype)
-    dx = raw_ops.StridedSliceGrad(shape, begin, end, strides, dy, **_masks(op))
+    dx = raw_ops.StridedSliceGrad(shape, begin, end, strides, dy, **attrs_of(op, MASKS))
     dx.set_shape(source.shape)
     return [dx, None, None, None]
 
@@ -194,7 +190,7 @@ op(
     **copying(_among_zeros),
     grad=lambda op, dz: [
         *[None] * 4,
-        raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **_masks(op)),
+        raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **attrs_of(op, MASKS)),
     ],
     doc="Zeros of `shape` with `dy` where StridedSlice takes its elements from.",
 )

@@ -177,7 +177,7 @@ def _rfft_gradient(axes: int) -> Any:
         x, lengths = op.inputs
         whole = dy.dtype.base_dtype
         last = lengths[-1:]
-        missing = raw_ops.Sub(last, _size_of_last(dy))
+        missing = raw_ops.Sub(last, raw_ops.Shape(dy)[-1:])
         rank = raw_ops.Rank(dy)
         none = raw_ops.Fill(raw_ops.ExpandDims(raw_ops.Sub(rank, 1), 0), np.array(0, np.int32))
         after = raw_ops.ConcatV2([none, missing], 0)
@@ -189,11 +189,6 @@ def _rfft_gradient(axes: int) -> Any:
     return gradient
 
 
-def _size_of_last(tensor: Any) -> Any:
-    """The last size as an int32 vector of one."""
-    return raw_ops.Shape(tensor)[-1:]
-
-
 def _irfft_gradient(axes: int) -> Any:
     """The transform of dy over the number of elements, doubled where the op reads a number for
     its mirror image too: everywhere but at the first column and, of an even length, the last."""
@@ -202,7 +197,7 @@ def _irfft_gradient(axes: int) -> Any:
         x, lengths = op.inputs
         part = dy.dtype.base_dtype
         spectrum = getattr(raw_ops, _name("RFFT", axes))(dy, lengths, Tcomplex=_WHOLE[part])
-        last = raw_ops.Reshape(_size_of_last(dy), np.zeros(0, np.int32))
+        last = raw_ops.Reshape(raw_ops.Shape(dy)[-1:], np.zeros(0, np.int32))
         column = raw_ops.Range(0, raw_ops.AddV2(raw_ops.FloorDiv(last, 2), 1), 1)
         edge = raw_ops.LogicalOr(
             raw_ops.Equal(column, raw_ops.ZerosLike(column)),

@@ -147,22 +147,25 @@ def _scalar(array: Any, what: str) -> bytes:
     return array[()]
 
 
-def _bind_replace(
-    context: KernelContext, source: Any, pattern: Any, rewrite: Any, out: Any
-) -> Callable[[], Any]:
-    everywhere = context.attrs["replace_global"]
+def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
+    """The kernel of the function of one string that the attrs and the scalar inputs give."""
 
-    def run() -> None:
-        scalars = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
-        out[...] = np.frompyfunc(_replacer(*scalars, everywhere), 1, 1)(source)
+    def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
+        *scalars, out = arrays
 
-    return run
+        def run() -> None:
+            texts = [_scalar(*pair) for pair in zip(scalars, ("Pattern", "Rewrite"))]
+            out[...] = np.frompyfunc(function_of(context.attrs, *texts), 1, 1)(source)
+
+        return run
+
+    return Call(make=make)
 
 
 _GLOBAL = Attr("bool", True)
 _regex_replace = host_op(
     "RegexReplace",
-    Call(make=_bind_replace),
+    _by_scalars(lambda attrs, *texts: _replacer(*texts, attrs["replace_global"])),
     "Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
     inputs="input: string, pattern: string, rewrite: string",
     replace_global=_GLOBAL,
@@ -216,17 +219,9 @@ def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
     return lambda text: compiled.fullmatch(_text(text)) is not None
 
 
-def _bind_match(_: KernelContext, source: Any, pattern: Any, out: Any) -> Callable[[], Any]:
-    def run() -> None:
-        matches = _matcher(_scalar(pattern, "Pattern"))
-        out[...] = np.frompyfunc(matches, 1, 1)(source)
-
-    return run
-
-
 host_op(
     "RegexFullMatch",
-    Call(make=_bind_match),
+    _by_scalars(lambda _, pattern: _matcher(pattern)),
     "Whether each string is, from its start to its end, a match of `pattern`.",
     inputs="input: string, pattern: string",
     outputs="output: bool",

@@ -56,14 +56,14 @@ def host_op(
 
 def string_op(
     op_type: str,
-    function_of: Callable[[KernelContext], Callable[[bytes], Any]],
+    function_of: Callable[[KernelContext], Callable[[Any], Any]],
     doc: str,
     inputs: str = "input: string",
     output: str = "string",
     infer: InferFunction = _SAME_SHAPE,
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on each string of a tensor; `function_of` gives the function of one string."""
+    """Declares an op on each element of a tensor; `function_of` gives the function of one."""
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
         function = function_of(context)

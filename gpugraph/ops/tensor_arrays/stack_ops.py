@@ -14,7 +14,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, same_shape
 from gpugraph.ops.tensor_arrays.container_ops import Run, closing_op, container_op, element_kind
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 
@@ -49,10 +49,6 @@ container_op(
 )
 
 
-def _infer_push(context: InferContext) -> Sequence[TensorShape]:
-    return [context.shapes[1]]
-
-
 def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> Run:
     kind = element_kind(context.input_shapes[1], context.input_types[1])
     allocate = context.allocate
@@ -72,7 +68,7 @@ container_op(
     inputs="handle: resource, elem: T",
     outputs="output: T",
     attrs={"T": ALL, "swap_memory": Attr("bool", False)},
-    infer=_infer_push,
+    infer=same_shape(1),
     view={0: 1},
     doc="Puts a copy of `elem` on the stack and outputs `elem`. InvalidArgumentError when the "
     "stack is full.",
