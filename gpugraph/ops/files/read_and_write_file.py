@@ -60,7 +60,7 @@ def _match(patterns: Any) -> list[Any]:
 
 
 def _file_op(
-    op_type: str, kernel: Call, doc: str, infer: InferFunction = _infer_scalars, **arguments: str
+    op_type: str, kernel: Call, doc: str, infer: InferFunction = _infer_scalars, **arguments: Any
 ) -> OpFunction:
     return op(
         op_type,

@@ -190,10 +190,8 @@ def _adjust(
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")
         old = source.dtype.base_dtype
-        if old in (dtypes.float16, dtypes.float32):
-            floats = source
-        else:
-            floats = convert_image_dtype(source, dtypes.float32)
+        computed = old if old in (dtypes.float16, dtypes.float32) else dtypes.float32
+        floats = source if computed is old else convert_image_dtype(source, computed)
         return convert_image_dtype(adjust(floats), old, saturate=True)
 
 

@@ -56,14 +56,11 @@ def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
     sizes = context.shapes[0].sizes or (None,) * rank
     begin, length = context.value(1), context.value(2)
     if length is None:
-        return [_checked_partial(context.value_as_shape(2), rank)]
+        shape = context.value_as_shape(2)
+        return [TensorShape.of((None,) * rank) if shape.sizes is None else shape]
     starts = [None] * rank if begin is None else list(ints(begin))
     entries = enumerate(zip(sizes, starts, ints(length), strict=True))
     return [TensorShape.of(tuple(_slice_length(axis, *entry) for axis, entry in entries))]
-
-
-def _checked_partial(shape: TensorShape, rank: int) -> TensorShape:
-    return shape if shape.sizes is not None else TensorShape.of((None,) * rank)
 
 
 def _slice_length(axis: int, size: int | None, start: int | None, length: int) -> int | None:

@@ -49,6 +49,7 @@ def lapack_op(
     doc: str,
     inputs: str = "input: T",
     outputs: str = "output: T",
+    host: Sequence[int] = (),
     **attrs: Any,
 ) -> OpFunction:
     """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs.
@@ -61,6 +62,7 @@ def lapack_op(
         outputs=outputs,
         attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
+        host=host,
         cpu=kernel,
         gpu=kernel,
         grad=grad,
@@ -110,8 +112,7 @@ def _bind_inverse(context: KernelContext, matrices: Any, out: Any) -> Callable[[
     adjoint = context.attrs["adjoint"]
 
     def run() -> None:
-        source = adjoint_view(matrices) if adjoint else matrices
-        np.copyto(out, np.linalg.inv(source))
+        np.copyto(out, np.linalg.inv(adjoint_view(matrices) if adjoint else matrices))
 
     return refusing("Input is not invertible.", run)
 
@@ -152,10 +153,6 @@ def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
     return [batch] * context.num_outputs
 
 
-def _determinant(matrices: Any, out: Any) -> None:
-    np.copyto(out, np.linalg.det(matrices))
-
-
 def _as_matrices(numbers: Any) -> Any:
     """One number a matrix, with two axes of size 1 more."""
     last = np.array(-1, np.int32)
@@ -171,7 +168,7 @@ matrix_determinant: InputFunction = public_function(
     lapack_op(
         "MatrixDeterminant",
         infer=_infer_determinant,
-        kernel=Call(_determinant),
+        kernel=Call(lambda matrices, out: np.copyto(out, np.linalg.det(matrices))),
         grad=_determinant_back,
         doc="The determinants, shape [...], of square matrices, shape [..., n, n]. ValueError for "
         "matrices that are not square.",

@@ -165,7 +165,7 @@ def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
 _GLOBAL = Attr("bool", True)
 _regex_replace = host_op(
     "RegexReplace",
-    _by_scalars(lambda attrs, *texts: _replacer(*texts, attrs["replace_global"])),
+    _by_scalars(lambda attrs, old, new: _replacer(old, new, attrs["replace_global"])),
     "Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
     inputs="input: string, pattern: string, rewrite: string",
     replace_global=_GLOBAL,

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
-from gpugraph.ops.framework.shape_functions import no_outputs
+from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_store import Kind
 
 Run = Callable[[], Any]
@@ -58,6 +60,16 @@ def writing_op(
         host=(0, 3 - value),
         **declaration,
     )
+
+
+def infer_scalars(index: int, what: str, count: int = 1) -> InferFunction:
+    """The outputs are `count` scalars; input `index`, which is `what`, is one too."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        of_rank(context.shapes[index], 0, what)
+        return [SCALAR] * count
+
+    return infer
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
