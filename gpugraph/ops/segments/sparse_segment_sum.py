@@ -201,10 +201,8 @@ for _kind in ("Mean", "SqrtN"):
 
 
 def _reduced(kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any) -> Tensor:
-    if count is None:
-        return getattr(raw_ops, f"SparseSegment{kind}")(data, indices, ids, name=name)
-    counted = getattr(raw_ops, f"SparseSegment{kind}WithNumSegments")
-    return counted(data, indices, ids, count, name=name)
+    suffix, counts = ("", ()) if count is None else ("WithNumSegments", (count,))
+    return getattr(raw_ops, f"SparseSegment{kind}{suffix}")(data, indices, ids, *counts, name=name)
 
 
 def sparse_segment_sum(
