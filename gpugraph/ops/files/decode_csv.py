@@ -15,8 +15,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.strings.string_ops import HOST
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.string_ops import host_op
 from gpugraph.ops.strings.string_to_number import read_number
 
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
@@ -127,22 +127,18 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [records] * len(defaults)
 
 
-_decode_csv = op(
+_decode_csv = host_op(
     "DecodeCSV",
+    Call(make=_bind, dynamic=True, direct=True),
+    "The fields of records, each column a tensor of its default's dtype.",
     inputs=("records: string", "record_defaults: OUT_TYPE"),
     outputs="output: OUT_TYPE",
-    attrs={
-        "OUT_TYPE": Attr("list(type)", required=True),
-        "field_delim": Attr("string", ","),
-        "use_quote_delim": Attr("bool", True),
-        "na_value": Attr("string", ""),
-        "select_cols": Attr("list(int)", []),
-    },
     infer=_infer,
-    cpu=Call(make=_bind, dynamic=True, direct=True),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="The fields of records, each column a tensor of its default's dtype.",
+    OUT_TYPE=Attr("list(type)", required=True),
+    field_delim=Attr("string", ","),
+    use_quote_delim=Attr("bool", True),
+    na_value=Attr("string", ""),
+    select_cols=Attr("list(int)", []),
 )
 
 

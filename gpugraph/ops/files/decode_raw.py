@@ -14,8 +14,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.strings.string_ops import HOST
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.string_ops import host_op
 
 _TYPES: tuple[DType, ...] = (*dtypes.FLOATING, *dtypes.COMPLEX, dtypes.bool, dtypes.int32)
 _TYPES += (dtypes.int8, dtypes.int16, dtypes.int64, dtypes.uint8, dtypes.uint16)
@@ -53,16 +53,15 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     return run
 
 
-_decode_raw = op(
+_decode_raw = host_op(
     "DecodeRaw",
+    Call(make=_bind, dynamic=True, direct=True),
+    "The numbers whose bytes each string is, along a new last axis.",
     inputs="bytes: string",
     outputs="output: out_type",
-    attrs={"out_type": _TYPES, "little_endian": Attr("bool", True)},
     infer=_infer,
-    cpu=Call(make=_bind, dynamic=True, direct=True),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="The numbers whose bytes each string is, along a new last axis.",
+    out_type=_TYPES,
+    little_endian=Attr("bool", True),
 )
 
 

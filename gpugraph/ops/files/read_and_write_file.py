@@ -15,10 +15,11 @@ import numpy as np
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.platform.files import Glob, system_errors
 
@@ -58,37 +59,41 @@ def _match(patterns: Any) -> list[Any]:
     return [names]
 
 
-_read_file = op(
+def _file_op(
+    op_type: str, kernel: Call, doc: str, infer: InferFunction = _infer_scalars, **arguments: Any
+) -> OpFunction:
+    return op(
+        op_type,
+        **arguments,
+        infer=infer,
+        cpu=kernel,
+        gpu=_HOST,
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=doc,
+    )
+
+
+_read_file = _file_op(
     "ReadFile",
+    Call(_read),
+    "The whole contents of a file; NotFoundError where there is none.",
     inputs="filename: string",
     outputs="contents: string",
-    infer=_infer_scalars,
-    cpu=Call(_read),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
-    stateful=True,
-    doc="The whole contents of a file; NotFoundError where there is none.",
 )
-_write_file = op(
+_write_file = _file_op(
     "WriteFile",
+    Call(_write),
+    "Makes a file of these contents, and the folders around it.",
     inputs="filename: string, contents: string",
-    infer=_infer_scalars,
-    cpu=Call(_write),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
-    stateful=True,
-    doc="Makes a file of these contents, and the folders around it.",
 )
-_matching_files = op(
+_matching_files = _file_op(
     "MatchingFiles",
+    Call(_match, dynamic=True),
+    "The paths that match one of the patterns (a scalar or a vector), sorted.",
+    _infer_matching,
     inputs="pattern: string",
     outputs="filenames: string",
-    infer=_infer_matching,
-    cpu=Call(_match, dynamic=True),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
-    stateful=True,
-    doc="The paths that match one of the patterns (a scalar or a vector), sorted.",
 )
 
 

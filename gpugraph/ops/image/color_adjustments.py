@@ -14,11 +14,12 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, as_dtype
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import ImagesFunction, public_function
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -71,21 +72,27 @@ def _to_rgb(hsv: Any, out: Any) -> None:
     np.copyto(out, _rgb(hsv[..., 0], hsv[..., 1], hsv[..., 2]), casting="same_kind")
 
 
-def _conversion(op_type: str, name: str, kernel: Callable[[Any, Any], None], doc: str) -> Any:
-    return public_function(
-        op(
-            op_type,
-            inputs="images: T",
-            outputs="output: T",
-            attrs={"T": FLOATING},
-            infer=_infer_colors,
-            cpu=Call(kernel),
-            gpu=Call(kernel),
-            grad=NO_GRADIENT,
-            doc=f"{doc} [..., 3]. No gradient.",
-        ),
-        name,
+def _image_op(
+    op_type: str, inputs: str, types: Any, infer: InferFunction, kernel: Any, doc: str
+) -> OpFunction:
+    call = Call(kernel)
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs="output: T",
+        attrs={"T": types},
+        infer=infer,
+        cpu=call,
+        gpu=call,
+        grad=NO_GRADIENT,
+        doc=doc,
     )
+
+
+def _conversion(op_type: str, name: str, kernel: Callable[[Any, Any], None], doc: str) -> Any:
+    doc = f"{doc} [..., 3]. No gradient."
+    declared = _image_op(op_type, "images: T", FLOATING, _infer_colors, kernel, doc)
+    return public_function(declared, name)
 
 
 rgb_to_hsv: ImagesFunction = _conversion(
@@ -132,20 +139,12 @@ _CHANGES: tuple[tuple[str, str, Any, Any, str], ...] = (
 )
 
 for _name, _factor, _infer, _kernel, _what in _CHANGES:
-    op(
-        _name,
-        inputs=f"images: T, {_factor}: float32",
-        outputs="output: T",
-        attrs={"T": (dtypes.float32, dtypes.float16)},
-        infer=_infer,
-        cpu=Call(_kernel),
-        gpu=Call(_kernel),
-        grad=NO_GRADIENT,
-        doc=f"Images whose {_what} is changed by {_factor}.",
-    )
+    _inputs, _types = f"images: T, {_factor}: float32", (dtypes.float32, dtypes.float16)
+    _doc = f"Images whose {_what} is changed by {_factor}."
+    _image_op(_name, _inputs, _types, _infer, _kernel, _doc)
 
 
-def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None) -> Tensor:
+def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tensor:
     """A cast of the tensor clipped to the dtype's range."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
@@ -170,22 +169,17 @@ def convert_image_dtype(
     if target is old:
         return identity(source, name=name)
     with op_scope(name, "convert_image", source) as scope:
-
-        def converted(tensor: Any, label: str | None) -> Tensor:
-            return (
-                _clip_and_cast(tensor, target, label) if saturate else cast(tensor, target, label)
-            )
-
+        convert = _clip_and_cast if saturate else cast
         if old.is_integer and target.is_integer:
             if old.max > target.max:
                 step = (int(old.max) + 1) // (int(target.max) + 1)
-                return converted(raw_ops.FloorDiv(source, step), scope)
+                return convert(raw_ops.FloorDiv(source, step), target, scope)
             step = (int(target.max) + 1) // (int(old.max) + 1)
-            return raw_ops.Mul(converted(source, None), step, name=scope)
+            return raw_ops.Mul(convert(source, target), step, name=scope)
         if old.is_integer:
             return raw_ops.Mul(cast(source, target), 1.0 / old.max, name=scope)
         if target.is_integer:
-            return converted(raw_ops.Mul(source, target.max + 0.5), scope)
+            return convert(raw_ops.Mul(source, target.max + 0.5), target, scope)
         return cast(source, target, name=scope)
 
 
@@ -196,10 +190,8 @@ def _adjust(
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")
         old = source.dtype.base_dtype
-        if old in (dtypes.float16, dtypes.float32):
-            floats = source
-        else:
-            floats = convert_image_dtype(source, dtypes.float32)
+        computed = old if old in (dtypes.float16, dtypes.float32) else dtypes.float32
+        floats = source if computed is old else convert_image_dtype(source, computed)
         return convert_image_dtype(adjust(floats), old, saturate=True)
 
 

@@ -219,14 +219,11 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         for target, size in zip(targets, _sizes(source, height)):
             if _known(target) and target <= 0:
                 raise ValueError("target sizes must be > 0.")
-            if _known(target, size):
-                crops.append(max((size - target) // 2, 0))
-                pads.append(max((target - size) // 2, 0))
-                middle.append(min(target, size))
-            else:
-                crops.append(raw_ops.Maximum(raw_ops.FloorDiv(size - target, 2), 0))
-                pads.append(raw_ops.Maximum(raw_ops.FloorDiv(target - size, 2), 0))
-                middle.append(raw_ops.Minimum(target, size))
+            known = _known(target, size)
+            larger, smaller = (max, min) if known else (raw_ops.Maximum, raw_ops.Minimum)
+            crops.append(larger((size - target) // 2, 0))
+            pads.append(larger((target - size) // 2, 0))
+            middle.append(smaller(target, size))
         cropped = crop_to_bounding_box(source, *crops, *middle)
         return pad_to_bounding_box(cropped, *pads, *targets)
 

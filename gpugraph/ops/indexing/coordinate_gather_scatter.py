@@ -199,19 +199,30 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
         combine.at(flat, where.reshape(-1), values[block].reshape(-1))
 
 
-def _bind_scatter_nd(
-    context: KernelContext, indices: Any, updates: Any, out: Any
-) -> Callable[[], Any]:
-    find_rows = Coordinates(context, indices, out.shape)
-    target = _as_matrix(out, indices.shape[-1])
-    values = updates.reshape(find_rows.rows.size, target.shape[1])
+def _scattering(combine: Any) -> Call:
+    """The kernel of updates of zeros, or of a tensor before the indices; without `combine` the last
+    of several updates of one place stays."""
 
-    def run() -> None:
-        rows = find_rows()
-        out.fill(0)
-        combine_rows(np.add, target, rows, values)
+    def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        *tensors, indices, updates, out = arrays
+        find_rows = Coordinates(context, indices, out.shape)
+        target = _as_matrix(out, indices.shape[-1])
+        values = updates.reshape(find_rows.rows.size, target.shape[1])
 
-    return run
+        def run() -> None:
+            rows = find_rows()
+            if tensors:
+                np.copyto(out, tensors[0])
+            else:
+                out.fill(0)
+            if combine is None:
+                target[rows] = values
+            else:
+                combine_rows(combine, target, rows, values)
+
+        return run
+
+    return Call(make=make)
 
 
 def _launch_scatter_nd(signature: Signature) -> list[Launch]:
@@ -230,8 +241,8 @@ scatter_nd: Callable[..., Tensor] = public_function(
         attrs={"T": NUMERIC, "Tindices": INDEX},
         infer=_infer_scatter_nd,
         host=[2],
-        cpu=Call(make=_bind_scatter_nd),
-        gpu=Source("scatter_combine.cu", _launch_scatter_nd, Call(make=_bind_scatter_nd)),
+        cpu=_scattering(np.add),
+        gpu=Source("scatter_combine.cu", _launch_scatter_nd, _scattering(np.add)),
         grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
         doc="Zeros of `shape` with `updates` added at the coordinates in the last dimension of "
         "`indices`. Updates of the same place add up. InvalidArgumentError in a run for "
@@ -247,29 +258,6 @@ def _infer_tensor_scatter(context: InferContext) -> Sequence[TensorShape]:
     tensor, indices, updates = context.shapes
     _check_updates(tensor, indices, updates, "tensor")
     return [tensor]
-
-
-def _tensor_scattering(combine: Any) -> Call:
-    """The kernel; without `combine` the last of several updates of one place stays."""
-
-    def make(
-        context: KernelContext, tensor: Any, indices: Any, updates: Any, out: Any
-    ) -> Callable[[], Any]:
-        find_rows = Coordinates(context, indices, out.shape)
-        target = _as_matrix(out, indices.shape[-1])
-        values = updates.reshape(find_rows.rows.size, target.shape[1])
-
-        def run() -> None:
-            rows = find_rows()
-            np.copyto(out, tensor)
-            if combine is None:
-                target[rows] = values
-            else:
-                combine_rows(combine, target, rows, values)
-
-        return run
-
-    return Call(make=make)
 
 
 def _launch_tensor_scatter(way: UpdateRule | None, signature: Signature) -> list[Launch]:
@@ -291,7 +279,7 @@ def _update_back(op: Any, dy: Any) -> list[Any]:
 def _declare_tensor_scatter(
     what: str, combine: Any, way: UpdateRule | None, grad: Any, types: Any, doc: str
 ) -> Any:
-    kernel = _tensor_scattering(combine)
+    kernel = _scattering(combine)
     return public_function(
         op(
             f"TensorScatter{what}",

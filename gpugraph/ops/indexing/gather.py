@@ -21,6 +21,7 @@ from gpugraph.graph.client.resource_handles import value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
@@ -153,7 +154,7 @@ def _gather_back_anywhere(op: Any, dy: Any) -> Any:
     """
     params, indices, axis = op.inputs
     shape = raw_ops.Shape(params)
-    axis = raw_ops.FloorMod(_int32(axis), raw_ops.Rank(params))
+    axis = raw_ops.FloorMod(cast(axis, dtypes.int32), raw_ops.Rank(params))
     batch: Any = np.array(op.get_attr("batch_dims"), np.int32)
     if batch < 0:
         batch = raw_ops.Add(raw_ops.Rank(indices), batch)
@@ -169,16 +170,10 @@ def _gather_back_anywhere(op: Any, dy: Any) -> Any:
     rows = raw_ops.Reshape(rows, raw_ops.Pack([raw_ops.Mul(batches, count), outer, inner]))
     starts = raw_ops.Mul(raw_ops.ExpandDims(raw_ops.Range(0, batches, 1), 1), size)
     ids = raw_ops.Reshape(indices, raw_ops.Pack([batches, count]))
-    ids = raw_ops.Reshape(raw_ops.Add(_int32(ids), starts), np.array([-1], np.int32))
+    ids = raw_ops.Reshape(raw_ops.Add(cast(ids, dtypes.int32), starts), np.array([-1], np.int32))
     summed = raw_ops.UnsortedSegmentSum(rows, ids, raw_ops.Mul(batches, size))
     summed = raw_ops.Reshape(summed, raw_ops.Pack([batches, size, outer, inner]))
     return raw_ops.Reshape(raw_ops.Transpose(summed, swap), shape)
-
-
-def _int32(tensor: Tensor) -> Any:
-    if tensor.dtype.base_dtype is dtypes.int32:
-        return tensor
-    return raw_ops.Cast(tensor, DstT=dtypes.int32)
 
 
 _gather = op(

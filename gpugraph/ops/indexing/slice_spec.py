@@ -75,8 +75,7 @@ def numpy_index(
         elif kind == "one":
             index.append(_element(begin[position], strides[position], sizes[dim], dim))
         else:
-            bounds = begin[position], end[position], strides[position]
-            index.append(_range(attrs, position, *bounds))
+            index.append(_range(attrs, position, begin[position], end[position], strides[position]))
         dim += 1
     return (*index, ...)
 

@@ -173,11 +173,7 @@ def _bind_nth(context: KernelContext, source: Any, out: Any) -> Callable[[], Any
     if n < 0 or n >= size:
         raise invalid_argument(f"n must be in [0, {size}), but is {n}")
     place = size - 1 - n if context.attrs["reverse"] else n
-
-    def run() -> None:
-        out[...] = np.partition(source, place, axis=-1)[..., place]
-
-    return run
+    return lambda: np.copyto(out, np.partition(source, place, axis=-1)[..., place])
 
 
 def _launch_nth(signature: Signature) -> list[Launch]:

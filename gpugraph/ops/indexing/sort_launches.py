@@ -104,23 +104,15 @@ def _in_order(
     if rows >= _MANY and count <= _SELECTED and first == 0:
         options = _options(dtype, descending, count)
         return [Launch("gg_select", blocks, _BLOCK, (*arrays, rows, size, count), **options)]
-    return _all_in_order(arrays, sizes, dtype, descending)
-
-
-def _all_in_order(
-    arrays: tuple[Arg, Arg, Arg], sizes: tuple[int, int, int, int], dtype: DType, descending: bool
-) -> list[Launch]:
-    rows, size, first, count = sizes
-    total = rows * size
+    total, block = rows * size, (THREADS, 1, 1)
     x, out, places = arrays
     launches, _, numbers = element_order(x, total, dtype, descending)
     options = _options(dtype, descending, FEW)
-    block = (THREADS, 1, 1)
     if rows > 1:
         row_numbers = Scratch("rows", total, dtypes.uint32)
         arguments = (numbers, row_numbers, total, size)
         launches.append(Launch("gg_row_numbers", grid_of(total), block, arguments, **options))
         passes, _, numbers = radix_passes(total, (rows - 1).bit_length(), row_numbers, numbers)
         launches += passes
-    last = (x, numbers, out, places, rows, size, first, count)
+    last = (x, numbers, out, places, *sizes)
     return [*launches, Launch("gg_take", grid_of(rows * count), block, last, **options)]

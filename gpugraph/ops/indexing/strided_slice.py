@@ -15,6 +15,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Signature
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
@@ -55,14 +56,11 @@ def _infer_slice(context: InferContext) -> Sequence[TensorShape]:
     sizes = context.shapes[0].sizes or (None,) * rank
     begin, length = context.value(1), context.value(2)
     if length is None:
-        return [_checked_partial(context.value_as_shape(2), rank)]
+        shape = context.value_as_shape(2)
+        return [TensorShape.of((None,) * rank) if shape.sizes is None else shape]
     starts = [None] * rank if begin is None else list(ints(begin))
     entries = enumerate(zip(sizes, starts, ints(length), strict=True))
     return [TensorShape.of(tuple(_slice_length(axis, *entry) for axis, entry in entries))]
-
-
-def _checked_partial(shape: TensorShape, rank: int) -> TensorShape:
-    return shape if shape.sizes is not None else TensorShape.of((None,) * rank)
 
 
 def _slice_length(axis: int, size: int | None, start: int | None, length: int) -> int | None:
@@ -151,14 +149,10 @@ def _strided_views(signature: Signature, source: Any, out: Any) -> Pairs:
     return [(source[_index(signature, source.shape, 1)], out)]
 
 
-def _masks(op: Any) -> dict[str, Any]:
-    return attrs_of(op, MASKS)
-
-
 def _strided_slice_back(op: Any, dy: Any) -> list[Any]:
     source, begin, end, strides = op.inputs
     shape = shape_of(source, begin.dtype.base_dtype)
-    dx = raw_ops.StridedSliceGrad(shape, begin, end, strides, dy, **_masks(op))
+    dx = raw_ops.StridedSliceGrad(shape, begin, end, strides, dy, **attrs_of(op, MASKS))
     dx.set_shape(source.shape)
     return [dx, None, None, None]
 
@@ -193,7 +187,7 @@ op(
     **copying(_among_zeros),
     grad=lambda op, dz: [
         *[None] * 4,
-        raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **_masks(op)),
+        raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **attrs_of(op, MASKS)),
     ],
     doc="Zeros of `shape` with `dy` where StridedSlice takes its elements from.",
 )
@@ -305,14 +299,10 @@ def _vector(values: list[Any]) -> Any:
         return constant(array, name="stack")
     tensors = [value for value in values if isinstance(value, Tensor)]
     if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
-        values = [_wide(value) if isinstance(value, Tensor) else value for value in values]
+        values = [
+            cast(value, dtypes.int64) if isinstance(value, Tensor) else value for value in values
+        ]
     return stack(values)
-
-
-def _wide(tensor: Tensor) -> Tensor:
-    if tensor.dtype.base_dtype is dtypes.int64:
-        return tensor
-    return raw_ops.Cast(tensor, DstT=dtypes.int64)
 
 
 def _is_mask(value: Any) -> bool:
@@ -332,7 +322,7 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
     with op_scope(None, "strided_slice", tensor) as scope:
         begin, end, strides = map(_vector, (entries.begin, entries.end, entries.strides))
         if begin.dtype is not end.dtype or begin.dtype is not strides.dtype:
-            begin, end, strides = map(_wide, (begin, end, strides))
+            begin, end, strides = (cast(part, dtypes.int64) for part in (begin, end, strides))
         return _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
 
 

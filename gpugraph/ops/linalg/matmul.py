@@ -158,16 +158,11 @@ def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
     if x_batch.is_fully_defined() and y_batch.is_fully_defined() and x_batch == y_batch:
         return [dx, dy]
     x_shape, y_shape = raw_ops.Shape(x), raw_ops.Shape(y)
-    x_axes, y_axes = raw_ops.BroadcastGradientArgs(_batches(x_shape), _batches(y_shape))
+    x_axes, y_axes = raw_ops.BroadcastGradientArgs(x_shape[:-2], y_shape[:-2])
     return [
         raw_ops.Reshape(raw_ops.Sum(dx, x_axes), x_shape),
         raw_ops.Reshape(raw_ops.Sum(dy, y_axes), y_shape),
     ]
-
-
-def _batches(shape: Any) -> Any:
-    zero, end, one = (np.array([bound], np.int32) for bound in (0, -2, 1))
-    return raw_ops.StridedSlice(shape, zero, end, one, begin_mask=1)
 
 
 batch_matmul_op = op(

@@ -14,17 +14,18 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.elementwise.unary_functions import abs as absolute
-from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag, matrix_diag_part, matrix_set_diag
-from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view
+from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view, lapack_op
 from gpugraph.ops.linalg.svd_qr_eigh import svd
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
@@ -286,18 +287,17 @@ def _gramian(matrices: Any, tall: bool) -> Any:
     return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
 
 
-_matrix_solve_ls = op(
+_matrix_solve_ls = lapack_op(
     "MatrixSolveLs",
-    inputs="matrix: T, rhs: T, l2_regularizer: double",
-    outputs="output: T",
-    attrs={"T": LAPACK_TYPES, "fast": Attr("bool", True)},
-    infer=_infer_least_squares,
-    host=[2],
-    cpu=Call(make=_bind_least_squares),
-    gpu=Call(make=_bind_least_squares),
-    grad=_least_squares_back,
-    doc="The output of least |matrix @ output - rhs|^2 + l2_regularizer |output|^2, and of several "
+    _infer_least_squares,
+    Call(make=_bind_least_squares),
+    _least_squares_back,
+    "The output of least |matrix @ output - rhs|^2 + l2_regularizer |output|^2, and of several "
     "the shortest. InvalidArgumentError, if fast, for matrices not of full rank.",
+    inputs="matrix: T, rhs: T, l2_regularizer: double",
+    host=[2],
+    T=LAPACK_TYPES,
+    fast=Attr("bool", True),
 )
 
 
@@ -321,9 +321,7 @@ def matrix_solve_ls(
         gramian = _gramian(source, tall)
         if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
             element = source.dtype.base_dtype
-            ridge = convert_to_tensor(l2_regularizer)
-            if ridge.dtype.base_dtype is not element:
-                ridge = raw_ops.Cast(ridge, DstT=element)
+            ridge = cast(convert_to_tensor(l2_regularizer), element)
             gramian = gramian + ridge * eye(min(sizes[-2:]), dtype=element)  # type: ignore[type-var]
         factor = raw_ops.Cholesky(gramian)
         if tall:

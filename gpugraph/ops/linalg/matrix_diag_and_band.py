@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.dtypes import ALL, NUMERIC, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import UNKNOWN
@@ -56,6 +57,31 @@ def as_rows(array: Any) -> Any:
     return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
+def diagonal_op(
+    op_type: str,
+    inputs: str,
+    infer: InferFunction,
+    views: Callable[..., Pairs],
+    grad: Any,
+    doc: str,
+    output: str = "output",
+    types: Sequence[DType] = ALL,
+    host: Sequence[int] = (),
+) -> OpFunction:
+    """Declares an op that copies between diagonals and matrices; `views` as in `ViewCopies`."""
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs=f"{output}: T",
+        attrs={"T": types},
+        infer=infer,
+        host=host,
+        **copying(views),
+        grad=grad,
+        doc=doc,
+    )
+
+
 # -- the main diagonal
 
 
@@ -68,15 +94,13 @@ def _diag_views(_: Signature, diagonal: Any, out: Any) -> Pairs:
     return [(zero_in(out), out), (as_rows(diagonal), diagonal_of(out))]
 
 
-op(
+diagonal_op(
     "MatrixDiag",
-    inputs="diagonal: T",
-    outputs="output: T",
-    attrs={"T": ALL},
-    infer=_infer_diag,
-    **copying(_diag_views),
-    grad=lambda op, dy: raw_ops.MatrixDiagPart(dy),
-    doc="Square matrices, [..., n, n], with the diagonals [..., n] and zeros elsewhere.",
+    "diagonal: T",
+    _infer_diag,
+    _diag_views,
+    lambda op, dy: raw_ops.MatrixDiagPart(dy),
+    "Square matrices, [..., n, n], with the diagonals [..., n] and zeros elsewhere.",
 )
 
 
@@ -102,15 +126,14 @@ def _diag_part_back(op: Any, dy: Any) -> Any:
     return raw_ops.MatrixSetDiag(raw_ops.ZerosLike(op.inputs[0]), dy)
 
 
-op(
+diagonal_op(
     "MatrixDiagPart",
-    inputs="input: T",
-    outputs="diagonal: T",
-    attrs={"T": ALL},
-    infer=_infer_diag_part,
-    **copying(_diag_part_views),
-    grad=_diag_part_back,
-    doc="The diagonals, [..., min(m, n)], of matrices [..., m, n].",
+    "input: T",
+    _infer_diag_part,
+    _diag_part_views,
+    _diag_part_back,
+    "The diagonals, [..., min(m, n)], of matrices [..., m, n].",
+    output="diagonal",
 )
 
 
@@ -136,15 +159,13 @@ def _set_diag_back(op: Any, dy: Any) -> list[Any]:
     return [rest, raw_ops.MatrixDiagPart(dy)]
 
 
-op(
+diagonal_op(
     "MatrixSetDiag",
-    inputs="input: T, diagonal: T",
-    outputs="output: T",
-    attrs={"T": ALL},
-    infer=_infer_set_diag,
-    **copying(_set_diag_views),
-    grad=_set_diag_back,
-    doc="The matrices [..., m, n] with the diagonals [..., min(m, n)] in place of their own.",
+    "input: T, diagonal: T",
+    _infer_set_diag,
+    _set_diag_views,
+    _set_diag_back,
+    "The matrices [..., m, n] with the diagonals [..., min(m, n)] in place of their own.",
 )
 
 
@@ -228,16 +249,15 @@ def _tensor_diag_views(_: Signature, diagonal: Any, out: Any) -> Pairs:
 
 
 diag: Callable[..., Tensor] = public_function(
-    op(
+    diagonal_op(
         "Diag",
-        inputs="diagonal: T",
-        outputs="output: T",
-        attrs={"T": NUMERIC},
-        infer=_infer_tensor_diag,
-        **copying(_tensor_diag_views),
-        grad=lambda op, dy: raw_ops.DiagPart(dy),
-        doc="A tensor of shape `diagonal.shape` twice over: output[i..., i...] is diagonal[i...], "
+        "diagonal: T",
+        _infer_tensor_diag,
+        _tensor_diag_views,
+        lambda op, dy: raw_ops.DiagPart(dy),
+        "A tensor of shape `diagonal.shape` twice over: output[i..., i...] is diagonal[i...], "
         "zeros elsewhere. ValueError for a scalar.",
+        types=NUMERIC,
     )
 )
 
@@ -258,15 +278,15 @@ def _tensor_diag_part_views(_: Signature, source: Any, out: Any) -> Pairs:
 
 
 diag_part: InputFunction = public_function(
-    op(
+    diagonal_op(
         "DiagPart",
-        inputs="input: T",
-        outputs="diagonal: T",
-        attrs={"T": NUMERIC},
-        infer=_infer_tensor_diag_part,
-        **copying(_tensor_diag_part_views),
-        grad=lambda op, dy: raw_ops.Diag(dy),
-        doc="The diagonal of `input`, whose shape is one shape twice over: output[i...] is "
+        "input: T",
+        _infer_tensor_diag_part,
+        _tensor_diag_part_views,
+        lambda op, dy: raw_ops.Diag(dy),
+        "The diagonal of `input`, whose shape is one shape twice over: output[i...] is "
         "input[i..., i...]. ValueError for other shapes.",
+        output="diagonal",
+        types=NUMERIC,
     )
 )

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.kernel_helpers import Pairs, ints
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
-from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
+from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of, diagonal_op
 
 
 def _range_of(value: Any) -> tuple[int, int] | None:
@@ -115,17 +114,15 @@ def _diag_v2_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.MatrixDiagPartV2(dy, op.inputs[1], zero), None, None, None, None]
 
 
-matrix_diag_v2 = op(
+matrix_diag_v2 = diagonal_op(
     "MatrixDiagV2",
-    inputs="diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T",
-    outputs="output: T",
-    attrs={"T": ALL},
-    infer=_infer_diag_v2,
-    host=[1, 2, 3],
-    **copying(_diag_v2_views),
-    grad=_diag_v2_back,
-    doc="Matrices with the given diagonals k[0] to k[1] (from the last row of `diagonal` up), "
+    "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T",
+    _infer_diag_v2,
+    _diag_v2_views,
+    _diag_v2_back,
+    "Matrices with the given diagonals k[0] to k[1] (from the last row of `diagonal` up), "
     "each from its left end, and padding_value elsewhere.",
+    host=[1, 2, 3],
 )
 
 
@@ -148,17 +145,16 @@ def _diag_part_v2_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.MatrixSetDiagV2(zeros, dy, op.inputs[1]), None, None]
 
 
-matrix_diag_part_v2 = op(
+matrix_diag_part_v2 = diagonal_op(
     "MatrixDiagPartV2",
-    inputs="input: T, k: int32, padding_value: T",
-    outputs="diagonal: T",
-    attrs={"T": ALL},
-    infer=_infer_diag_part_v2,
-    host=[1],
-    **copying(_diag_part_v2_views),
-    grad=_diag_part_v2_back,
-    doc="The diagonals k[1] down to k[0] of matrices, each from its left end; what is longer "
+    "input: T, k: int32, padding_value: T",
+    _infer_diag_part_v2,
+    _diag_part_v2_views,
+    _diag_part_v2_back,
+    "The diagonals k[1] down to k[0] of matrices, each from its left end; what is longer "
     "than a diagonal is padding_value.",
+    output="diagonal",
+    host=[1],
 )
 
 
@@ -186,16 +182,14 @@ def _set_diag_v2_back(op: Any, dy: Any) -> list[Any]:
     return [rest, raw_ops.MatrixDiagPartV2(dy, k, zero), None]
 
 
-matrix_set_diag_v2 = op(
+matrix_set_diag_v2 = diagonal_op(
     "MatrixSetDiagV2",
-    inputs="input: T, diagonal: T, k: int32",
-    outputs="output: T",
-    attrs={"T": ALL},
-    infer=_infer_set_diag_v2,
+    "input: T, diagonal: T, k: int32",
+    _infer_set_diag_v2,
+    _set_diag_v2_views,
+    _set_diag_v2_back,
+    "The matrices with the given diagonals k[0] to k[1] in place of their own.",
     host=[2],
-    **copying(_set_diag_v2_views),
-    grad=_set_diag_v2_back,
-    doc="The matrices with the given diagonals k[0] to k[1] in place of their own.",
 )
 
 

@@ -49,6 +49,7 @@ def lapack_op(
     doc: str,
     inputs: str = "input: T",
     outputs: str = "output: T",
+    host: Sequence[int] = (),
     **attrs: Any,
 ) -> OpFunction:
     """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs.
@@ -61,6 +62,7 @@ def lapack_op(
         outputs=outputs,
         attrs={**attrs, "T": attrs.get("T", LAPACK_TYPES)},
         infer=infer,
+        host=host,
         cpu=kernel,
         gpu=kernel,
         grad=grad,
@@ -110,8 +112,7 @@ def _bind_inverse(context: KernelContext, matrices: Any, out: Any) -> Callable[[
     adjoint = context.attrs["adjoint"]
 
     def run() -> None:
-        source = adjoint_view(matrices) if adjoint else matrices
-        np.copyto(out, np.linalg.inv(source))
+        np.copyto(out, np.linalg.inv(adjoint_view(matrices) if adjoint else matrices))
 
     return refusing("Input is not invertible.", run)
 
@@ -152,10 +153,6 @@ def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
     return [batch] * context.num_outputs
 
 
-def _determinant(matrices: Any, out: Any) -> None:
-    np.copyto(out, np.linalg.det(matrices))
-
-
 def _as_matrices(numbers: Any) -> Any:
     """One number a matrix, with two axes of size 1 more."""
     last = np.array(-1, np.int32)
@@ -171,7 +168,7 @@ matrix_determinant: InputFunction = public_function(
     lapack_op(
         "MatrixDeterminant",
         infer=_infer_determinant,
-        kernel=Call(_determinant),
+        kernel=Call(lambda matrices, out: np.copyto(out, np.linalg.det(matrices))),
         grad=_determinant_back,
         doc="The determinants, shape [...], of square matrices, shape [..., n, n]. ValueError for "
         "matrices that are not square.",
@@ -251,11 +248,13 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> Callable[[], Any]:
-    adjoint = context.attrs["adjoint"]
+    adjoint, lower = context.attrs["adjoint"], context.attrs.get("lower")
 
     def run() -> None:
-        left = adjoint_view(matrices) if adjoint else matrices
-        np.copyto(out, np.linalg.solve(left, right))
+        left = matrices
+        if lower is not None:
+            left = np.tril(left) if lower else np.triu(left)
+        np.copyto(out, np.linalg.solve(adjoint_view(left) if adjoint else left, right))
 
     return refusing("Input matrix is not invertible.", run)
 
@@ -272,12 +271,15 @@ def _from_right(dright: Any, solved: Any, turned: bool) -> Any:
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
 
-_SOLVER: dict[str, Any] = {"inputs": "matrix: T, rhs: T", "infer": _infer_solved}
+_SOLVER: dict[str, Any] = {
+    "inputs": "matrix: T, rhs: T",
+    "infer": _infer_solved,
+    "kernel": Call(make=_bind_solve),
+}
 
 _matrix_solve = lapack_op(
     "MatrixSolve",
     **_SOLVER,
-    kernel=Call(make=_bind_solve),
     grad=_solve_back,
     doc="The solution of matrix @ output = rhs, or with `adjoint` of matrix^H @ output = rhs. "
     "InvalidArgumentError for singular matrices.",
@@ -293,18 +295,6 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
 
-def _bind_triangular(
-    context: KernelContext, matrices: Any, right: Any, out: Any
-) -> Callable[[], Any]:
-    lower, turned = context.attrs["lower"], context.attrs["adjoint"]
-
-    def run() -> None:
-        left = np.tril(matrices) if lower else np.triu(matrices)
-        np.copyto(out, np.linalg.solve(adjoint_view(left) if turned else left, right))
-
-    return refusing("Input matrix is not invertible.", run)
-
-
 def _triangular_back(op: Any, dy: Any) -> list[Any]:
     lower, turned = op.get_attr("lower"), op.get_attr("adjoint")
     dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not turned)
@@ -315,7 +305,6 @@ def _triangular_back(op: Any, dy: Any) -> list[Any]:
 _matrix_triangular_solve = lapack_op(
     "MatrixTriangularSolve",
     **_SOLVER,
-    kernel=Call(make=_bind_triangular),
     grad=_triangular_back,
     doc="The solution of matrix @ output = rhs, of whose matrix only the lower (or upper) triangle "
     "is read, or with `adjoint` of its adjoint. InvalidArgumentError for singular matrices.",

@@ -51,9 +51,9 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 # -- singular values
 
 
-def _matrix_sizes(context: InferContext) -> tuple[TensorShape, int | None, int | None, int | None]:
+def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | None, int | None]:
     """The batch shape, rows, columns and the smaller of these; all unknown for an unknown rank."""
-    sizes = context.shapes[0].with_rank_at_least(2).sizes
+    sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
         return UNKNOWN, None, None, None
     rows, columns = sizes[-2:]
@@ -65,7 +65,7 @@ _EMPTY = TensorShape.of((0,))
 
 
 def _infer_svd(context: InferContext) -> Sequence[TensorShape]:
-    batch, rows, columns, least = _matrix_sizes(context)
+    batch, rows, columns, least = _matrix_sizes(context.shapes[0])
     if not context.attrs["compute_uv"]:
         return [batch + (least,), _EMPTY, _EMPTY]
     left, right = (rows, columns) if context.attrs["full_matrices"] else (least, least)
@@ -135,8 +135,7 @@ def _beside(vectors: Any, dvectors: Any) -> Any:
 
 
 def _check_full(matrices: Tensor) -> None:
-    sizes = matrices.shape.sizes
-    rows, columns = (None, None) if sizes is None else sizes[-2:]
+    _, rows, columns, _ = _matrix_sizes(matrices.shape)
     if rows is not None and columns is not None and abs(rows - columns) > 1:
         raise NotImplementedError(
             "The gradient of Svd with full_matrices is not implemented for matrices that have "
@@ -189,7 +188,7 @@ def svd(
 
 
 def _infer_qr(context: InferContext) -> Sequence[TensorShape]:
-    batch, rows, columns, least = _matrix_sizes(context)
+    batch, rows, columns, least = _matrix_sizes(context.shapes[0])
     inner = rows if context.attrs["full_matrices"] else least
     return [batch + (rows, inner), batch + (inner, columns)]
 
@@ -210,8 +209,7 @@ def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[
 def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
     """After Walter and Lehmann, "Algorithmic differentiation of linear algebra functions"."""
     q, r = op.outputs
-    sizes = op.inputs[0].shape.sizes
-    rows, columns = (None, None) if sizes is None else sizes[-2:]
+    _, rows, columns, _ = _matrix_sizes(op.inputs[0].shape)
     if r.dtype.is_complex:
         raise NotImplementedError("The gradient of Qr is not implemented for complex matrices")
     if rows is not None and columns is not None:

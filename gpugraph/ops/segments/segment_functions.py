@@ -44,17 +44,12 @@ def unsorted_segment_sqrt_n(
 
 
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
-    tensor, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-    count = _counts(tensor, ids, num_segments)
-    return unsorted_segment_sum(tensor, ids, num_segments), count
-
-
-def _counts(data: Tensor, ids: Tensor, num_segments: Any) -> Tensor:
-    """How many parts each segment has, 1 at least, in a shape that broadcasts to the sums."""
-    number = convert_to_tensor(num_segments)
-    ones = raw_ops.Fill(raw_ops.Shape(ids), np.array(1, data.dtype.as_numpy_dtype))
-    counts = unsorted_segment_sum(ones, ids, number)
-    further = raw_ops.Sub(raw_ops.Rank(data), raw_ops.Rank(ids))
+    """The sums, and how many parts each segment has, 1 at least, in a shape that broadcasts."""
+    tensor, ids, number = map(convert_to_tensor, (data, segment_ids, num_segments))
+    one = np.array(1, tensor.dtype.as_numpy_dtype)
+    counts = unsorted_segment_sum(raw_ops.Fill(raw_ops.Shape(ids), one), ids, number)
+    further = raw_ops.Sub(raw_ops.Rank(tensor), raw_ops.Rank(ids))
     lone = raw_ops.Fill(raw_ops.ExpandDims(further, 0), np.array(1, number.dtype.as_numpy_dtype))
     shape = raw_ops.ConcatV2([raw_ops.ExpandDims(number, 0), lone], 0)
-    return raw_ops.Maximum(raw_ops.Reshape(counts, shape), np.array(1, data.dtype.as_numpy_dtype))
+    count = raw_ops.Maximum(raw_ops.Reshape(counts, shape), one)
+    return unsorted_segment_sum(tensor, ids, num_segments), count

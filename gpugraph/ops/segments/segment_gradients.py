@@ -44,11 +44,8 @@ class _Segments:
     def _gather_of_any_number(self, values: Any) -> Any:
         """By a row of zeros in front: there may be no segment to read instead of none."""
         ones = np.array([1], np.int32)
-        rest = raw_ops.StridedSlice(
-            raw_ops.Shape(values), ones, np.array([0], np.int32), ones, end_mask=1
-        )
         zero = values.dtype.base_dtype.as_numpy_dtype(0)
-        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, rest], 0), zero)
+        nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, raw_ops.Shape(values)[1:]], 0), zero)
         whole = raw_ops.ConcatV2([nothing, values], 0)
         places = raw_ops.Maximum(raw_ops.AddV2(self.ids, 1), raw_ops.ZerosLike(self.ids))
         return raw_ops.GatherV2(whole, places, 0)
@@ -57,23 +54,15 @@ class _Segments:
         """The data as rows."""
         if self.is_sorted:
             return self.data
-        shape = raw_ops.Shape(self.output)
-        ones = np.array([1], np.int32)
-        rest = raw_ops.StridedSlice(shape, ones, np.array([0], np.int32), ones, end_mask=1)
-        count = raw_ops.Reshape(raw_ops.Size(self.ids), ones)
+        rest = raw_ops.Shape(self.output)[1:]
+        count = raw_ops.Reshape(raw_ops.Size(self.ids), np.array([1], np.int32))
         return raw_ops.Reshape(self.data, raw_ops.ConcatV2([count, rest], 0))
 
-    def sum(self, rows: Any) -> Any:
-        """The sums of rows by segment."""
+    def reduce(self, kind: str, rows: Any) -> Any:
+        """The sums or products ("Sum", "Prod") of rows by segment."""
         if self.is_sorted:
-            return raw_ops.SegmentSum(rows, self.ids)
-        return raw_ops.UnsortedSegmentSum(rows, self.ids, self.count)
-
-    def prod(self, rows: Any) -> Any:
-        """The products of rows by segment."""
-        if self.is_sorted:
-            return raw_ops.SegmentProd(rows, self.ids)
-        return raw_ops.UnsortedSegmentProd(rows, self.ids, self.count)
+            return getattr(raw_ops, f"Segment{kind}")(rows, self.ids)
+        return getattr(raw_ops, f"UnsortedSegment{kind}")(rows, self.ids, self.count)
 
     def result(self, rows: Any) -> list[Any]:
         """The gradients of all inputs, of that of the data as rows."""
@@ -105,7 +94,7 @@ def extreme_gradient(op: Any, dy: Any) -> list[Any]:
     segments = _Segments(op)
     flat = segments.flat()
     chosen = raw_ops.Equal(flat, segments.gather(segments.output))
-    count = segments.sum(raw_ops.Cast(chosen, DstT=dy.dtype.base_dtype))
+    count = segments.reduce("Sum", raw_ops.Cast(chosen, DstT=dy.dtype.base_dtype))
     shared = segments.gather(raw_ops.DivNoNan(dy, count))
     return segments.result(raw_ops.Select(chosen, shared, raw_ops.ZerosLike(shared)))
 
@@ -119,15 +108,15 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
     segments = _Segments(op)
     flat = segments.flat()
     is_zero = raw_ops.Equal(flat, raw_ops.ZerosLike(flat))
-    count = segments.gather(segments.sum(raw_ops.Cast(is_zero, DstT=dtypes.int32)))
+    count = segments.gather(segments.reduce("Sum", raw_ops.Cast(is_zero, DstT=dtypes.int32)))
     one, nothing = raw_ops.OnesLike(flat), raw_ops.ZerosLike(flat)
     zeros = raw_ops.Select(is_zero, flat, nothing)
-    other_zero = raw_ops.Sub(segments.gather(segments.sum(zeros)), zeros)
+    other_zero = raw_ops.Sub(segments.gather(segments.reduce("Sum", zeros)), zeros)
     are_two = raw_ops.Equal(count, np.array(2, np.int32))
     factor = raw_ops.Select(are_two, other_zero, nothing)
     factor = raw_ops.Select(raw_ops.Equal(count, np.array(1, np.int32)), one, factor)
     safe = raw_ops.Select(is_zero, one, flat)
-    others = raw_ops.Mul(segments.gather(segments.prod(safe)), factor)
+    others = raw_ops.Mul(segments.gather(segments.reduce("Prod", safe)), factor)
     whole = raw_ops.RealDiv(segments.gather(segments.output), safe)
     slope = raw_ops.Select(is_zero, others, whole)
     return segments.result(raw_ops.Mul(segments.gather(dy), conj(slope)))

@@ -18,8 +18,8 @@ from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.graph.inference_context import InferContext, InferFunction
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Sized, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op
@@ -108,20 +108,45 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule
     return Source("scatter_combine.cu", partial(_launch_unsorted, rule, start), host)
 
 
+def segment_op(
+    op_type: str,
+    inputs: str,
+    types: Sequence[DType],
+    index_types: Sequence[str],
+    infer: InferFunction,
+    gpu: Source | Sized,
+    grad: Any,
+    doc: str,
+    host: Sequence[int] = (),
+) -> OpFunction:
+    """Declares an op on segments. types: of T; index_types: attrs whose types are `INDEX`."""
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs="output: T",
+        attrs={"T": types, **dict.fromkeys(index_types, INDEX)},
+        infer=infer,
+        host=host,
+        cpu=gpu.host,
+        gpu=gpu,
+        grad=grad,
+        doc=doc,
+    )
+
+
 def _unsorted_op(
     kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str
 ) -> OpFunction:
-    return op(
+    return segment_op(
         f"UnsortedSegment{kind}",
-        inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
-        outputs="output: T",
-        attrs={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX},
-        infer=_infer_unsorted,
+        "data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+        types,
+        ("Tindices", "Tnumsegments"),
+        _infer_unsorted,
+        kernel,
+        grad,
+        doc,
         host=[2],
-        cpu=kernel.host,
-        gpu=kernel,
-        grad=grad,
-        doc=doc,
     )
 
 
@@ -184,17 +209,10 @@ def _divide(total: Any, counts: Any) -> Any:
 def _sorted_op(
     kind: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
 ) -> OpFunction:
-    return op(
-        f"Segment{kind}",
-        inputs="data: T, segment_ids: Tindices",
-        outputs="output: T",
-        attrs={"T": types, "Tindices": INDEX},
-        infer=_infer_sorted,
-        cpu=kernel,
-        gpu=sized_segments(rule, False, kernel),
-        grad=grad,
-        doc=doc,
-    )
+    inputs, index_types = "data: T, segment_ids: Tindices", ("Tindices",)
+    gpu = sized_segments(rule, False, kernel)
+    op_type = f"Segment{kind}"
+    return segment_op(op_type, inputs, types, index_types, _infer_sorted, gpu, grad, doc)
 
 
 _UNSORTED_SUM = """The sums of the parts of `data` that share a segment id: `num_segments` parts.

@@ -21,9 +21,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Source
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.row_update_launches import ADD
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
@@ -34,6 +33,7 @@ from gpugraph.ops.segments.segment_launches import (
     segment_gradient,
     sized_segments,
 )
+from gpugraph.ops.segments.segment_ops import segment_op
 
 _FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
@@ -138,30 +138,28 @@ _KINDS: dict[str, tuple[Any, Rule, str]] = {
 for _kind, (_types, _rule, _what) in _KINDS.items():
     _open = Call(partial(_open_rows, _kind), dynamic=True)
     _counted = Call(partial(_counted_rows, _kind))
-    op(
+    segment_op(
         f"SparseSegment{_kind}",
-        inputs="data: T, indices: Tidx, segment_ids: int32",
-        outputs="output: T",
-        attrs={"T": _types, "Tidx": INDEX},
-        infer=_infer_open,
-        cpu=_open,
-        gpu=sized_segments(_rule, True, _open),
-        grad=partial(_back, _kind),
-        doc=f"The {_what} of the rows of data at the indices that share a segment id; the ids "
+        "data: T, indices: Tidx, segment_ids: int32",
+        _types,
+        ("Tidx",),
+        _infer_open,
+        sized_segments(_rule, True, _open),
+        partial(_back, _kind),
+        f"The {_what} of the rows of data at the indices that share a segment id; the ids "
         "ascend, and the last one is the number of the output's last row.",
     )
-    op(
+    segment_op(
         f"SparseSegment{_kind}WithNumSegments",
-        inputs="data: T, indices: Tidx, segment_ids: int32, num_segments: Tnumsegments",
-        outputs="output: T",
-        attrs={"T": _types, "Tidx": INDEX, "Tnumsegments": INDEX},
-        infer=_infer_counted,
-        host=[3],
-        cpu=_counted,
-        gpu=Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
-        grad=partial(_back, _kind),
-        doc=f"The {_what} of the rows of data at the indices that share a segment id, of "
+        "data: T, indices: Tidx, segment_ids: int32, num_segments: Tnumsegments",
+        _types,
+        ("Tidx", "Tnumsegments"),
+        _infer_counted,
+        Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
+        partial(_back, _kind),
+        f"The {_what} of the rows of data at the indices that share a segment id, of "
         "num_segments segments; zeros for those without any.",
+        host=[3],
     )
 
 
@@ -186,17 +184,16 @@ def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
 for _kind in ("Mean", "SqrtN"):
     _host = Call(partial(_grad_rows, _kind))
     _launches = partial(segment_gradient, _KINDS[_kind][1].divided)
-    op(
+    segment_op(
         f"SparseSegment{_kind}Grad",
-        inputs="grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32",
-        outputs="output: T",
-        attrs={"T": _FLOATS, "Tidx": INDEX},
-        infer=_infer_counted,
+        "grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32",
+        _FLOATS,
+        ("Tidx",),
+        _infer_counted,
+        Source("segments.cu", _launches, _host, optional=[0, 1, 2]),
+        partial(_grad_back, _kind),
+        f"The gradient of SparseSegment{_kind} by its data, of output_dim0 rows.",
         host=[3],
-        cpu=_host,
-        gpu=Source("segments.cu", _launches, _host, optional=[0, 1, 2]),
-        grad=partial(_grad_back, _kind),
-        doc=f"The gradient of SparseSegment{_kind} by its data, of output_dim0 rows.",
     )
 
 
@@ -204,10 +201,8 @@ for _kind in ("Mean", "SqrtN"):
 
 
 def _reduced(kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any) -> Tensor:
-    if count is None:
-        return getattr(raw_ops, f"SparseSegment{kind}")(data, indices, ids, name=name)
-    counted = getattr(raw_ops, f"SparseSegment{kind}WithNumSegments")
-    return counted(data, indices, ids, count, name=name)
+    suffix, counts = ("", ()) if count is None else ("WithNumSegments", (count,))
+    return getattr(raw_ops, f"SparseSegment{kind}{suffix}")(data, indices, ids, *counts, name=name)
 
 
 def sparse_segment_sum(

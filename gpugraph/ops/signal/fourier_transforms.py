@@ -19,6 +19,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -36,12 +37,6 @@ def _check_rank(shape: TensorShape, axes: int) -> tuple[int | None, ...] | None:
     if sizes is not None and len(sizes) < axes:
         raise ValueError(f"input must be of rank at least {axes} but is of rank {len(sizes)}")
     return sizes
-
-
-def _last(vector: Any, count: int) -> Any:
-    """The last `count` elements of a vector."""
-    begin, end, stride = (np.array([bound], np.int32) for bound in (-count, 0, 1))
-    return raw_ops.StridedSlice(vector, begin, end, stride, end_mask=1)
 
 
 def _name(kind: str, axes: int) -> str:
@@ -74,7 +69,7 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
     sizes = _last_sizes(tensor, axes)
     if isinstance(sizes, np.ndarray):
         return np.array(prod(sizes.tolist()), dtype.as_numpy_dtype)
-    return _convert(raw_ops.Prod(sizes, np.array(0, np.int32)), dtype)
+    return cast(raw_ops.Prod(sizes, np.array(0, np.int32)), dtype)
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
@@ -83,12 +78,7 @@ def _last_sizes(tensor: Tensor, axes: int) -> Any:
     last = None if sizes is None else sizes[len(sizes) - axes :]
     if last is not None and None not in last:
         return np.array(last, np.int32)
-    return _last(raw_ops.Shape(tensor), axes)
-
-
-def _convert(tensor: Any, dtype: Any) -> Any:
-    """A cast; a tensor that has the dtype stays as it is."""
-    return tensor if tensor.dtype.base_dtype is dtype else raw_ops.Cast(tensor, DstT=dtype)
+    return raw_ops.Shape(tensor)[-axes:]
 
 
 _AXES = {1: "axis", 2: "two axes", 3: "three axes"}
@@ -186,8 +176,8 @@ def _rfft_gradient(axes: int) -> Any:
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
         whole = dy.dtype.base_dtype
-        last = _last(lengths, 1)
-        missing = raw_ops.Sub(last, _size_of_last(dy))
+        last = lengths[-1:]
+        missing = raw_ops.Sub(last, raw_ops.Shape(dy)[-1:])
         rank = raw_ops.Rank(dy)
         none = raw_ops.Fill(raw_ops.ExpandDims(raw_ops.Sub(rank, 1), 0), np.array(0, np.int32))
         after = raw_ops.ConcatV2([none, missing], 0)
@@ -199,11 +189,6 @@ def _rfft_gradient(axes: int) -> Any:
     return gradient
 
 
-def _size_of_last(tensor: Any) -> Any:
-    """The last size as an int32 vector of one."""
-    return _last(raw_ops.Shape(tensor), 1)
-
-
 def _irfft_gradient(axes: int) -> Any:
     """The transform of dy over the number of elements, doubled where the op reads a number for
     its mirror image too: everywhere but at the first column and, of an even length, the last."""
@@ -212,7 +197,7 @@ def _irfft_gradient(axes: int) -> Any:
         x, lengths = op.inputs
         part = dy.dtype.base_dtype
         spectrum = getattr(raw_ops, _name("RFFT", axes))(dy, lengths, Tcomplex=_WHOLE[part])
-        last = raw_ops.Reshape(_size_of_last(dy), np.zeros(0, np.int32))
+        last = raw_ops.Reshape(raw_ops.Shape(dy)[-1:], np.zeros(0, np.int32))
         column = raw_ops.Range(0, raw_ops.AddV2(raw_ops.FloorDiv(last, 2), 1), 1)
         edge = raw_ops.LogicalOr(
             raw_ops.Equal(column, raw_ops.ZerosLike(column)),

@@ -17,9 +17,8 @@ import numpy as np
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, string_op
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.strings.string_ops import host_op, string_op
 
 _CLASSES = {
     "alnum": "0-9A-Za-z",
@@ -148,29 +147,28 @@ def _scalar(array: Any, what: str) -> bytes:
     return array[()]
 
 
-def _bind_replace(
-    context: KernelContext, source: Any, pattern: Any, rewrite: Any, out: Any
-) -> Callable[[], Any]:
-    everywhere = context.attrs["replace_global"]
+def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
+    """The kernel of the function of one string that the attrs and the scalar inputs give."""
 
-    def run() -> None:
-        scalars = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
-        out[...] = np.frompyfunc(_replacer(*scalars, everywhere), 1, 1)(source)
+    def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
+        *scalars, out = arrays
 
-    return run
+        def run() -> None:
+            texts = [_scalar(*pair) for pair in zip(scalars, ("Pattern", "Rewrite"))]
+            out[...] = np.frompyfunc(function_of(context.attrs, *texts), 1, 1)(source)
+
+        return run
+
+    return Call(make=make)
 
 
 _GLOBAL = Attr("bool", True)
-_regex_replace = op(
+_regex_replace = host_op(
     "RegexReplace",
+    _by_scalars(lambda attrs, old, new: _replacer(old, new, attrs["replace_global"])),
+    "Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
     inputs="input: string, pattern: string, rewrite: string",
-    outputs="output: string",
-    attrs={"replace_global": _GLOBAL},
-    infer=same_shape(0),
-    cpu=Call(make=_bind_replace),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
+    replace_global=_GLOBAL,
 )
 
 
@@ -221,23 +219,12 @@ def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
     return lambda text: compiled.fullmatch(_text(text)) is not None
 
 
-def _bind_match(_: KernelContext, source: Any, pattern: Any, out: Any) -> Callable[[], Any]:
-    def run() -> None:
-        matches = _matcher(_scalar(pattern, "Pattern"))
-        out[...] = np.frompyfunc(matches, 1, 1)(source)
-
-    return run
-
-
-op(
+host_op(
     "RegexFullMatch",
+    _by_scalars(lambda _, pattern: _matcher(pattern)),
+    "Whether each string is, from its start to its end, a match of `pattern`.",
     inputs="input: string, pattern: string",
     outputs="output: bool",
-    infer=same_shape(0),
-    cpu=Call(make=_bind_match),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Whether each string is, from its start to its end, a match of `pattern`.",
 )
 string_op(
     "StaticRegexFullMatch",

@@ -9,10 +9,10 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor
-from gpugraph.ops.strings.string_ops import HOST
+from gpugraph.ops.strings.string_ops import host_op
 from gpugraph.ops.strings.tensor_formatting import formatted
 
 
@@ -39,21 +39,16 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return write
 
 
-op(
+host_op(
     "StringFormat",
+    Call(make=_bind),
+    "The template, a scalar string, with each placeholder in it replaced by an input's text.",
     inputs="inputs: T",
-    outputs="output: string",
-    attrs={
-        "T": Attr("list(type)", required=True),
-        "template": Attr("string", "%s"),
-        "placeholder": Attr("string", "%s"),
-        "summarize": Attr("int", 3),
-    },
     infer=_infer,
-    cpu=Call(make=_bind),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="The template, a scalar string, with each placeholder in it replaced by an input's text.",
+    T=Attr("list(type)", required=True),
+    template=Attr("string", "%s"),
+    placeholder=Attr("string", "%s"),
+    summarize=Attr("int", 3),
 )
 
 

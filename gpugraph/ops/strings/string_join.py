@@ -15,11 +15,11 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.identity_and_shape import rank
 from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
-from gpugraph.ops.strings.string_ops import HOST
+from gpugraph.ops.strings.string_ops import host_op
 
 _SEPARATOR = Attr("string", "")
 
@@ -50,16 +50,13 @@ def _bind_join(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return run
 
 
-_string_join = op(
+_string_join = host_op(
     "StringJoin",
+    Call(make=_bind_join),
+    "The strings at each index of all inputs, joined; scalars are joined at every index.",
     inputs="inputs: N * string",
-    outputs="output: string",
-    attrs={"separator": _SEPARATOR},
     infer=_infer_join,
-    cpu=Call(make=_bind_join),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="The strings at each index of all inputs, joined; scalars are joined at every index.",
+    separator=_SEPARATOR,
 )
 
 
@@ -123,16 +120,14 @@ def _bind_reduce(context: KernelContext, source: Any, axes: Any) -> Callable[[],
     return run
 
 
-_reduce_join = op(
+_reduce_join = host_op(
     "ReduceJoin",
+    Call(make=_bind_reduce, dynamic=True),
+    "The strings along the axes joined: along the first one, the results along the next.",
     inputs="inputs: string, reduction_indices: int32",
-    outputs="output: string",
-    attrs={"keep_dims": Attr("bool", False), "separator": _SEPARATOR},
     infer=_infer_reduce,
-    cpu=Call(make=_bind_reduce, dynamic=True),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="The strings along the axes joined: along the first one, the results along the next.",
+    keep_dims=Attr("bool", False),
+    separator=_SEPARATOR,
 )
 
 
@@ -237,16 +232,15 @@ def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> A
 
 
 _INDEX = (dtypes.int32, dtypes.int64)
-op(
+host_op(
     "UnsortedSegmentJoin",
+    Call(make=_bind_segments, dynamic=True),
+    "The strings of each segment joined; output[i] has those whose segment_ids are i.",
     inputs="inputs: string, segment_ids: Tindices, num_segments: Tnumsegments",
-    outputs="output: string",
-    attrs={"separator": _SEPARATOR, "Tindices": _INDEX, "Tnumsegments": _INDEX},
     infer=_infer_segments,
-    cpu=Call(make=_bind_segments, dynamic=True),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="The strings of each segment joined; output[i] has those whose segment_ids are i.",
+    separator=_SEPARATOR,
+    Tindices=_INDEX,
+    Tnumsegments=_INDEX,
 )
 
 

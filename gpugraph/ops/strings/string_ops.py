@@ -26,21 +26,44 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
 
-HOST = HostOnly("strings live on the host")
+_HOST = HostOnly("strings live on the host")
 _SAME_SHAPE = same_shape(0)
 _UNITS = ("BYTE", "UTF8_CHAR")
 
 
+def host_op(
+    op_type: str,
+    kernel: Call,
+    doc: str,
+    inputs: Any = "input: string",
+    outputs: str = "output: string",
+    infer: InferFunction = _SAME_SHAPE,
+    **attrs: Any,
+) -> OpFunction:
+    """Declares an op on strings, which is computed on the host and has no gradient."""
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs=outputs,
+        attrs=attrs,
+        infer=infer,
+        cpu=kernel,
+        gpu=_HOST,
+        grad=NO_GRADIENT,
+        doc=doc,
+    )
+
+
 def string_op(
     op_type: str,
-    function_of: Callable[[KernelContext], Callable[[bytes], Any]],
+    function_of: Callable[[KernelContext], Callable[[Any], Any]],
     doc: str,
     inputs: str = "input: string",
     output: str = "string",
     infer: InferFunction = _SAME_SHAPE,
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on each string of a tensor; `function_of` gives the function of one string."""
+    """Declares an op on each element of a tensor; `function_of` gives the function of one."""
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
         function = function_of(context)
@@ -50,17 +73,8 @@ def string_op(
 
         return run
 
-    return op(
-        op_type,
-        inputs=inputs,
-        outputs=f"output: {output}",
-        attrs=attrs,
-        infer=infer,
-        cpu=Call(make=bind),
-        gpu=HOST,
-        grad=NO_GRADIENT,
-        doc=doc,
-    )
+    outputs = f"output: {output}"
+    return host_op(op_type, Call(make=bind), doc, inputs, outputs, infer, **attrs)
 
 
 def _unit(attrs: Any) -> str:
@@ -181,16 +195,14 @@ def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool
     return start if start >= 0 else most + start
 
 
-_substr = op(
+_substr = host_op(
     "Substr",
+    Call(make=_bind_substr),
+    "`len` bytes (or UTF-8 characters) from `pos` on, or as many as there are; broadcast.",
     inputs="input: string, pos: T, len: T",
-    outputs="output: string",
-    attrs={"T": (dtypes.int32, dtypes.int64), "unit": Attr("string", "BYTE")},
     infer=_infer_substr,
-    cpu=Call(make=_bind_substr),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="`len` bytes (or UTF-8 characters) from `pos` on, or as many as there are; broadcast.",
+    T=(dtypes.int32, dtypes.int64),
+    unit=Attr("string", "BYTE"),
 )
 
 

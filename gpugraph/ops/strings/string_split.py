@@ -15,12 +15,12 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.ops.strings.string_ops import HOST
+from gpugraph.ops.strings.string_ops import host_op
 
 _SPACE = b" \t\n\v\f\r"
 Cut = Callable[[bytes], Sequence[bytes]]
@@ -90,27 +90,24 @@ def _at_each(attrs: Any, separator: bytes) -> Cut:
     return cut
 
 
-_OUTPUTS: dict[str, Any] = {
-    "outputs": "indices: int64, values: string, shape: int64",
-    "infer": _infer,
-    "gpu": HOST,
-    "grad": NO_GRADIENT,
-}
-op(
+_OUTPUTS = "indices: int64, values: string, shape: int64"
+host_op(
     "StringSplit",
-    inputs="input: string, delimiter: string",
-    attrs={"skip_empty": Attr("bool", True)},
-    cpu=_bind(_at_any),
-    **_OUTPUTS,
-    doc="The parts of each string of a vector between the bytes of `delimiter`.",
+    _bind(_at_any),
+    "The parts of each string of a vector between the bytes of `delimiter`.",
+    "input: string, delimiter: string",
+    _OUTPUTS,
+    _infer,
+    skip_empty=Attr("bool", True),
 )
-op(
+host_op(
     "StringSplitV2",
-    inputs="input: string, sep: string",
-    attrs={"maxsplit": Attr("int", -1)},
-    cpu=_bind(_at_each),
-    **_OUTPUTS,
-    doc="The parts of each string of a vector between `sep`, as Python's str.split gives them.",
+    _bind(_at_each),
+    "The parts of each string of a vector between `sep`, as Python's str.split gives them.",
+    "input: string, sep: string",
+    _OUTPUTS,
+    _infer,
+    maxsplit=Attr("int", -1),
 )
 
 

@@ -7,34 +7,22 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import same_shape
-from gpugraph.ops.strings.string_ops import HOST, string_op
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.string_ops import string_op
 
 # -- numbers as text
 
 _FILLS = ("", "+", "-", "0", " ", "#")
 
 
-def _bind_as_string(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    write = _writer(context.input_types[0], context.attrs)
-
-    def run() -> None:
-        for index in np.ndindex(out.shape):
-            out[index] = write(source[index])
-
-    return run
-
-
-def _writer(dtype: DType, attrs: Any) -> Callable[[Any], bytes]:
+def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     """The function that writes one element as C's printf does, by the format in the attrs."""
+    dtype, attrs = context.input_types[0], context.attrs
     fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
     _check_format(dtype, attrs)
     if dtype.is_bool:
@@ -82,23 +70,17 @@ def _check_format(dtype: DType, attrs: Any) -> None:
         raise _refusal(f"precision not supported for datatype {dtype.name}")
 
 
-_as_string = op(
+_as_string = string_op(
     "AsString",
+    _writer,
+    "Each element as text, as C's printf writes it with the format that the attrs describe.",
     inputs="input: T",
-    outputs="output: string",
-    attrs={
-        "T": (*dtypes.NUMERIC, dtypes.bool, dtypes.string),
-        "precision": Attr("int", -1),
-        "scientific": Attr("bool", False),
-        "shortest": Attr("bool", False),
-        "width": Attr("int", -1),
-        "fill": Attr("string", ""),
-    },
-    infer=same_shape(0),
-    cpu=Call(make=_bind_as_string),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="Each element as text, as C's printf writes it with the format that the attrs describe.",
+    T=(*dtypes.NUMERIC, dtypes.bool, dtypes.string),
+    precision=Attr("int", -1),
+    scientific=Attr("bool", False),
+    shortest=Attr("bool", False),
+    width=Attr("int", -1),
+    fill=Attr("string", ""),
 )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
-from gpugraph.ops.framework.shape_functions import no_outputs
+from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_store import Kind
 
 Run = Callable[[], Any]
@@ -31,6 +33,43 @@ def closing_op(op_type: str, container: str) -> None:
 
     doc = f"Gives back the memory of {container} before the run is over; it can't be used any more."
     container_op(op_type, bind, inputs="handle: resource", infer=no_outputs, doc=doc)
+
+
+def writing_op(
+    op_type: str, inputs: str, write: Callable[..., Any], value: int, **declaration: Any
+) -> None:
+    """Declares an op that writes to a TensorArray: `write(array, *inputs, kind)`.
+
+    inputs: two, between the handle and the flow. value: the number of the one that is written, of
+    whose shape and dtype `kind` is; the other one is on the host.
+    """
+
+    def bind(
+        context: KernelContext, handle: Any, first: Any, second: Any, flow_in: Any, flow_out: Any
+    ) -> Run:
+        kind = element_kind(context.input_shapes[value], context.input_types[value])
+        return pass_flow(lambda: write(handle[()], first, second, kind), flow_in, flow_out)
+
+    container_op(
+        op_type,
+        bind,
+        inputs=f"handle: resource, {inputs}, flow_in: float32",
+        outputs="flow_out: float32",
+        attrs={"T": ALL},
+        view={0: 3},
+        host=(0, 3 - value),
+        **declaration,
+    )
+
+
+def infer_scalars(index: int, what: str, count: int = 1) -> InferFunction:
+    """The outputs are `count` scalars; input `index`, which is `what`, is one too."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        of_rank(context.shapes[index], 0, what)
+        return [SCALAR] * count
+
+    return infer
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:

@@ -210,19 +210,17 @@ class ElementArray(ElementStore):
 
     def check_read(self, dtype: DType) -> None:
         """Raises when the array is closed, or its elements are not of `dtype`."""
-        self.check_open()
-        if dtype is not self.dtype:
-            raise self.refusal(
-                f"TensorArray dtype is {self.dtype.name} but Op requested dtype {dtype.name}."
-            )
+        self._check_dtype(dtype, "requested")
 
     def check_written(self, dtype: DType) -> None:
         """Raises when the array is closed, or values of `dtype` can't be its elements."""
+        self._check_dtype(dtype, "is trying to write")
+
+    def _check_dtype(self, dtype: DType, action: str) -> None:
         self.check_open()
         if dtype is not self.dtype:
             raise self.refusal(
-                f"TensorArray dtype is {self.dtype.name} but Op is trying to write dtype "
-                f"{dtype.name}."
+                f"TensorArray dtype is {self.dtype.name} but Op {action} dtype {dtype.name}."
             )
 
     def refusal(self, message: str) -> InvalidArgumentError:

@@ -11,7 +11,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
-from gpugraph.ops.tensor_arrays.container_ops import Run, container_op, element_kind, pass_flow
+from gpugraph.ops.tensor_arrays.container_ops import Run, container_op, element_kind, writing_op
 from gpugraph.ops.tensor_arrays.gradient_arrays import (
     concat_gradient,
     gather_gradient,
@@ -71,22 +71,12 @@ def _infer_scatter(context: InferContext) -> Sequence[TensorShape]:
     return [SCALAR]
 
 
-def _bind_scatter(
-    context: KernelContext, handle: Any, indices: Any, value: Any, flow_in: Any, flow_out: Any
-) -> Run:
-    kind = element_kind(context.input_shapes[2][1:], context.input_types[2])
-    return pass_flow(lambda: scatter(handle[()], indices, value, kind), flow_in, flow_out)
-
-
-container_op(
+writing_op(
     "TensorArrayScatterV3",
-    _bind_scatter,
-    inputs="handle: resource, indices: int32, value: T, flow_in: float32",
-    outputs="flow_out: float32",
-    attrs={"T": ALL},
+    "indices: int32, value: T",
+    lambda array, indices, value, kind: scatter(array, indices, value, (kind[0][1:], kind[1])),
+    2,
     infer=_infer_scatter,
-    view={0: 3},
-    host=(0, 1),
     grad=scatter_gradient,
     doc="The elements `indices` become the slices of `value` along its first axis.",
 )
@@ -130,22 +120,12 @@ def _infer_split(context: InferContext) -> Sequence[TensorShape]:
     return [SCALAR]
 
 
-def _bind_split(
-    context: KernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any, flow_out: Any
-) -> Run:
-    kind = element_kind(context.input_shapes[1], context.input_types[1])
-    return pass_flow(lambda: split(handle[()], value, lengths, kind), flow_in, flow_out)
-
-
-container_op(
+writing_op(
     "TensorArraySplitV3",
-    _bind_split,
-    inputs="handle: resource, value: T, lengths: int64, flow_in: float32",
-    outputs="flow_out: float32",
-    attrs={"T": ALL},
+    "value: T, lengths: int64",
+    split,
+    1,
     infer=_infer_split,
-    view={0: 3},
-    host=(0, 2),
     grad=split_gradient,
     doc="Elements 0, 1, ... become parts of `value` along its first axis, of the given lengths.",
 )

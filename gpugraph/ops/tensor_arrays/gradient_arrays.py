@@ -6,7 +6,6 @@ gradients: the gradient of a flow is the flow of the backward pass.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from gpugraph.graph.client.operation import Operation
@@ -45,12 +44,11 @@ def _source(op: Operation) -> str:
     return scope[1:end]
 
 
-def _scope(op: Operation, name: str) -> AbstractContextManager[str]:
-    return op.graph.name_scope(name)
-
-
-def _of_read(op: Operation) -> GradientHandle:
-    return gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
+def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
+    """The flow after `values` are written to the gradient array of what `op` reads."""
+    array = gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
+    with op.graph.name_scope(op_type):
+        return getattr(raw_ops, f"{op_type}V3")(array.handle, *values, array.flow)
 
 
 def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
@@ -63,10 +61,7 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
 
 def read_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Writes the gradient of what was read."""
-    array = _of_read(op)
-    with _scope(op, "TensorArrayWrite"):
-        flow = raw_ops.TensorArrayWriteV3(array.handle, op.inputs[1], grad, array.flow)
-    return [None, None, flow]
+    return [None, None, _write(op, "TensorArrayWrite", op.inputs[1], grad)]
 
 
 def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
@@ -78,10 +73,7 @@ def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
 
 def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Scatters the gradient of what was gathered."""
-    array = _of_read(op)
-    with _scope(op, "TensorArrayScatter"):
-        flow = raw_ops.TensorArrayScatterV3(array.handle, op.inputs[1], grad, array.flow)
-    return [None, None, flow]
+    return [None, None, _write(op, "TensorArrayScatter", op.inputs[1], grad)]
 
 
 def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
@@ -95,10 +87,7 @@ def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
 
 def concat_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
     """Splits the gradient of what was joined."""
-    array = _of_read(op)
-    with _scope(op, "TensorArraySplit"):
-        flow = raw_ops.TensorArraySplitV3(array.handle, grad, op.outputs[1], array.flow)
-    return [None, flow]
+    return [None, _write(op, "TensorArraySplit", grad, op.outputs[1])]
 
 
 def split_gradient(op: Operation, flow: Tensor) -> list[Any]:

@@ -26,7 +26,9 @@ from gpugraph.ops.tensor_arrays.container_ops import (
     closing_op,
     container_op,
     element_kind,
+    infer_scalars,
     pass_flow,
+    writing_op,
 )
 from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules
 from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_gradient
@@ -39,11 +41,6 @@ def container(context: InferContext) -> ElementArray | None:
 
 
 # -- the array
-
-
-def _infer_array(context: InferContext) -> Sequence[TensorShape]:
-    of_rank(context.shapes[0], 0, "TensorArray size")
-    return [SCALAR, SCALAR]
 
 
 def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Run:
@@ -81,7 +78,7 @@ container_op(
         "identical_element_shapes": Attr("bool", False),
         "tensor_array_name": Attr("string", ""),
     },
-    infer=_infer_array,
+    infer=infer_scalars(0, "TensorArray size", 2),
     host_outputs=(0,),
     doc="A new array of `size` elements that are written one by one. It lives as long as the run.",
 )
@@ -135,27 +132,12 @@ for _type, _inputs, _host, _doc in (
 # -- one element
 
 
-def _infer_write(context: InferContext) -> Sequence[TensorShape]:
-    of_rank(context.shapes[1], 0, "index")
-    return [SCALAR]
-
-
-def _bind_write(
-    context: KernelContext, handle: Any, index: Any, value: Any, flow_in: Any, flow_out: Any
-) -> Run:
-    kind = element_kind(context.input_shapes[2], context.input_types[2])
-    return pass_flow(lambda: handle[()].write(index.item(), value, kind), flow_in, flow_out)
-
-
-container_op(
+writing_op(
     "TensorArrayWriteV3",
-    _bind_write,
-    inputs="handle: resource, index: int32, value: T, flow_in: float32",
-    outputs="flow_out: float32",
-    attrs={"T": ALL},
-    infer=_infer_write,
-    view={0: 3},
-    host=(0, 1),
+    "index: int32, value: T",
+    lambda array, index, value, kind: array.write(index.item(), value, kind),
+    2,
+    infer=infer_scalars(1, "index"),
     grad=write_gradient,
     doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
     "written or read before, and for another dtype or a shape that does not fit.",

@@ -14,14 +14,15 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
-from gpugraph.ops.tensor_arrays.container_ops import Run, closing_op, container_op, element_kind
+from gpugraph.ops.framework.shape_functions import UNKNOWN, same_shape
+from gpugraph.ops.tensor_arrays.container_ops import (
+    Run,
+    closing_op,
+    container_op,
+    element_kind,
+    infer_scalars,
+)
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
-
-
-def _infer_stack(context: InferContext) -> Sequence[TensorShape]:
-    of_rank(context.shapes[0], 0, "max_size")
-    return [SCALAR]
 
 
 def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
@@ -42,15 +43,11 @@ container_op(
     inputs="max_size: int32",
     outputs="handle: resource",
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
-    infer=_infer_stack,
+    infer=infer_scalars(0, "max_size"),
     host_outputs=(0,),
     doc="A new stack of at most `max_size` elements (below 0: any number), which lives as long as "
     "the run.",
 )
-
-
-def _infer_push(context: InferContext) -> Sequence[TensorShape]:
-    return [context.shapes[1]]
 
 
 def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> Run:
@@ -72,7 +69,7 @@ container_op(
     inputs="handle: resource, elem: T",
     outputs="output: T",
     attrs={"T": ALL, "swap_memory": Attr("bool", False)},
-    infer=_infer_push,
+    infer=same_shape(1),
     view={0: 1},
     doc="Puts a copy of `elem` on the stack and outputs `elem`. InvalidArgumentError when the "
     "stack is full.",

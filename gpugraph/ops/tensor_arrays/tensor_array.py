@@ -190,11 +190,12 @@ class TensorArray:
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             element = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             self._check_element_shape(element.shape)
-            with self._colocated(element):
-                flow = raw_ops.TensorArrayWriteV3(
-                    self._handle, index, element, self._flow, name=name
-                )
-            return self._with_flow(flow)
+            return self._write("TensorArrayWriteV3", index, element, name)
+
+    def _write(self, op_type: str, indices: Any, value: Tensor, name: str | None) -> TensorArray:
+        with self._colocated(value):
+            write = getattr(raw_ops, op_type)
+            return self._with_flow(write(self._handle, indices, value, self._flow, name=name))
 
     # -- many elements
 
@@ -249,11 +250,7 @@ class TensorArray:
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             elements = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             self._check_element_shape(elements.shape[1:])
-            with self._colocated(elements):
-                flow = raw_ops.TensorArrayScatterV3(
-                    self._handle, indices, elements, self._flow, name=name
-                )
-            return self._with_flow(flow)
+            return self._write("TensorArrayScatterV3", indices, elements, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """A TensorArray whose elements are parts of `value` along its first axis, of `lengths`.
