@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, collect
+from gpugraph.metrics.metric_variables import Pair, collect, metric
 from gpugraph.metrics.threshold_metrics import Counts, counts_at
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -110,14 +110,13 @@ def _careful(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
     return reduce_sum(parts, name="interpolate_pr_auc")
 
 
+@metric
 def sensitivity_at_specificity(
     labels: Any,
     predictions: Any,
     specificity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     name: str | None = None,
 ) -> Pair:
     """(recall at the threshold whose specificity is nearest the given one, update).
@@ -133,18 +132,16 @@ def sensitivity_at_specificity(
         return _divide(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
 
     with variable_scope(name, "sensitivity_at_specificity", [predictions, labels, weights]):
-        pair = _point(measure, labels, predictions, weights, num_thresholds)
-        return collect(*pair, metrics_collections, updates_collections)
+        return _point(measure, labels, predictions, weights, num_thresholds)
 
 
+@metric
 def specificity_at_sensitivity(
     labels: Any,
     predictions: Any,
     sensitivity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     name: str | None = None,
 ) -> Pair:
     """(specificity at the highest threshold whose recall is nearest the given one, update).
@@ -161,8 +158,7 @@ def specificity_at_sensitivity(
         return _divide(tn[last], tn[last] + fp[last] + _BEYOND, name)
 
     with variable_scope(name, "specificity_at_sensitivity", [predictions, labels, weights]):
-        pair = _point(measure, labels, predictions, weights, num_thresholds)
-        return collect(*pair, metrics_collections, updates_collections)
+        return _point(measure, labels, predictions, weights, num_thresholds)
 
 
 def _divide(part: Any, whole: Any, name: str) -> Tensor:

@@ -8,14 +8,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import (
-    Pair,
-    alike,
-    apply_weights,
-    collect,
-    collect_measure,
-    keep,
-)
+from gpugraph.metrics.metric_variables import Pair, alike, apply_weights, keep, measure_both, metric
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater, logical_and, where
 from gpugraph.ops.framework.identity_and_shape import identity
@@ -48,19 +41,14 @@ def _count_metric(
 ) -> Callable[..., Pair]:
     """The metric that counts one label together with one prediction."""
 
+    @metric
     @named(type_name, f"({summary}, update), weighted. Labels and predictions become bools.")
-    def metric(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
+    def compute(
+        labels: Any, predictions: Any, weights: Any = None, name: str | None = None
     ) -> Pair:
-        pair = _count(type_name, label, prediction, labels, predictions, weights, name)
-        return collect(*pair, metrics_collections, updates_collections)
+        return _count(type_name, label, prediction, labels, predictions, weights, name)
 
-    return metric
+    return compute
 
 
 true_positives = _count_metric("true_positives", True, True, "how often both are true")
@@ -81,14 +69,10 @@ def _quotient_metric(
 ) -> Callable[..., Pair]:
     """The metric of true positives by these and another count."""
 
+    @metric
     @named(type_name, f"({summary}, update), weighted; 0 of none.")
-    def metric(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
+    def compute(
+        labels: Any, predictions: Any, weights: Any = None, name: str | None = None
     ) -> Pair:
         with variable_scope(name, type_name, [predictions, labels, weights]):
             predictions = cast(predictions, dtypes.bool)
@@ -96,11 +80,9 @@ def _quotient_metric(
             right = _count("true_positives", True, True, *inputs)
             wrong = _count(wrong_name, wrong_label, not wrong_label, *inputs)
             values, updates = zip(right, wrong)
-            return collect_measure(
-                _quotient, values, updates, metrics_collections, updates_collections
-            )
+            return measure_both(_quotient, values, updates)
 
-    return metric
+    return compute
 
 
 precision = _quotient_metric(
