@@ -38,7 +38,7 @@ def add_parameters(
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
         for name, default in defaults.items()
     ]
-    signature = signature.replace(parameters=parameters)
+    signature = signature.replace(parameters=parameters, return_annotation=Parameter.empty)
 
     @wraps(function)
     def extended(*args: Any, **kwargs: Any) -> Any:
