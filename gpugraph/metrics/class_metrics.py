@@ -96,8 +96,7 @@ def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
         weights: Any = None,
         name: str | None = None,
     ) -> Pair:
-        scope = f"{kind}_{_ending(k, class_id)}"
-        with variable_scope(name, scope, [predictions, labels, weights]):
+        with _scope(name, kind, k, class_id, [predictions, labels, weights]):
             first = top_k(predictions, k).indices
             return _quotient(kind, wrong, labels, first, k, class_id, weights)
 
@@ -120,8 +119,7 @@ def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
         weights: Any = None,
         name: str | None = None,
     ) -> Pair:
-        scope = f"{kind}_{_ending(k, class_id)}"
-        with variable_scope(name, scope, [predictions_idx, labels, weights]):
+        with _scope(name, kind, k, class_id, [predictions_idx, labels, weights]):
             return _quotient(kind, wrong, labels, predictions_idx, k, class_id, weights)
 
     return compute
@@ -156,6 +154,12 @@ precision_at_top_k = _at_top_k("precision", "false_positive")
 def _ending(k: int | None, class_id: int | None) -> str:
     rank = "at_k" if k is None else f"at_{k}"
     return rank if class_id is None else f"{rank}_class{class_id}"
+
+
+def _scope(
+    name: str | None, kind: str, k: int | None, class_id: int | None, values: list[Any]
+) -> variable_scope:
+    return variable_scope(name, f"{kind}_{_ending(k, class_id)}", values)
 
 
 _NO_LABEL = np.int64(-(2**63))

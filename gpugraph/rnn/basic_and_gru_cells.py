@@ -21,7 +21,23 @@ def depth_of(inputs_shape: Any) -> int:
     return int(depth)
 
 
-class BasicRNNCell(LayerCell):
+class _OneStateCell(LayerCell):
+    """A cell whose output is its next state."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> int:
+        """num_units."""
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        """num_units."""
+        return self._num_units
+
+
+class BasicRNNCell(_OneStateCell):
     """output = state = activation([inputs, state] kernel + bias); tanh by default.
 
     Variables: `kernel` [depth + num_units, num_units], `bias` [num_units].
@@ -40,16 +56,6 @@ class BasicRNNCell(LayerCell):
         self._num_units = num_units
         self._activation = activation or tanh
 
-    @property
-    def state_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
     def build(self, inputs_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""
         rows = depth_of(inputs_shape) + self._num_units
@@ -63,7 +69,7 @@ class BasicRNNCell(LayerCell):
         return output, output
 
 
-class GRUCell(LayerCell):
+class GRUCell(_OneStateCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
     r, u = sigmoid([inputs, state] gates/kernel + gates/bias), in two halves;
@@ -87,16 +93,6 @@ class GRUCell(LayerCell):
         self._activation = activation or tanh
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
-
-    @property
-    def state_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""
