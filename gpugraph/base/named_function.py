@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from inspect import Parameter
+from inspect import Parameter, Signature
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,6 +22,34 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator of a function that gets all arguments by name: it takes them so."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return function(**bound.arguments)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def with_parameters_of(
+    function: Callable[..., Any], **defaults: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`with_signature` of `function`, but for these defaults."""
+    signature = inspect.signature(function)
+    parameters = [
+        parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in signature.parameters.items()
+    ]
+    return with_signature(signature.replace(parameters=parameters))
+
+
 def add_parameters(
     function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
 ) -> Callable[..., Any]:
@@ -31,22 +59,17 @@ def add_parameters(
     of the further parameters, whose defaults these are.
     """
     signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
-    names = [parameter.name for parameter in parameters]
+    names, parameters = list(signature.parameters), list(signature.parameters.values())
     index = names.index("name") if "name" in names else len(names)
     parameters[index:index] = [
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
         for name, default in defaults.items()
     ]
-    signature = signature.replace(parameters=parameters, return_annotation=Parameter.empty)
 
+    @with_signature(Signature(parameters))
     @wraps(function)
-    def extended(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        arguments = bound.arguments
+    def extended(**arguments: Any) -> Any:
         others = {name: arguments.pop(name) for name in defaults}
         return call(arguments, **others)
 
-    extended.__signature__ = signature  # type: ignore[attr-defined]
     return extended

@@ -24,7 +24,18 @@ def depth_of(inputs_shape: Any) -> int:
 class _OneStateCell(LayerCell):
     """A cell whose output is its next state."""
 
-    _num_units: int
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self._num_units = num_units
+        self._activation = activation or tanh
 
     @property
     def state_size(self) -> int:
@@ -42,19 +53,6 @@ class BasicRNNCell(_OneStateCell):
 
     Variables: `kernel` [depth + num_units, num_units], `bias` [num_units].
     """
-
-    def __init__(
-        self,
-        num_units: int,
-        activation: Any = None,
-        reuse: bool | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
-        self._num_units = num_units
-        self._activation = activation or tanh
 
     def build(self, inputs_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""
@@ -88,9 +86,7 @@ class GRUCell(_OneStateCell):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
-        self._num_units = num_units
-        self._activation = activation or tanh
+        super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
 
