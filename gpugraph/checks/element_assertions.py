@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.named_function import named
+from gpugraph.base.named_function import named, with_parameters_of
 from gpugraph.checks.build_time_values import prefix, static_value
 from gpugraph.control_flow import Assert
 from gpugraph.graph.client.default_graph_functions import name_scope
@@ -88,14 +88,8 @@ assert_greater = _comparison("assert_greater", ">", greater, np.greater)
 assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, np.greater_equal)
 
 
-def assert_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
+@with_parameters_of(_assert_equal)
+def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) -> Operation:
     """An operation that fails unless x == y everywhere, broadcast; nothing is equal to NaN.
 
     data: tensors for the message, instead of x and y; of each the first `summarize` elements.
@@ -105,7 +99,7 @@ def assert_equal(
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:
             return no_op()
-    return _assert_equal(x, y, data, summarize, message, name)
+    return _assert_equal(x, y, data, name=name, **options)
 
 
 def assert_near(

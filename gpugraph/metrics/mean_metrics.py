@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, keep, measure_both, metric
+from gpugraph.metrics.metric_variables import Pair, alike, binary_metric, keep, measure_both, metric
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
@@ -99,16 +98,11 @@ def _mean_of(
 ) -> Callable[..., Pair]:
     """The metric that is the mean of `measure(labels, predictions)`."""
 
-    @metric
-    @named(type_name, doc)
-    def compute(
-        labels: Any, predictions: Any, weights: Any = None, name: str | None = None
-    ) -> Pair:
+    def compute(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         labels, predictions, weights = alike(labels, predictions, weights)
-        errors, name = measure(labels, predictions), name or type_name
-        return mean(errors, weights, name=name)
+        return mean(measure(labels, predictions), weights, name=name or type_name)
 
-    return compute
+    return binary_metric(type_name, doc, compute)
 
 
 mean_absolute_error = _mean_of(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.base.named_function import add_parameters
+from gpugraph.base.named_function import add_parameters, named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -55,6 +55,21 @@ def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
         return collect(*function(**arguments), metrics_collections, updates_collections)
 
     return add_parameters(function, call, metrics_collections=None, updates_collections=None)
+
+
+def binary_metric(
+    type_name: str, doc: str, measure: Callable[[Any, Any, Any, str | None], Pair]
+) -> Callable[..., Pair]:
+    """The metric that is `measure(labels, predictions, weights, name)`."""
+
+    @metric
+    @named(type_name, doc)
+    def compute(
+        labels: Any, predictions: Any, weights: Any = None, name: str | None = None
+    ) -> Pair:
+        return measure(labels, predictions, weights, name)
+
+    return compute
 
 
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.named_function import named
+from gpugraph.base.named_function import named, with_parameters_of
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
@@ -21,18 +21,11 @@ from gpugraph.variables.variable import Variable
 def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
     """The method `kind` that calls that of the parts, with their shares of the value."""
 
+    @with_parameters_of(Variable.assign)
     @named(kind, doc)
-    def change(
-        self: PartitionedVariable,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        return [
-            getattr(part, kind)(share, use_locking, name, read_value)
-            for part, share in zip(self, self._shares(value))
-        ]
+    def change(self: PartitionedVariable, value: Any, **options: Any) -> list[Any]:
+        shares = self._shares(value)
+        return [getattr(part, kind)(share, **options) for part, share in zip(self, shares)]
 
     return change
 
