@@ -48,10 +48,8 @@ def _comparison(
             if data is None:
                 data = [
                     f"Condition x {sign} y did not hold element-wise:",
-                    f"x ({x.name}) = ",
-                    x,
-                    f"y ({y.name}) = ",
-                    y,
+                    *_shown("x", x),
+                    *_shown("y", y),
                 ]
             if message is not None:
                 data = [message, *data]
@@ -70,6 +68,11 @@ def _values(*arguments: Any) -> list[Any]:
     for argument in arguments:
         values += argument if isinstance(argument, (list, tuple)) else [argument]
     return values
+
+
+def _shown(name: str, tensor: Tensor) -> list[Any]:
+    """A tensor in the data of a message, with its name."""
+    return [f"{name} ({tensor.name}) = ", tensor]
 
 
 def _format(item: Any) -> str:
@@ -128,10 +131,8 @@ def assert_near(
             data = [
                 prefix(message),
                 f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
-                f"x ({x.name}) = ",
-                x,
-                f"y ({y.name}) = ",
-                y,
+                *_shown("x", x),
+                *_shown("y", y),
             ]
         allowed = atol + rtol * magnitude(y)
         condition = reduce_all(less(magnitude(x - y), allowed))
@@ -156,8 +157,7 @@ def _sign_check(type_name: str, sign: str) -> Callable[..., Operation]:
                 data = [
                     prefix(message),
                     f"Condition x {sign} 0 did not hold element-wise:",
-                    f"x ({x.name}) = ",
-                    x,
+                    *_shown("x", x),
                 ]
             zero = constant(0, x.dtype.base_dtype)
             low, high = (zero, x) if sign.startswith(">") else (x, zero)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, collect, metric
+from gpugraph.metrics.metric_variables import Pair, collect, measure_both, metric
 from gpugraph.metrics.threshold_metrics import Counts, counts_at
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -125,8 +125,7 @@ def sensitivity_at_specificity(
     """
     _check_part("specificity", specificity)
 
-    def measure(counts: Counts, name: str) -> Tensor:
-        tp, fn, tn, fp = (counts[kind] for kind in _ALL)
+    def measure(tp: Any, fn: Any, tn: Any, fp: Any, name: str) -> Tensor:
         distance = absolute(tn / (tn + fp + _BEYOND) - specificity)
         nearest = cast(argmin(distance, 0), dtypes.int32)
         return _divide(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
@@ -150,8 +149,7 @@ def specificity_at_sensitivity(
     """
     _check_part("sensitivity", sensitivity)
 
-    def measure(counts: Counts, name: str) -> Tensor:
-        tp, fn, tn, fp = (counts[kind] for kind in _ALL)
+    def measure(tp: Any, fn: Any, tn: Any, fp: Any, name: str) -> Tensor:
         distance = absolute(tp / (tp + fn + _BEYOND) - sensitivity)
         nearest = equal(distance, -reduce_max(-distance))
         last = _last_true(nearest, num_thresholds)
@@ -176,11 +174,7 @@ def _check_part(name: str, value: float) -> None:
 
 
 def _point(
-    measure: Callable[[Counts, str], Tensor],
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    count: int,
+    measure: Callable[..., Tensor], labels: Any, predictions: Any, weights: Any, count: int
 ) -> Pair:
     values, updates = counts_at(labels, predictions, _even(count), weights, _ALL)
-    return measure(values, "value"), measure(updates, "update_op")
+    return measure_both(measure, [values[kind] for kind in _ALL], [updates[kind] for kind in _ALL])
