@@ -34,13 +34,20 @@ _KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds 
 _LOCK = threading.Lock()
 
 
+def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
+    """The one item of a collection of `graph`, or of the default graph, made where it is asked for
+    first."""
+    items = (graph_stack.top() if graph is None else graph).get_collection_ref(key)
+    with _LOCK:
+        if not items:
+            items.append(make())
+    return items[0]
+
+
 def variable_store(graph: Graph | None = None) -> VariableStore:
     """The one store of `graph`, or of the default graph."""
-    kept = (graph_stack.top() if graph is None else graph).get_collection_ref(_KEY)
-    with _LOCK:
-        if not kept:
-            kept.append(VariableStore())
-    return kept[0]
+    store: VariableStore = one_of_graph(graph, _KEY, VariableStore)
+    return store
 
 
 class VariableStore:
