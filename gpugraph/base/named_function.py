@@ -1,8 +1,11 @@
-"""Functions that a factory makes: each under the name and docstring of a public one."""
+"""Functions made of others: under the name and docstring of a public one, with its parameters."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -17,3 +20,56 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator of a function that gets all arguments by name: it takes them so."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return function(**bound.arguments)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def with_parameters_of(
+    function: Callable[..., Any], **defaults: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`with_signature` of `function`, but for these defaults."""
+    signature = inspect.signature(function)
+    parameters = [
+        parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in signature.parameters.items()
+    ]
+    return with_signature(signature.replace(parameters=parameters))
+
+
+def add_parameters(
+    function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
+) -> Callable[..., Any]:
+    """`function` with further parameters, which stand before `name`, or last without one.
+
+    What it returns is `call(arguments, **others)`: the arguments of `function` by name, and those
+    of the further parameters, whose defaults these are.
+    """
+    signature = inspect.signature(function)
+    names, parameters = list(signature.parameters), list(signature.parameters.values())
+    index = names.index("name") if "name" in names else len(names)
+    parameters[index:index] = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
+        for name, default in defaults.items()
+    ]
+
+    @with_signature(Signature(parameters))
+    @wraps(function)
+    def extended(**arguments: Any) -> Any:
+        others = {name: arguments.pop(name) for name in defaults}
+        return call(arguments, **others)
+
+    return extended

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.named_function import named
+from gpugraph.base.named_function import named, with_parameters_of
 from gpugraph.checks.build_time_values import prefix, static_value
 from gpugraph.control_flow import Assert
 from gpugraph.graph.client.default_graph_functions import name_scope
@@ -48,10 +48,8 @@ def _comparison(
             if data is None:
                 data = [
                     f"Condition x {sign} y did not hold element-wise:",
-                    f"x ({x.name}) = ",
-                    x,
-                    f"y ({y.name}) = ",
-                    y,
+                    *_shown("x", x),
+                    *_shown("y", y),
                 ]
             if message is not None:
                 data = [message, *data]
@@ -72,6 +70,11 @@ def _values(*arguments: Any) -> list[Any]:
     return values
 
 
+def _shown(name: str, tensor: Tensor) -> list[Any]:
+    """A tensor in the data of a message, with its name."""
+    return [f"{name} ({tensor.name}) = ", tensor]
+
+
 def _format(item: Any) -> str:
     """A piece of data in the message of a check that fails while the graph is built."""
     if isinstance(item, Tensor):
@@ -88,14 +91,8 @@ assert_greater = _comparison("assert_greater", ">", greater, np.greater)
 assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, np.greater_equal)
 
 
-def assert_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
+@with_parameters_of(_assert_equal)
+def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) -> Operation:
     """An operation that fails unless x == y everywhere, broadcast; nothing is equal to NaN.
 
     data: tensors for the message, instead of x and y; of each the first `summarize` elements.
@@ -105,7 +102,7 @@ def assert_equal(
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:
             return no_op()
-    return _assert_equal(x, y, data, summarize, message, name)
+    return _assert_equal(x, y, data, name=name, **options)
 
 
 def assert_near(
@@ -134,10 +131,8 @@ def assert_near(
             data = [
                 prefix(message),
                 f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
-                f"x ({x.name}) = ",
-                x,
-                f"y ({y.name}) = ",
-                y,
+                *_shown("x", x),
+                *_shown("y", y),
             ]
         allowed = atol + rtol * magnitude(y)
         condition = reduce_all(less(magnitude(x - y), allowed))
@@ -162,8 +157,7 @@ def _sign_check(type_name: str, sign: str) -> Callable[..., Operation]:
                 data = [
                     prefix(message),
                     f"Condition x {sign} 0 did not hold element-wise:",
-                    f"x ({x.name}) = ",
-                    x,
+                    *_shown("x", x),
                 ]
             zero = constant(0, x.dtype.base_dtype)
             low, high = (zero, x) if sign.startswith(">") else (x, zero)

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpugraph.base.dimensions import Dimension
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.named_function import named
 from gpugraph.base.nest import assert_same_structure, flatten, pack_sequence_as
 from gpugraph.base.shapes import TensorShape
 from gpugraph.control_flow import while_loop
@@ -74,6 +75,26 @@ class _Elements:
             result.set_shape(TensorShape([self.known]).concatenate(result.shape[1:]))
         return results
 
+    def loop(
+        self,
+        condition: Callable[..., Any],
+        compute: Callable[..., Any],
+        start: Any,
+        parallel_iterations: int,
+        back_prop: bool,
+        swap_memory: bool,
+    ) -> Any:
+        """The `tf.while_loop` over the elements."""
+        return while_loop(
+            condition,
+            compute,
+            start,
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=self.count,
+        )
+
 
 def map_fn(
     fn: Callable[..., Any],
@@ -114,27 +135,61 @@ def map_fn(
             arrays = _written(arrays, index, flatten(result))
             return index + 1, arrays
 
-        _, results = while_loop(
+        _, results = elements.loop(
             lambda index, _: index < elements.count,
             compute,
             (start, results),
-            parallel_iterations=parallel_iterations or 10,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=elements.count,
+            parallel_iterations or 10,
+            back_prop,
+            swap_memory,
         )
         return pack_sequence_as(wanted, elements.stacked(results))
 
 
-def foldl(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
+def _fold(type_name: str, from_end: bool, doc: str) -> Callable[..., Any]:
+    """`foldl` or `foldr`."""
+
+    @named(type_name, doc)
+    def fold(
+        fn: Callable[..., Any],
+        elems: Any,
+        initializer: Any = None,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        _check_callable(fn)
+        with name_scope(name, type_name, flatten(elems)):
+            elements = _Elements(elems)
+            elements.unstack()
+            start: Any = elements.count if from_end else 0
+            if initializer is None:
+                first = start - 1 if from_end else start
+                initializer = elements.packed(elements.read(first))
+                start = first if from_end else constant(1)
+
+            def compute(index: Tensor, held: Any) -> Any:
+                index = index - 1 if from_end else index
+                result = fn(held, elements.packed(elements.read(index)))
+                return index if from_end else index + 1, result
+
+            _, result = elements.loop(
+                lambda index, _: index > 0 if from_end else index < elements.count,
+                compute,
+                (start, initializer),
+                parallel_iterations,
+                back_prop,
+                swap_memory,
+            )
+            return result
+
+    return fold
+
+
+foldl = _fold(
+    "foldl",
+    False,
     """The last of `a = fn(a, element)` for each element of `elems` along its first axis.
 
     `a` starts as `initializer`, of any structure, or else as the first element, with which `fn` is
@@ -142,65 +197,9 @@ def foldl(
 
     Raises TypeError when `fn` can't be called, ValueError for scalars and where what `fn` returns
     is not like `a`.
-    """
-    _check_callable(fn)
-    with name_scope(name, "foldl", flatten(elems)):
-        elements = _Elements(elems)
-        elements.unstack()
-        start: Any = 0
-        if initializer is None:
-            initializer = elements.packed(elements.read(0))
-            start = constant(1)
-
-        def compute(index: Tensor, held: Any) -> Any:
-            result = fn(held, elements.packed(elements.read(index)))
-            return index + 1, result
-
-        _, result = while_loop(
-            lambda index, _: index < elements.count,
-            compute,
-            (start, initializer),
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=elements.count,
-        )
-        return result
-
-
-def foldr(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
-    """As `foldl`, from the last element to the first."""
-    _check_callable(fn)
-    with name_scope(name, "foldr", flatten(elems)):
-        elements = _Elements(elems)
-        elements.unstack()
-        start = elements.count
-        if initializer is None:
-            start = elements.count - 1
-            initializer = elements.packed(elements.read(start))
-
-        def compute(index: Tensor, held: Any) -> Any:
-            before = index - 1
-            return before, fn(held, elements.packed(elements.read(before)))
-
-        _, result = while_loop(
-            lambda index, _: index > 0,
-            compute,
-            (start, initializer),
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=elements.count,
-        )
-        return result
+    """,
+)
+foldr = _fold("foldr", True, "As `foldl`, from the last element to the first.")
 
 
 def scan(
@@ -246,16 +245,15 @@ def scan(
             arrays = _written(arrays, index, flatten(result))
             return index - 1 if reverse else index + 1, flatten(result), arrays
 
-        _, _, results = while_loop(
+        _, _, results = elements.loop(
             (lambda index, *_: index >= 0)
             if reverse
             else (lambda index, *_: index < elements.count),
             compute,
             (elements.count - 1 - start if reverse else start, held, arrays),
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=elements.count,
+            parallel_iterations,
+            back_prop,
+            swap_memory,
         )
         return pack_sequence_as(structure, elements.stacked(results))
 

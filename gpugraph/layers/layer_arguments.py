@@ -7,7 +7,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, NamedTuple
 
-from gpugraph.base.named_function import named
+from gpugraph.base.named_function import named, with_signature
 from gpugraph.layers.base_layer import Layer, snake_case
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
@@ -33,22 +33,17 @@ def layer_function(
         parameters.append(known[name].replace(default=defaults.get(name, known[name].default)))
         if reuse and name == "name":
             parameters.append(Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None))
-    signature = inspect.Signature(parameters)
-
     doc = f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}"
 
+    @with_signature(inspect.Signature(parameters))
     @named(snake_case(layer.__name__), doc)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        arguments = bound.arguments
+    def function(**arguments: Any) -> Any:
         called = {name: arguments.pop(name) for name in call if name in arguments}
         if reuse:
             arguments |= {"_reuse": arguments.pop("reuse"), "_scope": arguments["name"]}
         return layer(**arguments).apply(**called)
 
     function.__module__ = layer.__module__
-    function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.graph.client.tensor import Tensor
-from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss, require
+from gpugraph.losses.loss_reduction import WeightedLosses, reduced_loss
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import shape, stop_gradient
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -18,44 +15,29 @@ from gpugraph.ops.nn.losses.cross_entropy_ops import (
 )
 from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, squeezed_weights
 
-_BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
-
+@reduced_loss("sigmoid_cross_entropy_loss")
 def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
+    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
+) -> WeightedLosses:
     """`tf.nn.sigmoid_cross_entropy_with_logits`, weighted and reduced; see `compute_weighted_loss`.
 
     label_smoothing: how far labels of 0 and 1 are moved towards 1 / 2. ValueError where the
     shapes differ.
     """
-    require(multi_class_labels=multi_class_labels, logits=logits)
-    values = [logits, multi_class_labels, weights]
-    with name_scope(scope, "sigmoid_cross_entropy_loss", values) as scope:
-        logits = convert_to_tensor(logits)
-        labels = cast(multi_class_labels, logits.dtype.base_dtype)
-        logits.shape.assert_is_compatible_with(labels.shape)
-        if label_smoothing > 0:
-            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    logits = convert_to_tensor(logits)
+    labels = cast(multi_class_labels, logits.dtype.base_dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    if label_smoothing > 0:
+        labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+    losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+    return losses, weights
 
 
+@reduced_loss("softmax_cross_entropy_loss")
 def softmax_cross_entropy(
-    onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
+    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
+) -> WeightedLosses:
     """`tf.nn.softmax_cross_entropy_with_logits_v2`, weighted and reduced.
 
     onehot_labels: distributions [batch size, classes], constants to gradients.
@@ -64,29 +46,20 @@ def softmax_cross_entropy(
 
     ValueError where the shapes differ.
     """
-    require(onehot_labels=onehot_labels, logits=logits)
-    values = [logits, onehot_labels, weights]
-    with name_scope(scope, "softmax_cross_entropy_loss", values) as scope:
-        logits = convert_to_tensor(logits)
-        dtype = logits.dtype.base_dtype
-        labels = cast(onehot_labels, dtype)
-        logits.shape.assert_is_compatible_with(labels.shape)
-        if label_smoothing > 0:
-            classes = cast(shape(labels)[-1], dtype)
-            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
-        labels = stop_gradient(labels, name="labels_stop_gradient")
-        losses = softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    logits = convert_to_tensor(logits)
+    dtype = logits.dtype.base_dtype
+    labels = cast(onehot_labels, dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    if label_smoothing > 0:
+        classes = cast(shape(labels)[-1], dtype)
+        labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+    labels = stop_gradient(labels, name="labels_stop_gradient")
+    losses = softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
+    return losses, weights
 
 
-def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
+@reduced_loss("sparse_softmax_cross_entropy_loss")
+def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
     """`tf.nn.sparse_softmax_cross_entropy_with_logits`, weighted and reduced.
 
     labels: classes, of the shape of the logits without the last dimension, or with 1 there.
@@ -95,12 +68,7 @@ def sparse_softmax_cross_entropy(
     ValueError for shapes that do not fit; InvalidArgumentError in a run for a label that is no
     class.
     """
-    require(labels=labels, logits=logits)
-    values = [logits, labels, weights]
-    with name_scope(scope, "sparse_softmax_cross_entropy_loss", values) as scope:
-        labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
-        weights = squeezed_weights(weights, labels)
-        losses = sparse_softmax_cross_entropy_with_logits(
-            labels=labels, logits=logits, name="xentropy"
-        )
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
+    weights = squeezed_weights(weights, labels)
+    losses = sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+    return losses, weights

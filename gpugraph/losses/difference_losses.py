@@ -5,19 +5,22 @@ All are computed in float32, whatever the dtypes of their inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.losses.loss_collection import add_loss
-from gpugraph.losses.loss_reduction import Reduction, compute_weighted_loss, count_present, require
+from gpugraph.losses.loss_reduction import (
+    Reduction,
+    WeightedLosses,
+    count_present,
+    reduced_loss,
+    require,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.elementwise.arithmetic_functions import (
@@ -38,117 +41,67 @@ from gpugraph.ops.nn.losses.loss_weights import assert_broadcastable
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
-_BY_PRESENT = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+    """Both in float32; ValueError where the shapes differ."""
+    predictions = cast(predictions, dtypes.float32)
+    labels = cast(labels, dtypes.float32)
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions
 
 
-@contextmanager
-def _compare(
-    type_name: str, scope: str | None, weights: Any, **tensors: Any
-) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """(name scope, labels, predictions) in float32.
-
-    tensors: these two, by their names. ValueError for None, and where the shapes differ.
-    """
-    require(**tensors)
-    labels, predictions = tensors.values()
-    with name_scope(scope, type_name, [predictions, labels, weights]) as inner_scope:
-        predictions = cast(predictions, dtypes.float32)
-        labels = cast(labels, dtypes.float32)
-        predictions.shape.assert_is_compatible_with(labels.shape)
-        yield inner_scope, labels, predictions
+@reduced_loss("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
+    """|predictions - labels|, weighted and reduced; see `compute_weighted_loss`."""
+    labels, predictions = _in_float(labels, predictions)
+    return absolute(subtract(predictions, labels)), weights
 
 
-def _loss(
-    type_name: str, formula: str, measure: Callable[[Tensor, Tensor], Tensor]
-) -> Callable[..., Tensor]:
-    """The loss that is `measure` of labels and predictions, and has no further settings."""
-
-    @named(type_name, f"{formula}, weighted and reduced; see `compute_weighted_loss`.")
-    def loss(
-        labels: Any,
-        predictions: Any,
-        weights: Any = 1.0,
-        scope: str | None = None,
-        loss_collection: str | None = GraphKeys.LOSSES,
-        reduction: str = _BY_PRESENT,
-    ) -> Tensor:
-        tensors = {"labels": labels, "predictions": predictions}
-        with _compare(type_name, scope, weights, **tensors) as (scope, labels, predictions):
-            losses = measure(labels, predictions)
-            return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
-
-    return loss
+@reduced_loss("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
+    """(predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`."""
+    labels, predictions = _in_float(labels, predictions)
+    return squared_difference(predictions, labels), weights
 
 
-absolute_difference = _loss(
-    "absolute_difference",
-    "|predictions - labels|",
-    lambda labels, predictions: absolute(subtract(predictions, labels)),
-)
-mean_squared_error = _loss(
-    "mean_squared_error",
-    "(predictions - labels) ** 2",
-    lambda labels, predictions: squared_difference(predictions, labels),
-)
-
-
+@reduced_loss("huber_loss")
 def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    delta: float = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
+    labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0
+) -> WeightedLosses:
     """Half the square of differences up to `delta`, linear beyond; see `compute_weighted_loss`."""
-    tensors = {"labels": labels, "predictions": predictions}
-    with _compare("huber_loss", scope, weights, **tensors) as (scope, labels, predictions):
-        distance = absolute(subtract(predictions, labels))
-        near = minimum(distance, delta)
-        far = subtract(distance, near)
-        half = convert_to_tensor(0.5, dtype=near.dtype.base_dtype)
-        losses = add(multiply(half, multiply(near, near)), multiply(delta, far))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    labels, predictions = _in_float(labels, predictions)
+    distance = absolute(subtract(predictions, labels))
+    near = minimum(distance, delta)
+    far = subtract(distance, near)
+    half = convert_to_tensor(0.5, dtype=near.dtype.base_dtype)
+    losses = add(multiply(half, multiply(near, near)), multiply(delta, far))
+    return losses, weights
 
 
+@reduced_loss("log_loss")
 def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    epsilon: float = 1e-7,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
+    labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7
+) -> WeightedLosses:
     """-labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon), weighted
     and reduced; see `compute_weighted_loss`.
     """
-    tensors = {"labels": labels, "predictions": predictions}
-    with _compare("log_loss", scope, weights, **tensors) as (scope, labels, predictions):
-        losses = -multiply(labels, log(predictions + epsilon)) - multiply(
-            (1 - labels), log(1 - predictions + epsilon)
-        )
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    labels, predictions = _in_float(labels, predictions)
+    losses = -multiply(labels, log(predictions + epsilon)) - multiply(
+        (1 - labels), log(1 - predictions + epsilon)
+    )
+    return losses, weights
 
 
-def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
-) -> Tensor:
+@reduced_loss("hinge_loss")
+def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
     """max(0, 1 - y logits) for labels 0 and 1, which are y = -1 and 1; weighted and reduced as
     `compute_weighted_loss` does.
     """
-    tensors = {"labels": labels, "logits": logits}
-    with _compare("hinge_loss", scope, weights, **tensors) as (scope, labels, logits):
-        ones = ones_like(labels)
-        signs = subtract(2 * labels, ones)
-        losses = relu(subtract(ones, multiply(signs, logits)))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    labels, logits = _in_float(labels, logits)
+    ones = ones_like(labels)
+    signs = subtract(2 * labels, ones)
+    losses = relu(subtract(ones, multiply(signs, logits)))
+    return losses, weights
 
 
 def cosine_distance(
@@ -158,7 +111,7 @@ def cosine_distance(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = _BY_PRESENT,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
     """1 - the sum of labels times predictions over `axis` (older: `dim`), for vectors of length 1
@@ -169,10 +122,14 @@ def cosine_distance(
     axis = dim if axis is None else axis
     if axis is None:
         raise ValueError("You must specify 'axis'.")
-    name, tensors = "cosine_distance_loss", {"labels": labels, "predictions": predictions}
-    with _compare(name, scope, weights, **tensors) as (scope, labels, predictions):
-        losses = 1 - reduce_sum(multiply(predictions, labels), axis=(axis,), keepdims=True)
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    return _cosine_distance(labels, predictions, axis, weights, scope, loss_collection, reduction)
+
+
+@reduced_loss("cosine_distance_loss")
+def _cosine_distance(labels: Any, predictions: Any, axis: int, weights: Any) -> WeightedLosses:
+    labels, predictions = _in_float(labels, predictions)
+    losses = 1 - reduce_sum(multiply(predictions, labels), axis=(axis,), keepdims=True)
+    return losses, weights
 
 
 def mean_pairwise_squared_error(

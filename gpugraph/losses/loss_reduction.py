@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import add_parameters
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.default_stacks import graph_stack
@@ -64,6 +66,42 @@ def require(**tensors: Any) -> None:
     for name, value in tensors.items():
         if value is None:
             raise ValueError(f"{name} must not be None.")
+
+
+WeightedLosses = tuple[Tensor, Any]
+"""The losses of elements, and their weights."""
+
+
+def reduced_loss(
+    type_name: str,
+) -> Callable[[Callable[..., WeightedLosses]], Callable[..., Tensor]]:
+    """Makes of a function of labels, predictions, weights and so on, which returns losses and
+    weights, the loss that is these reduced by `compute_weighted_loss`.
+
+    The loss has three parameters more, `scope`, `loss_collection` and `reduction`. Its name scope
+    is `type_name` by default. ValueError where labels or predictions are None.
+    """
+
+    def decorate(function: Callable[..., WeightedLosses]) -> Callable[..., Tensor]:
+        def call(
+            arguments: Any, scope: str | None, loss_collection: str | None, reduction: str
+        ) -> Tensor:
+            labels, predictions = list(arguments)[:2]
+            inputs = {name: arguments[name] for name in (labels, predictions)}
+            require(**inputs)
+            values = [arguments[predictions], arguments[labels], arguments["weights"]]
+            with name_scope(scope, type_name, values) as inner:
+                losses, weights = function(**arguments)
+                return compute_weighted_loss(losses, weights, inner, loss_collection, reduction)
+
+        defaults = {
+            "scope": None,
+            "loss_collection": GraphKeys.LOSSES,
+            "reduction": Reduction.SUM_BY_NONZERO_WEIGHTS,
+        }
+        return add_parameters(function, call, **defaults)
+
+    return decorate
 
 
 def compute_weighted_loss(

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, collect
+from gpugraph.metrics.metric_variables import Pair, collect, measure_both, metric
 from gpugraph.metrics.threshold_metrics import Counts, counts_at
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -110,14 +110,13 @@ def _careful(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
     return reduce_sum(parts, name="interpolate_pr_auc")
 
 
+@metric
 def sensitivity_at_specificity(
     labels: Any,
     predictions: Any,
     specificity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     name: str | None = None,
 ) -> Pair:
     """(recall at the threshold whose specificity is nearest the given one, update).
@@ -126,25 +125,22 @@ def sensitivity_at_specificity(
     """
     _check_part("specificity", specificity)
 
-    def measure(counts: Counts, name: str) -> Tensor:
-        tp, fn, tn, fp = (counts[kind] for kind in _ALL)
+    def measure(tp: Any, fn: Any, tn: Any, fp: Any, name: str) -> Tensor:
         distance = absolute(tn / (tn + fp + _BEYOND) - specificity)
         nearest = cast(argmin(distance, 0), dtypes.int32)
         return _divide(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
 
     with variable_scope(name, "sensitivity_at_specificity", [predictions, labels, weights]):
-        pair = _point(measure, labels, predictions, weights, num_thresholds)
-        return collect(*pair, metrics_collections, updates_collections)
+        return _point(measure, labels, predictions, weights, num_thresholds)
 
 
+@metric
 def specificity_at_sensitivity(
     labels: Any,
     predictions: Any,
     sensitivity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     name: str | None = None,
 ) -> Pair:
     """(specificity at the highest threshold whose recall is nearest the given one, update).
@@ -153,16 +149,14 @@ def specificity_at_sensitivity(
     """
     _check_part("sensitivity", sensitivity)
 
-    def measure(counts: Counts, name: str) -> Tensor:
-        tp, fn, tn, fp = (counts[kind] for kind in _ALL)
+    def measure(tp: Any, fn: Any, tn: Any, fp: Any, name: str) -> Tensor:
         distance = absolute(tp / (tp + fn + _BEYOND) - sensitivity)
         nearest = equal(distance, -reduce_max(-distance))
         last = _last_true(nearest, num_thresholds)
         return _divide(tn[last], tn[last] + fp[last] + _BEYOND, name)
 
     with variable_scope(name, "specificity_at_sensitivity", [predictions, labels, weights]):
-        pair = _point(measure, labels, predictions, weights, num_thresholds)
-        return collect(*pair, metrics_collections, updates_collections)
+        return _point(measure, labels, predictions, weights, num_thresholds)
 
 
 def _divide(part: Any, whole: Any, name: str) -> Tensor:
@@ -180,11 +174,7 @@ def _check_part(name: str, value: float) -> None:
 
 
 def _point(
-    measure: Callable[[Counts, str], Tensor],
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    count: int,
+    measure: Callable[..., Tensor], labels: Any, predictions: Any, weights: Any, count: int
 ) -> Pair:
     values, updates = counts_at(labels, predictions, _even(count), weights, _ALL)
-    return measure(values, "value"), measure(updates, "update_op")
+    return measure_both(measure, [values[kind] for kind in _ALL], [updates[kind] for kind in _ALL])

@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collect, keep
+from gpugraph.metrics.metric_variables import Pair, alike, keep, metric
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -40,14 +40,9 @@ from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.variable_scope import variable_scope
 
 
+@metric
 def mean_iou(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(mean over classes of intersection over union, update); the update gives the confusions.
 
@@ -69,7 +64,7 @@ def mean_iou(
         batch = scatter_nd(indices, counts, np.array(sizes, np.int64))
         update = assign_add(total, batch)
         value = _overlap(total, num_classes)
-        return collect(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
 def _overlap(confusions: Any, num_classes: int) -> Tensor:
@@ -91,49 +86,43 @@ def _overlap(confusions: Any, num_classes: int) -> Tensor:
 def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
     """The metric of the labels among the `k` largest predictions."""
 
+    @metric
     @named(f"{kind}_at_k", doc)
-    def metric(
+    def compute(
         labels: Any,
         predictions: Any,
         k: int,
         class_id: int | None = None,
         weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
         name: str | None = None,
     ) -> Pair:
-        scope = f"{kind}_{_ending(k, class_id)}"
-        with variable_scope(name, scope, [predictions, labels, weights]):
+        with _scope(name, kind, k, class_id, [predictions, labels, weights]):
             first = top_k(predictions, k).indices
-            pair = _quotient(kind, wrong, labels, first, k, class_id, weights)
-            return collect(*pair, metrics_collections, updates_collections)
+            return _quotient(kind, wrong, labels, first, k, class_id, weights)
 
-    return metric
+    return compute
 
 
 def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
     """The same of predictions that are chosen already."""
 
+    @metric
     @named(
         f"{kind}_at_top_k",
         f"`{kind}_at_k` of predictions that are chosen already: classes [..., k], the best first.",
     )
-    def metric(
+    def compute(
         labels: Any,
         predictions_idx: Any,
         k: int | None = None,
         class_id: int | None = None,
         weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
         name: str | None = None,
     ) -> Pair:
-        scope = f"{kind}_{_ending(k, class_id)}"
-        with variable_scope(name, scope, [predictions_idx, labels, weights]):
-            pair = _quotient(kind, wrong, labels, predictions_idx, k, class_id, weights)
-            return collect(*pair, metrics_collections, updates_collections)
+        with _scope(name, kind, k, class_id, [predictions_idx, labels, weights]):
+            return _quotient(kind, wrong, labels, predictions_idx, k, class_id, weights)
 
-    return metric
+    return compute
 
 
 recall_at_k = _at_k(
@@ -165,6 +154,12 @@ precision_at_top_k = _at_top_k("precision", "false_positive")
 def _ending(k: int | None, class_id: int | None) -> str:
     rank = "at_k" if k is None else f"at_{k}"
     return rank if class_id is None else f"{rank}_class{class_id}"
+
+
+def _scope(
+    name: str | None, kind: str, k: int | None, class_id: int | None, values: list[Any]
+) -> variable_scope:
+    return variable_scope(name, f"{kind}_{_ending(k, class_id)}", values)
 
 
 _NO_LABEL = np.int64(-(2**63))
@@ -232,14 +227,9 @@ def _hits_and_misses(
 # -- precision, averaged over ranks
 
 
+@metric
 def average_precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(mean of the precisions at the ranks, up to `k`, of labels, update), weighted; 0 at first.
 
@@ -261,7 +251,7 @@ def average_precision_at_k(
         new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
         value = div_no_nan(identity(total), identity(weight), name="mean")
         update = div_no_nan(new_total, new_weight, name="update")
-        return collect(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collect, collect_measure, keep
+from gpugraph.metrics.metric_variables import Pair, alike, binary_metric, keep, measure_both, metric
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
@@ -44,13 +43,8 @@ def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
     return multiply(values, weights), weights
 
 
-def mean(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@metric
+def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     """(mean, update): the mean of all values so far, weighted; 0 of none.
 
     weights: a number, or a tensor of the rank of the values, each size the same or 1.
@@ -58,7 +52,6 @@ def mean(
 
     A run of `update` adds a batch and returns the new mean. ValueError for weights that do not fit.
     """
-    graph: Graph = graph_stack.top()
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)
         total, count = keep("total"), keep("count")
@@ -67,24 +60,12 @@ def mean(
         else:
             values, weights = _weighted(values, weights)
             batch_count = reduce_sum(weights)
-        new_total = assign_add(total, reduce_sum(values))
-        with graph.control_dependencies([values]):
-            new_count = assign_add(count, batch_count)
-        updates = (new_total, new_count)
-        return collect_measure(
-            _quotient, (total, count), updates, metrics_collections, updates_collections
-        )
+        return _add_batch(total, count, reduce_sum(values), batch_count, values)
 
 
-def mean_tensor(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@metric
+def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     """(mean, update), element by element; see `mean`. The shape must be known: ValueError."""
-    graph: Graph = graph_stack.top()
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)
         shape = values.shape.as_list()
@@ -93,13 +74,16 @@ def mean_tensor(
         if weights is not None:
             values, weights = _weighted(values, weights)
             batch_count = multiply(batch_count, weights)
-        new_total = assign_add(total, values)
-        with graph.control_dependencies([values]):
-            new_count = assign_add(count, batch_count)
-        updates = (new_total, new_count)
-        return collect_measure(
-            _quotient, (total, count), updates, metrics_collections, updates_collections
-        )
+        return _add_batch(total, count, values, batch_count, values)
+
+
+def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
+    """(mean so far, mean with a batch, which is counted once its values are there)."""
+    graph: Graph = graph_stack.top()
+    new_total = assign_add(total, batch_total)
+    with graph.control_dependencies([values]):
+        new_count = assign_add(count, batch_count)
+    return measure_both(_quotient, (total, count), (new_total, new_count))
 
 
 def _is_right(labels: Tensor, predictions: Tensor) -> Tensor:
@@ -114,20 +98,11 @@ def _mean_of(
 ) -> Callable[..., Pair]:
     """The metric that is the mean of `measure(labels, predictions)`."""
 
-    @named(type_name, doc)
-    def metric(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
-    ) -> Pair:
+    def compute(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         labels, predictions, weights = alike(labels, predictions, weights)
-        errors, name = measure(labels, predictions), name or type_name
-        return mean(errors, weights, metrics_collections, updates_collections, name)
+        return mean(measure(labels, predictions), weights, name=name or type_name)
 
-    return metric
+    return binary_metric(type_name, doc, compute)
 
 
 mean_absolute_error = _mean_of(
@@ -145,28 +120,19 @@ accuracy = _mean_of(
 )
 
 
+@metric
 def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(square root of `mean_squared_error`, update)."""
     name = name or "root_mean_squared_error"
-    value, update = mean_squared_error(labels, predictions, weights, None, None, name)
-    return collect(sqrt(value), sqrt(update), metrics_collections, updates_collections)
+    value, update = mean_squared_error(labels, predictions, weights, name=name)
+    return sqrt(value), sqrt(update)
 
 
+@metric
 def mean_relative_error(
-    labels: Any,
-    predictions: Any,
-    normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, normalizer: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(mean of |labels - predictions| / normalizer, update), 0 where that is 0; see `mean`."""
     labels, predictions, weights = alike(labels, predictions, weights)
@@ -174,50 +140,34 @@ def mean_relative_error(
     predictions.shape.assert_is_compatible_with(normalizer.shape)
     errors = div_no_nan(absolute(subtract(labels, predictions)), normalizer)
     name = name or "mean_relative_error"
-    return mean(errors, weights, metrics_collections, updates_collections, name)
+    return mean(errors, weights, name=name)
 
 
+@metric
 def mean_cosine_distance(
-    labels: Any,
-    predictions: Any,
-    dim: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, dim: int, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(mean of 1 - the sum of labels times predictions over `dim`, update); see `mean`."""
     labels, predictions, weights = alike(labels, predictions, weights)
     distances = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     name = name or "mean_cosine_distance"
-    value, update = mean(distances, weights, None, None, name)
-    return collect(
-        subtract(1.0, value), subtract(1.0, update), metrics_collections, updates_collections
-    )
+    value, update = mean(distances, weights, name=name)
+    return subtract(1.0, value), subtract(1.0, update)
 
 
+@metric
 def percentage_below(
-    values: Any,
-    threshold: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    values: Any, threshold: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(which part of the values is below `threshold`, update); see `mean`."""
     below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
-    return mean(below, weights, metrics_collections, updates_collections, name)
+    return mean(below, weights, name=name)
 
 
+@metric
 def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> Pair:
     """(mean over classes of their accuracy, update); the update gives each class's.
 
@@ -236,7 +186,7 @@ def mean_per_class_accuracy(
         new_count = scatter_add(count, labels, is_right)
         value = reduce_mean(_quotient(count, total), name="mean_accuracy")
         update = _quotient(new_count, new_total, name="update_op")
-        return collect(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
 def _flat(tensor: Tensor) -> Tensor:

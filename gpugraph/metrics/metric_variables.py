@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import add_parameters, named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -44,13 +45,36 @@ def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
     return value, update
 
 
-def collect_measure(
-    measure: Callable[..., Any], values: Any, updates: Any, values_to: Any, updates_to: Any
-) -> Pair:
-    """`measure(*values, name="value")`, and the same of the updates; see `collect`."""
-    value = measure(*values, name="value")
-    update = measure(*updates, name="update_op")
-    return collect(value, update, values_to, updates_to)
+def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
+    """The metric with two parameters before `name`: what its value and its update join.
+
+    `metrics_collections` and `updates_collections` are collections, by names or lists of them.
+    """
+
+    def call(arguments: Any, metrics_collections: Any, updates_collections: Any) -> Pair:
+        return collect(*function(**arguments), metrics_collections, updates_collections)
+
+    return add_parameters(function, call, metrics_collections=None, updates_collections=None)
+
+
+def binary_metric(
+    type_name: str, doc: str, measure: Callable[[Any, Any, Any, str | None], Pair]
+) -> Callable[..., Pair]:
+    """The metric that is `measure(labels, predictions, weights, name)`."""
+
+    @metric
+    @named(type_name, doc)
+    def compute(
+        labels: Any, predictions: Any, weights: Any = None, name: str | None = None
+    ) -> Pair:
+        return measure(labels, predictions, weights, name)
+
+    return compute
+
+
+def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
+    """`measure(*values, name="value")`, and the same of the updates."""
+    return measure(*values, name="value"), measure(*updates, name="update_op")
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:

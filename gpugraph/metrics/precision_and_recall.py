@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import (
     Pair,
     alike,
     apply_weights,
-    collect,
-    collect_measure,
+    binary_metric,
     keep,
+    measure_both,
 )
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.comparison_and_select import equal, greater, logical_and, where
@@ -47,20 +47,8 @@ def _count_metric(
     type_name: str, label: bool, prediction: bool, summary: str
 ) -> Callable[..., Pair]:
     """The metric that counts one label together with one prediction."""
-
-    @named(type_name, f"({summary}, update), weighted. Labels and predictions become bools.")
-    def metric(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
-    ) -> Pair:
-        pair = _count(type_name, label, prediction, labels, predictions, weights, name)
-        return collect(*pair, metrics_collections, updates_collections)
-
-    return metric
+    doc = f"({summary}, update), weighted. Labels and predictions become bools."
+    return binary_metric(type_name, doc, partial(_count, type_name, label, prediction))
 
 
 true_positives = _count_metric("true_positives", True, True, "how often both are true")
@@ -81,26 +69,15 @@ def _quotient_metric(
 ) -> Callable[..., Pair]:
     """The metric of true positives by these and another count."""
 
-    @named(type_name, f"({summary}, update), weighted; 0 of none.")
-    def metric(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
-    ) -> Pair:
+    def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         with variable_scope(name, type_name, [predictions, labels, weights]):
             predictions = cast(predictions, dtypes.bool)
             inputs = cast(labels, dtypes.bool), predictions, weights
             right = _count("true_positives", True, True, *inputs)
             wrong = _count(wrong_name, wrong_label, not wrong_label, *inputs)
-            values, updates = zip(right, wrong)
-            return collect_measure(
-                _quotient, values, updates, metrics_collections, updates_collections
-            )
+            return measure_both(_quotient, *zip(right, wrong))
 
-    return metric
+    return binary_metric(type_name, f"({summary}, update), weighted; 0 of none.", measure)
 
 
 precision = _quotient_metric(

@@ -12,7 +12,7 @@ from gpugraph.base.named_function import named
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.metrics.metric_variables import Pair, alike, collect, keep
+from gpugraph.metrics.metric_variables import Pair, alike, keep, metric
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
@@ -84,22 +84,20 @@ def _metric(
 ) -> Callable[..., Pair]:
     """The metric that `measure` computes of counts of these kinds, and the name of the result."""
 
+    @metric
     @named(type_name, f"({summary}, update), weighted.")
-    def metric(
+    def compute(
         labels: Any,
         predictions: Any,
         thresholds: Sequence[float],
         weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
         name: str | None = None,
     ) -> Pair:
         with variable_scope(name, scope, [predictions, labels, weights]):
             values, updates = counts_at(labels, predictions, thresholds, weights, kinds)
-            pair = measure(values, "value"), measure(updates, "update_op")
-            return collect(*pair, metrics_collections, updates_collections)
+            return measure(values, "value"), measure(updates, "update_op")
 
-    return metric
+    return compute
 
 
 def _count_metric(kind: str, summary: str) -> Callable[..., Pair]:

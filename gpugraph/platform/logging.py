@@ -10,8 +10,10 @@ import itertools
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from gpugraph.base.named_function import named
 
 DEBUG = logging.DEBUG
 INFO = logging.INFO
@@ -50,44 +52,34 @@ _DEPTH = 2
 """The caller's frame, seen from the logger: what `%(filename)s` of a format means."""
 
 
-def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` if `level` is at least the verbosity."""
-    _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
+def _log_function(type_name: str) -> Callable[..., None]:
+    """`log` or `vlog`."""
+
+    @named(type_name, "Writes `msg % args` if `level` is at least the verbosity.")
+    def write(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+        _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
+
+    return write
 
 
-def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` at the level DEBUG."""
-    _logger.debug(msg, *args, stacklevel=_DEPTH, **kwargs)
+def _level_function(type_name: str, level: int, summary: str) -> Callable[..., None]:
+    """The function that writes at one level."""
+
+    @named(type_name, f"Writes `msg % args` at the level {summary}.")
+    def write(msg: Any, *args: Any, **kwargs: Any) -> None:
+        _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
+
+    return write
 
 
-def info(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` at the level INFO."""
-    _logger.info(msg, *args, stacklevel=_DEPTH, **kwargs)
-
-
-def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` at the level WARN."""
-    _logger.warning(msg, *args, stacklevel=_DEPTH, **kwargs)
-
-
-def warn(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` at the level WARN."""
-    _logger.warning(msg, *args, stacklevel=_DEPTH, **kwargs)
-
-
-def error(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` at the level ERROR."""
-    _logger.error(msg, *args, stacklevel=_DEPTH, **kwargs)
-
-
-def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` at the level FATAL; the program goes on."""
-    _logger.critical(msg, *args, stacklevel=_DEPTH, **kwargs)
-
-
-def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes `msg % args` if `level` is at least the verbosity."""
-    _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
+log = _log_function("log")
+vlog = _log_function("vlog")
+debug = _level_function("debug", DEBUG, "DEBUG")
+info = _level_function("info", INFO, "INFO")
+warning = _level_function("warning", WARN, "WARN")
+warn = _level_function("warn", WARN, "WARN")
+error = _level_function("error", ERROR, "ERROR")
+fatal = _level_function("fatal", FATAL, "FATAL; the program goes on")
 
 
 def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:

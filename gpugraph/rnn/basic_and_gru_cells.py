@@ -21,11 +21,8 @@ def depth_of(inputs_shape: Any) -> int:
     return int(depth)
 
 
-class BasicRNNCell(LayerCell):
-    """output = state = activation([inputs, state] kernel + bias); tanh by default.
-
-    Variables: `kernel` [depth + num_units, num_units], `bias` [num_units].
-    """
+class _OneStateCell(LayerCell):
+    """A cell whose output is its next state."""
 
     def __init__(
         self,
@@ -50,6 +47,13 @@ class BasicRNNCell(LayerCell):
         """num_units."""
         return self._num_units
 
+
+class BasicRNNCell(_OneStateCell):
+    """output = state = activation([inputs, state] kernel + bias); tanh by default.
+
+    Variables: `kernel` [depth + num_units, num_units], `bias` [num_units].
+    """
+
     def build(self, inputs_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""
         rows = depth_of(inputs_shape) + self._num_units
@@ -63,7 +67,7 @@ class BasicRNNCell(LayerCell):
         return output, output
 
 
-class GRUCell(LayerCell):
+class GRUCell(_OneStateCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
     r, u = sigmoid([inputs, state] gates/kernel + gates/bias), in two halves;
@@ -82,21 +86,9 @@ class GRUCell(LayerCell):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
-        self._num_units = num_units
-        self._activation = activation or tanh
+        super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
-
-    @property
-    def state_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""

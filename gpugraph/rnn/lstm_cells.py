@@ -39,7 +39,24 @@ class LSTMStateTuple(NamedTuple):
         return c.dtype
 
 
-class BasicLSTMCell(LayerCell):
+class _MemoryCell(LayerCell):
+    """A cell with the states of an LSTM."""
+
+    _num_units: int
+    _state_is_tuple: bool
+
+    @property
+    def state_size(self) -> Any:
+        """The sizes of `c` and `h`, or their sum."""
+        memory, output = self._num_units, self.output_size
+        return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
+
+    def _results(self, c: Any, h: Any) -> tuple[Any, Any]:
+        """Output and next state."""
+        return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
+
+
+class BasicLSTMCell(_MemoryCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
     forget_bias: added to the forget gate, so that it starts open.
@@ -67,12 +84,6 @@ class BasicLSTMCell(LayerCell):
         self._activation = activation or tanh
 
     @property
-    def state_size(self) -> Any:
-        """The sizes of `c` and `h`, or their sum."""
-        units = self._num_units
-        return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
-
-    @property
     def output_size(self) -> int:
         """num_units."""
         return self._num_units
@@ -92,12 +103,10 @@ class BasicLSTMCell(LayerCell):
         forget = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
         new_c = add(multiply(c, forget), multiply(sigmoid(i), self._activation(j)))
         new_h = multiply(self._activation(new_c), sigmoid(o))
-        if self._state_is_tuple:
-            return new_h, LSTMStateTuple(new_c, new_h)
-        return new_h, concat([new_c, new_h], 1)
+        return self._results(new_c, new_h)
 
 
-class LSTMCell(LayerCell):
+class LSTMCell(_MemoryCell):
     """An LSTM with optional peepholes, clipping and projection.
 
     Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
@@ -141,12 +150,6 @@ class LSTMCell(LayerCell):
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
         self._activation = activation or tanh
-
-    @property
-    def state_size(self) -> Any:
-        """The sizes of `c` and `h`, or their sum."""
-        memory, output = self._num_units, self.output_size
-        return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
 
     @property
     def output_size(self) -> int:
@@ -193,9 +196,7 @@ class LSTMCell(LayerCell):
         if self._use_peepholes:
             o = o + self._w_o_diag * c
         h = self._project(sigmoid(o) * self._activation(c))
-        if self._state_is_tuple:
-            return h, LSTMStateTuple(c, h)
-        return h, concat([c, h], 1)
+        return self._results(c, h)
 
     def _parts(self, state: Any) -> Any:
         """Memory and last output."""

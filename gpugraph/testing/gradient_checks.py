@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.named_function import with_parameters_of
 from gpugraph.gradients import gradients
 from gpugraph.graph.client.default_stacks import session_stack
 from gpugraph.graph.client.tensor import Tensor
@@ -115,19 +116,9 @@ def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 
-def compute_gradient_error(
-    x: Any,
-    x_shape: Any,
-    y: Tensor,
-    y_shape: Any,
-    x_init_value: Any = None,
-    delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
-) -> float:
+@with_parameters_of(compute_gradient)
+def compute_gradient_error(**arguments: Any) -> float:
     """How far the two Jacobians of `compute_gradient` are apart at most."""
-    jacobians = compute_gradient(
-        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
-    )
+    jacobians = compute_gradient(**arguments)
     pairs = [jacobians] if isinstance(jacobians, tuple) else jacobians
     return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import OpError
+from gpugraph.base.named_function import with_parameters_of
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.graph.device_names import canonical_name
@@ -86,13 +87,10 @@ class TestCase(Comparisons):
         finally:
             session.close()
 
+    @with_parameters_of(session)
     @contextmanager
     def cached_session(
-        self,
-        graph: Any = None,
-        config: ConfigProto | None = None,
-        use_gpu: bool = False,
-        force_gpu: bool = False,
+        self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> Iterator[Session]:
         """The session that the first call in this test makes: variables keep their values.
 
@@ -107,12 +105,9 @@ class TestCase(Comparisons):
         with self._open_cached(options, use_gpu) as session:
             yield session
 
+    @with_parameters_of(session)
     def test_session(
-        self,
-        graph: Any = None,
-        config: ConfigProto | None = None,
-        use_gpu: bool = False,
-        force_gpu: bool = False,
+        self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> AbstractContextManager[Session]:
         """`cached_session` without a graph, of whatever config it is, `session` with one."""
         if self.id().endswith(".test_session"):

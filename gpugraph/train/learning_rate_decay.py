@@ -7,11 +7,12 @@ dtype of the learning rate; `decay_steps` and the rest may be numbers or tensors
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
 from gpugraph.control_flow import cond
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -40,27 +41,44 @@ def _decay(
         yield scope, first, cast(global_step, first.dtype.base_dtype), others
 
 
-def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Tensor:
+def _decay_by_rate(
+    type_name: str, default: str, doc: str, decay: Callable[[Tensor, Tensor, Tensor, str], Tensor]
+) -> Callable[..., Tensor]:
+    """The decay that is `decay(learning_rate, decay_rate, periods passed, name)`."""
+
+    @named(type_name, doc)
+    def function(
+        learning_rate: Any,
+        global_step: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        numbers = decay_steps, decay_rate
+        with _decay(name, default, learning_rate, global_step, *numbers) as tensors:
+            scope, first, step, (steps, rate) = tensors
+            passed = truediv(step, steps)
+            return decay(first, rate, floor(passed) if staircase else passed, scope)
+
+    return function
+
+
+exponential_decay = _decay_by_rate(
+    "exponential_decay",
+    "ExponentialDecay",
     """learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
 
     staircase: the quotient is floored, so that the rate changes every `decay_steps` steps.
-    """
-    numbers = decay_steps, decay_rate
-    with _decay(name, "ExponentialDecay", learning_rate, global_step, *numbers) as decay:
-        scope, first, step, (steps, rate) = decay
-        return multiply(first, pow(rate, _periods(step, steps, staircase)), name=scope)
-
-
-def _periods(step: Tensor, steps: Tensor, staircase: bool) -> Tensor:
-    passed = truediv(step, steps)
-    return floor(passed) if staircase else passed
+    """,
+    lambda first, rate, periods, name: multiply(first, pow(rate, periods), name=name),
+)
+inverse_time_decay = _decay_by_rate(
+    "inverse_time_decay",
+    "InverseTimeDecay",
+    "learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`.",
+    lambda first, rate, periods, name: truediv(first, plus(1.0, multiply(rate, periods)), name),
+)
 
 
 def natural_exp_decay(
@@ -74,22 +92,6 @@ def natural_exp_decay(
     """learning_rate * exp(-decay_rate * global_step / decay_steps); see `exponential_decay`."""
     rate = exp(negative(convert_to_tensor(decay_rate, dtype_hint=dtypes.float32)))
     return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
-
-
-def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`."""
-    numbers = decay_steps, decay_rate
-    with _decay(name, "InverseTimeDecay", learning_rate, global_step, *numbers) as decay:
-        scope, first, step, (steps, rate) = decay
-        slower = plus(1.0, multiply(rate, _periods(step, steps, staircase)))
-        return truediv(first, slower, name=scope)
 
 
 def piecewise_constant(

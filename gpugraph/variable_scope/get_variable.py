@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gpugraph.base.named_function import with_parameters_of
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.variable_scope.scope_settings import get_variable_scope
 from gpugraph.variable_scope.variable_store import variable_store
@@ -69,39 +70,8 @@ def get_variable(
     )
 
 
-def get_local_variable(
-    name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: bool | None = False,
-    collections: Sequence[str] | None = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: bool | None = None,
-    custom_getter: Callable[..., Any] | None = None,
-    constraint: Callable[..., Any] | None = None,
-    synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE,
-) -> Any:
+@with_parameters_of(get_variable, trainable=False)
+def get_local_variable(collections: Sequence[str] | None, **arguments: Any) -> Any:
     """As `get_variable`, but of collection LOCAL_VARIABLES and never trainable."""
-    del trainable
-    return get_variable(
-        name,
-        shape=shape,
-        dtype=dtype,
-        initializer=initializer,
-        regularizer=regularizer,
-        trainable=False,
-        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES],
-        caching_device=caching_device,
-        partitioner=partitioner,
-        validate_shape=validate_shape,
-        use_resource=use_resource,
-        custom_getter=custom_getter,
-        constraint=constraint,
-        synchronization=synchronization,
-        aggregation=aggregation,
-    )
+    collections = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(**{**arguments, "collections": collections, "trainable": False})

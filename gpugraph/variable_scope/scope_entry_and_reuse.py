@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import TracebackType
 from typing import Any
 
 from gpugraph.graph.client.client_graph import Graph
@@ -18,14 +17,9 @@ from gpugraph.variable_scope.scope_settings import VariableScope, scope_stack
 from gpugraph.variable_scope.variable_request import AUTO_REUSE
 
 _SETTINGS = (
-    "initializer",
-    "regularizer",
-    "caching_device",
-    "partitioner",
-    "custom_getter",
-    "dtype",
+    "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
     "use_resource",
-)
+)  # fmt: skip
 """What a scope inherits, or is told. Not `constraint`, which TensorFlow doesn't pass on."""
 
 
@@ -55,12 +49,7 @@ class pure_variable_scope:
         self._stack.scopes.append(self._scope)
         return self._scope
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: Any) -> None:
         self._stack.leave(self._scope)
         if self._jumps:
             self._stack.counts = self._counts  # the names opened where it began are as they were
@@ -196,13 +185,8 @@ class variable_scope:
         current = self._graph.get_name_scope()
         return self._graph.name_scope(f"{current}/" if current else None)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.pop().__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
 
 
 @contextmanager

@@ -19,13 +19,12 @@ from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.variable_scope.variable_request import VariableSpec
-from gpugraph.variable_scope.variable_store import VariableStore, variable_store
+from gpugraph.variable_scope.variable_store import VariableStore, one_of_graph, variable_store
 from gpugraph.variables import PartitionedVariable
 from gpugraph.variables.reference_or_resource import SCOPE_CHOICE
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 _KEY = ("__varscope",)  # TensorFlow's name for the collection that holds it
-_LOCK = threading.Lock()
 _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",
@@ -264,11 +263,8 @@ class ScopeStack(threading.local):
 
 def scope_stack(graph: Graph | None = None) -> ScopeStack:
     """The scopes of `graph`, or of the default graph, each thread's own."""
-    kept = (graph_stack.top() if graph is None else graph).get_collection_ref(_KEY)
-    with _LOCK:
-        if not kept:
-            kept.append(ScopeStack())
-    return kept[0]
+    stack: ScopeStack = one_of_graph(graph, _KEY, ScopeStack)
+    return stack
 
 
 def get_variable_scope() -> VariableScope:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
@@ -29,24 +28,26 @@ from gpugraph.variable_scope.sharing_errors import already_there, made_at, not_t
 from gpugraph.variable_scope.single_variable import check_same, make_single
 from gpugraph.variable_scope.variable_request import PartitionInfo, VariableSpec
 from gpugraph.variables import PartitionedVariable, SaveSliceInfo
-from gpugraph.variables.replication_modes import (
-    VariableAggregation,
-    VariableSynchronization,
-    checked_modes,
-    trains,
-)
+from gpugraph.variables.replication_modes import checked_modes, trains
 
 _KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds it
 _LOCK = threading.Lock()
 
 
+def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
+    """The one item of a collection of `graph`, or of the default graph, made where it is asked for
+    first."""
+    items = (graph_stack.top() if graph is None else graph).get_collection_ref(key)
+    with _LOCK:
+        if not items:
+            items.append(make())
+    return items[0]
+
+
 def variable_store(graph: Graph | None = None) -> VariableStore:
     """The one store of `graph`, or of the default graph."""
-    kept = (graph_stack.top() if graph is None else graph).get_collection_ref(_KEY)
-    with _LOCK:
-        if not kept:
-            kept.append(VariableStore())
-    return kept[0]
+    store: VariableStore = one_of_graph(graph, _KEY, VariableStore)
+    return store
 
 
 class VariableStore:
@@ -83,44 +84,9 @@ class VariableStore:
             del arguments["constraint"]
         return custom_getter(getter=self._getter, **arguments)
 
-    def _getter(
-        self,
-        name: str,
-        shape: Any = None,
-        dtype: Any = dtypes.float32,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
-        trainable: bool | None = None,
-        collections: Sequence[str] | None = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        validate_shape: bool = True,
-        use_resource: bool | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-    ) -> Any:
-        """The `getter` that custom getters are given. `name` is a full name."""
-        return self._find_or_make(
-            VariableSpec(
-                name=name,
-                shape=shape,
-                dtype=dtype,
-                initializer=initializer,
-                regularizer=regularizer,
-                reuse=reuse,
-                trainable=trainable,
-                collections=collections,
-                caching_device=caching_device,
-                partitioner=partitioner,
-                validate_shape=validate_shape,
-                use_resource=use_resource,
-                constraint=constraint,
-                synchronization=synchronization,
-                aggregation=aggregation,
-            )
-        )
+    def _getter(self, *args: Any, **kwargs: Any) -> Any:
+        """The `getter` that custom getters are given: it takes what a `VariableSpec` has."""
+        return self._find_or_make(VariableSpec(*args, **kwargs))
 
     def _find_or_make(self, spec: VariableSpec) -> Any:
         is_scalar = isinstance(spec.shape, Sequence) and not spec.shape

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.named_function import named, with_parameters_of
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
@@ -15,6 +16,18 @@ from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_function
 from gpugraph.variables.variable import Variable
+
+
+def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
+    """The method `kind` that calls that of the parts, with their shares of the value."""
+
+    @with_parameters_of(Variable.assign)
+    @named(kind, doc)
+    def change(self: PartitionedVariable, value: Any, **options: Any) -> list[Any]:
+        shares = self._shares(value)
+        return [getattr(part, kind)(share, **options) for part, share in zip(self, shares)]
+
+    return change
 
 
 class PartitionedVariable:
@@ -111,48 +124,8 @@ class PartitionedVariable:
             with graph.name_scope(None):
                 return identity(joined, name=self._name)
 
-    # -- changing: each part by its share of the value
-
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Writes `value`, a tensor of the whole or a list of parts, into the parts.
-
-        Gives the parts' references, or the operations without `read_value`.
-        """
-        return self._change(
-            lambda part, share: part.assign(share, use_locking, name, read_value), value
-        )
-
-    def assign_add(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Adds `value` to the parts; takes and gives what `assign` does."""
-        return self._change(
-            lambda part, share: part.assign_add(share, use_locking, name, read_value), value
-        )
-
-    def assign_sub(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Subtracts `value` from the parts; takes and gives what `assign` does."""
-        return self._change(
-            lambda part, share: part.assign_sub(share, use_locking, name, read_value), value
-        )
-
-    def _change(self, change: Callable[[Variable, Any], Any], value: Any) -> list[Any]:
+    def _shares(self, value: Any) -> Sequence[Any]:
+        """The share of each part in `value`; ValueError for another number of them."""
         if isinstance(value, (list, PartitionedVariable)):
             shares: Sequence[Any] = list(value)
         else:
@@ -163,7 +136,21 @@ class PartitionedVariable:
             raise ValueError(
                 f"'{self._name}' has {len(self._parts)} parts, but {len(shares)} values are given"
             )
-        return [change(part, share) for part, share in zip(self._parts, shares)]
+        return shares
+
+    assign = _by_parts(
+        "assign",
+        """Writes `value`, a tensor of the whole or a list of parts, into the parts.
+
+        Gives the parts' references, or the operations without `read_value`.
+        """,
+    )
+    assign_add = _by_parts(
+        "assign_add", "Adds `value` to the parts; takes and gives what `assign` does."
+    )
+    assign_sub = _by_parts(
+        "assign_sub", "Subtracts `value` from the parts; takes and gives what `assign` does."
+    )
 
 
 def _operator(name: str) -> Any:

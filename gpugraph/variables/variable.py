@@ -28,6 +28,7 @@ from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.state.assign_to_slice import sliced_variable
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.reference_variable_ops import initialized_value, with_initialized_reads
+from gpugraph.variables.change_methods import by_coordinates, by_difference, by_rows
 from gpugraph.variables.reference_or_resource import uses_resource
 from gpugraph.variables.replication_modes import (
     VariableAggregation,
@@ -36,7 +37,6 @@ from gpugraph.variables.replication_modes import (
     trains,
 )
 from gpugraph.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
-from gpugraph.variables.scatter_methods import by_coordinates, by_rows
 from gpugraph.variables.variable_creators import CreatedByScopes
 
 VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
@@ -294,25 +294,16 @@ class Variable(metaclass=CreatedByScopes):
             name=name,
         )
 
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """`self += delta`; gives the reference, or the operation without `read_value`."""
-        return self._changed_by("AssignAdd", delta, read_value, use_locking=use_locking, name=name)
-
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """`self -= delta`; gives the reference, or the operation without `read_value`."""
-        return self._changed_by("AssignSub", delta, read_value, use_locking=use_locking, name=name)
+    assign_add = by_difference(
+        "assign_add",
+        "AssignAdd",
+        "`self += delta`; gives the reference, or the operation without `read_value`.",
+    )
+    assign_sub = by_difference(
+        "assign_sub",
+        "AssignSub",
+        "`self -= delta`; gives the reference, or the operation without `read_value`.",
+    )
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
         operation = change(op_type, self._variable, value, **attrs)

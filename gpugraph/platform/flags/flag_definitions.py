@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.named_function import named
 from gpugraph.platform.flags.flag_values import FLAGS, Flag, FlagValues, Parser
 
 
@@ -107,59 +108,96 @@ def _define(
         flag_values[short_name] = flag
 
 
-@_with_older_names
-def DEFINE_string(
-    name: str, default: Any, help: str, flag_values: FlagValues = FLAGS, **args: Any
-) -> None:
+def _definition(
+    type_name: str, parse: Parser, doc: str, boolean: bool = False, multiple: bool = False
+) -> Callable[..., None]:
+    """The function `DEFINE_...` of flags that `parse` reads."""
+
+    @_with_older_names
+    @named(type_name, doc)
+    def define(
+        name: str, default: Any, help: str, flag_values: FlagValues = FLAGS, **args: Any
+    ) -> None:
+        flag = name, default, help, flag_values, parse
+        _define(*flag, boolean=boolean, multiple=multiple, **args)
+
+    return define
+
+
+def _number_definition(
+    type_name: str, convert: Parser, what: str, doc: str, multiple: bool = False
+) -> Callable[..., None]:
+    """The function `DEFINE_...` of flags that `convert` reads, between bounds."""
+
+    @_with_older_names
+    @named(type_name, doc)
+    def define(
+        name: str,
+        default: Any,
+        help: str,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        flag_values: FlagValues = FLAGS,
+        **args: Any,
+    ) -> None:
+        parse = _bounded(convert, what, lower_bound, upper_bound)
+        _define(name, default, help, flag_values, parse, multiple=multiple, **args)
+
+    return define
+
+
+DEFINE_string = _definition(
+    "DEFINE_string",
+    _text,
     """A flag of text.
 
     As of all flags: `default` is its value where the command line has none, None if it has none;
     `flag_values` are the flags it is one of; `short_name`, if given, is another name of it.
     DuplicateFlagError where there is one of this name, IllegalFlagValueError for a default that
     is none of its values.
-    """
-    _define(name, default, help, flag_values, _text, **args)
-
-
-@_with_older_names
-def DEFINE_boolean(
-    name: str, default: Any, help: str, flag_values: FlagValues = FLAGS, **args: Any
-) -> None:
-    """A flag that is true or false: `--name`, `--noname`, `--name=true`."""
-    _define(name, default, help, flag_values, _boolean, boolean=True, **args)
-
-
+    """,
+)
+DEFINE_boolean = _definition(
+    "DEFINE_boolean",
+    _boolean,
+    "A flag that is true or false: `--name`, `--noname`, `--name=true`.",
+    boolean=True,
+)
 DEFINE_bool = DEFINE_boolean
-
-
-@_with_older_names
-def DEFINE_integer(
-    name: str,
-    default: Any,
-    help: str,
-    lower_bound: int | None = None,
-    upper_bound: int | None = None,
-    flag_values: FlagValues = FLAGS,
-    **args: Any,
-) -> None:
-    """A flag that is an integer between the bounds."""
-    parse = _bounded(_integer, "an integer", lower_bound, upper_bound)
-    _define(name, default, help, flag_values, parse, **args)
-
-
-@_with_older_names
-def DEFINE_float(
-    name: str,
-    default: Any,
-    help: str,
-    lower_bound: float | None = None,
-    upper_bound: float | None = None,
-    flag_values: FlagValues = FLAGS,
-    **args: Any,
-) -> None:
-    """A flag that is a number between the bounds."""
-    parse = _bounded(_float, "a number", lower_bound, upper_bound)
-    _define(name, default, help, flag_values, parse, **args)
+DEFINE_list = _definition(
+    "DEFINE_list", _parts(","), "A flag that is a list of texts, with commas between them."
+)
+DEFINE_spaceseplist = _definition(
+    "DEFINE_spaceseplist",
+    _parts(None),
+    "A flag that is a list of texts, with white space between them.",
+)
+DEFINE_multi_string = _definition(
+    "DEFINE_multi_string",
+    _text,
+    "A flag that may be given several times: a list of texts.",
+    multiple=True,
+)
+DEFINE_integer = _number_definition(
+    "DEFINE_integer", _integer, "an integer", "A flag that is an integer between the bounds."
+)
+DEFINE_float = _number_definition(
+    "DEFINE_float", _float, "a number", "A flag that is a number between the bounds."
+)
+DEFINE_multi_integer = _number_definition(
+    "DEFINE_multi_integer",
+    _integer,
+    "an integer",
+    "A flag that may be given several times: a list of integers between the bounds.",
+    multiple=True,
+)
+DEFINE_multi_float = _number_definition(
+    "DEFINE_multi_float",
+    _float,
+    "a number",
+    "A flag that may be given several times: a list of numbers between the bounds.",
+    multiple=True,
+)
 
 
 @_with_older_names
@@ -174,60 +212,6 @@ def DEFINE_enum(
     """A flag that is one of the texts `enum_values`, in any case if not `case_sensitive`."""
     parse = _one_of(enum_values, args.pop("case_sensitive", True))
     _define(name, default, help, flag_values, parse, **args)
-
-
-@_with_older_names
-def DEFINE_list(
-    name: str, default: Any, help: str, flag_values: FlagValues = FLAGS, **args: Any
-) -> None:
-    """A flag that is a list of texts, with commas between them."""
-    _define(name, default, help, flag_values, _parts(","), **args)
-
-
-@_with_older_names
-def DEFINE_spaceseplist(
-    name: str, default: Any, help: str, flag_values: FlagValues = FLAGS, **args: Any
-) -> None:
-    """A flag that is a list of texts, with white space between them."""
-    _define(name, default, help, flag_values, _parts(None), **args)
-
-
-@_with_older_names
-def DEFINE_multi_string(
-    name: str, default: Any, help: str, flag_values: FlagValues = FLAGS, **args: Any
-) -> None:
-    """A flag that may be given several times: a list of texts."""
-    _define(name, default, help, flag_values, _text, multiple=True, **args)
-
-
-@_with_older_names
-def DEFINE_multi_integer(
-    name: str,
-    default: Any,
-    help: str,
-    lower_bound: int | None = None,
-    upper_bound: int | None = None,
-    flag_values: FlagValues = FLAGS,
-    **args: Any,
-) -> None:
-    """A flag that may be given several times: a list of integers between the bounds."""
-    parse = _bounded(_integer, "an integer", lower_bound, upper_bound)
-    _define(name, default, help, flag_values, parse, multiple=True, **args)
-
-
-@_with_older_names
-def DEFINE_multi_float(
-    name: str,
-    default: Any,
-    help: str,
-    lower_bound: float | None = None,
-    upper_bound: float | None = None,
-    flag_values: FlagValues = FLAGS,
-    **args: Any,
-) -> None:
-    """A flag that may be given several times: a list of numbers between the bounds."""
-    parse = _bounded(_float, "a number", lower_bound, upper_bound)
-    _define(name, default, help, flag_values, parse, multiple=True, **args)
 
 
 # -- rules

@@ -13,14 +13,12 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.elementwise.unary_functions import sqrt
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.scatter_updates import scatter_add
-from gpugraph.train.optimizers.optimizer import Optimizer
+from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.variables import Variable
 
 
-class AdamOptimizer(Optimizer):
+class AdamOptimizer(OneOpOptimizer):
     """m and v are running means of the gradient and its square; var -= lr_t * m / (sqrt(v) + eps).
 
     lr_t = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t). Slots: "m", "v".
@@ -35,29 +33,20 @@ class AdamOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "Adam",
     ) -> None:
-        super().__init__(use_locking, name)
-        self._settings = {
+        settings = {
             "learning_rate": learning_rate,
             "beta1": beta1,
             "beta2": beta2,
             "epsilon": epsilon,
         }
-        self._tensors: dict[str, Tensor] = {}
+        super().__init__("Adam", ["m", "v"], settings, use_locking, name)
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         first = min(var_list, key=lambda variable: variable.name)
         for name in ("beta1", "beta2"):
             value = self._call_if_callable(self._settings[name])
             self._create_non_slot_variable(value, f"{name}_power", first)
-        for variable in var_list:
-            self._zeros_slot(variable, "m", self._name)
-            self._zeros_slot(variable, "v", self._name)
-
-    def _prepare(self) -> None:
-        self._tensors = {
-            name: convert_to_tensor(self._call_if_callable(value), name=name)
-            for name, value in self._settings.items()
-        }
+        super()._create_slots(var_list)
 
     def _powers(self, graph: Graph) -> list[Variable]:
         variables = [
@@ -65,25 +54,13 @@ class AdamOptimizer(Optimizer):
         ]
         return [power for power in variables if power is not None]
 
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+    def _numbers(self, var: Variable) -> list[Any]:
         dtype = var.dtype.base_dtype
         powers = [
             power if power.dtype.base_dtype is dtype else cast(power.value(), dtype)
             for power in self._powers(var.graph)
         ]
-        return change(
-            "ApplyAdam",
-            var._ref(),
-            self._slots["m"][var]._ref(),
-            self._slots["v"][var]._ref(),
-            *powers,
-            cast(self._tensors["learning_rate"], dtype),
-            cast(self._tensors["beta1"], dtype),
-            cast(self._tensors["beta2"], dtype),
-            cast(self._tensors["epsilon"], dtype),
-            grad,
-            use_locking=self._use_locking,
-        )
+        return [*powers, *super()._numbers(var)]
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
         """m and v decay in all rows, and all rows move by them, as if the others had zeros."""

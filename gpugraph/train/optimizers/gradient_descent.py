@@ -9,49 +9,35 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
-from gpugraph.train.optimizers.optimizer import Optimizer
+from gpugraph.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.variables import Variable
 
 
-class GradientDescentOptimizer(Optimizer):
+class GradientDescentOptimizer(OneOpOptimizer):
     """var -= learning_rate * gradient."""
 
     def __init__(
         self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
     ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-
-    def _prepare(self) -> None:
-        self._rate = convert_to_tensor(
-            self._call_if_callable(self._learning_rate), name="learning_rate"
-        )
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
-        return change(
-            "ApplyGradientDescent",
-            var._ref(),
-            cast(self._rate, var.dtype.base_dtype),
-            grad,
-            use_locking=self._use_locking,
-        )
+        settings = {"learning_rate": learning_rate}
+        super().__init__("GradientDescent", [], settings, use_locking, name)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
         """Rows that come several times are subtracted several times."""
-        step = raw_ops.Mul(grad.values, cast(self._rate, grad.dtype.base_dtype), name="mul")
+        rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
+        step = raw_ops.Mul(grad.values, rate, name="mul")
         delta = IndexedSlices(step, grad.indices, grad.dense_shape)
         return var.scatter_sub(delta, use_locking=self._use_locking)
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        step = -grad * cast(self._rate, grad.dtype.base_dtype)
+        step = -grad * cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
         return change("ScatterAdd", handle._ref(), indices, step)
 
 
-class MomentumOptimizer(Optimizer):
+class MomentumOptimizer(OneOpOptimizer):
     """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).
 
     Slot: "momentum". Source: Sutskever et al., 2013.
@@ -65,37 +51,20 @@ class MomentumOptimizer(Optimizer):
         name: str = "Momentum",
         use_nesterov: bool = False,
     ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._momentum = momentum
+        settings = {"learning_rate": learning_rate, "momentum": momentum}
+        super().__init__("Momentum", ["momentum"], settings, use_locking, name)
         self._use_nesterov = use_nesterov
 
-    def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        for variable in var_list:
-            self._zeros_slot(variable, "momentum", self._name)
-
-    def _prepare(self) -> None:
-        self._rate = convert_to_tensor(
-            self._call_if_callable(self._learning_rate), name="learning_rate"
-        )
-        self._factor = convert_to_tensor(self._call_if_callable(self._momentum), name="momentum")
-
-    def _change(self, op_type: str, var: Variable, *grad: Tensor) -> Any:
-        dtype = var.dtype.base_dtype
+    def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
+        """The op, which takes the gradient between the settings."""
+        rate, momentum = self._numbers(var)
         return change(
-            op_type,
+            f"{kind}Momentum",
             var._ref(),
             self._slots["momentum"][var]._ref(),
-            cast(self._rate, dtype),
+            rate,
             *grad,
-            cast(self._factor, dtype),
+            momentum,
             use_locking=self._use_locking,
             use_nesterov=self._use_nesterov,
         )
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
-        return self._change("ApplyMomentum", var, grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Momentum changes only in the rows that have a gradient."""
-        return self._change("SparseApplyMomentum", var, grad.values, grad.indices)

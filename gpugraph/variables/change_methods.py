@@ -1,19 +1,37 @@
-"""The methods of a Variable that change some rows of it, given as IndexedSlices."""
+"""The methods of a Variable that add to it, and that change some rows of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.state import scatter_updates
+
+
+def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
+    """The method `assign_...(delta, use_locking, name, read_value)`."""
+
+    @named(kind, doc)
+    def change(
+        self: Any,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        return self._changed_by(op_type, delta, read_value, use_locking=use_locking, name=name)
+
+    return change
 
 
 def by_rows(kind: str, doc: str) -> Callable[..., Tensor]:
     """The method `scatter_<kind>(sparse_delta, use_locking, name)`."""
     update = getattr(scatter_updates, kind)
 
+    @named(kind, f"{doc}; TypeError for a `sparse_delta` that is no IndexedSlices.")
     def change(
         self: Any, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
@@ -23,8 +41,6 @@ def by_rows(kind: str, doc: str) -> Callable[..., Tensor]:
             self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
         )
 
-    change.__name__ = kind
-    change.__doc__ = f"{doc}; TypeError for a `sparse_delta` that is no IndexedSlices."
     return change
 
 
@@ -32,9 +48,8 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
     """The method `scatter_nd_<kind>(indices, updates, name)`."""
     update = getattr(scatter_updates, kind)
 
+    @named(kind, doc)
     def change(self: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
         return update(self, indices, updates, use_locking=True, name=name)
 
-    change.__name__ = kind
-    change.__doc__ = doc
     return change
