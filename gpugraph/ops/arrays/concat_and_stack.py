@@ -21,7 +21,7 @@ from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
-from gpugraph.ops.framework.kernel_helpers import Pairs, ints, run_all
+from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, normalize_axis
@@ -139,8 +139,7 @@ _concat = op(
     attrs={"T": ALL, "Tidx": INDEX},
     infer=_infer_concat,
     host=[1],
-    cpu=Call(make=_bind_concat),
-    gpu=Call(make=_bind_concat),
+    **numpy_kernels(Call(make=_bind_concat)),
     native=ViewCopies(_joined),
     grad=_concat_back,
     doc="The tensors joined along an axis.",
@@ -195,8 +194,7 @@ op(
     infer=_infer_offsets,
     host=[0, 1],
     host_outputs=[0],
-    cpu=Call(make=_bind_offsets),
-    gpu=Call(make=_bind_offsets),
+    **numpy_kernels(Call(make=_bind_offsets)),
     grad=NO_GRADIENT,
     doc="Where each of N tensors of these shapes begins in their concatenation.",
 )
@@ -236,8 +234,7 @@ _pack = op(
     outputs="output: T",
     attrs={"T": ALL, "axis": Attr("int", 0)},
     infer=_infer_pack,
-    cpu=Call(make=_bind_pack),
-    gpu=Call(make=_bind_pack),
+    **numpy_kernels(Call(make=_bind_pack)),
     native=ViewCopies(_stacked),
     grad=_pack_back,
     doc="N tensors of one shape, stacked along a new axis.",
@@ -281,8 +278,7 @@ _parallel_concat = op(
     outputs="output: T",
     attrs={"N": Attr("int", required=True), "T": ALL, "shape": Attr("shape", required=True)},
     infer=_infer_rows,
-    cpu=Call(_join_rows),
-    gpu=Call(_join_rows),
+    **numpy_kernels(Call(_join_rows)),
     grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
     doc="Values of one row each, one after the other.",
 )

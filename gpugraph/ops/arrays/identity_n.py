@@ -12,7 +12,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Signature
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import same_shape
 
@@ -59,8 +59,7 @@ _guarantee_const = op(
     attrs={"T": ALL},
     infer=same_shape(0),
     alias={0: 0},
-    cpu=Call(_copy),
-    gpu=Call(_copy),
+    **numpy_kernels(Call(_copy)),
     grad=lambda op, dy: dy,
     stateful=True,
     doc="The input as it is, of which the program promises that it never changes.",

@@ -20,6 +20,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import size
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
@@ -122,8 +123,7 @@ _unravel_index = op(
     outputs="output: Tidx",
     attrs={"Tidx": INDEX},
     infer=_infer_unravel,
-    cpu=Call(_unravel),
-    gpu=Call(_unravel),
+    **numpy_kernels(Call(_unravel)),
     grad=NO_GRADIENT,
     doc="The coordinates, one row an axis, of indices into a flat tensor of shape `dims`.",
 )
@@ -164,8 +164,7 @@ _broadcast_args = op(
     outputs="r0: T",
     attrs={"T": INDEX},
     infer=_infer_args,
-    cpu=Call(make=_bind_args),
-    gpu=Call(make=_bind_args),
+    **numpy_kernels(Call(make=_bind_args)),
     grad=NO_GRADIENT,
     doc="The shape to which shapes s0 and s1 broadcast.",
 )

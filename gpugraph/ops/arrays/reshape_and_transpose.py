@@ -16,7 +16,7 @@ from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, same_bytes
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, numpy_kernels, same_bytes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank, same_shape
@@ -259,8 +259,7 @@ _invert_permutation = op(
     infer=_infer_invert,
     host=[0],
     host_outputs=[0],
-    cpu=Call(make=_bind_invert),
-    gpu=Call(make=_bind_invert),
+    **numpy_kernels(Call(make=_bind_invert)),
     grad=NO_GRADIENT,
     doc="The permutation that undoes x: y[x[i]] = i.",
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
+from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source, ViewCopies
 
 
 def do_nothing() -> None:
@@ -32,6 +32,18 @@ def ints(array: Any) -> tuple[int, ...]:
     return tuple(np.asarray(array).reshape(-1).tolist())
 
 
+def numpy_kernels(call: Call) -> dict[str, Any]:
+    """The kernels of an op that NumPy computes on every device."""
+    return {"cpu": call, "gpu": call}
+
+
+def cuda_kernels(
+    file: str, launches: Callable[[Signature], Sequence[Launch]], call: Call, **options: Any
+) -> dict[str, Any]:
+    """The kernels of an op with CUDA code, and `call` for the rest; options as `Source` has."""
+    return {"cpu": call, "gpu": Source(file, launches, call, **options)}
+
+
 Pairs = Sequence[tuple[Any, Any]]
 """Copies: (source, target) views, as `ViewCopies` has them."""
 
@@ -43,8 +55,7 @@ def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
         pairs = views(context, *arrays)
         return run_all([partial(np.copyto, target, source) for source, target in pairs])
 
-    call = Call(make=bind)
-    return {"cpu": call, "gpu": call, "native": ViewCopies(views)}
+    return {**numpy_kernels(Call(make=bind)), "native": ViewCopies(views)}
 
 
 def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:

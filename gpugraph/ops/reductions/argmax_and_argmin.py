@@ -15,7 +15,8 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
@@ -115,8 +116,7 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
         },
         infer=_infer,
         host=[1],
-        cpu=cpu,
-        gpu=Source("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
+        **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
         grad=NO_GRADIENT,
         doc=f"The index of the {element} element, the first of equals, along `dimension`.",
     )

@@ -20,6 +20,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import public_function
@@ -183,7 +184,7 @@ def _declare(
     """Declares an op that broadcasts; it has no expression, since C has no such functions."""
     call = in_double(function)
     shared = {**BINARY, "inputs": inputs, "outputs": output, "attrs": {"T": _DOUBLE}}
-    return op(name, **shared, cpu=call, gpu=call, grad=grad, doc=doc)
+    return op(name, **shared, **numpy_kernels(call), grad=grad, doc=doc)
 
 
 igamma: Callable[..., Tensor] = public_function(
@@ -271,8 +272,7 @@ betainc: Callable[..., Tensor] = public_function(
         outputs="z: T",
         attrs={"T": _DOUBLE},
         infer=_infer_beta,
-        cpu=in_double(_beta),
-        gpu=in_double(_beta),
+        **numpy_kernels(in_double(_beta)),
         grad=_beta_gradient,
         doc="""The regularized incomplete beta function I(a, b; x), elementwise: the integral of
     t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, of float32 or float64.
