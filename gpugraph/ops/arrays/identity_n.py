@@ -14,7 +14,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Signature
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import IN_PLACE
 
 
 def _same_shapes(context: InferContext) -> Sequence[TensorShape]:
@@ -57,8 +57,7 @@ _guarantee_const = op(
     inputs="input: T",
     outputs="output: T",
     attrs={"T": ALL},
-    infer=same_shape(0),
-    alias={0: 0},
+    **IN_PLACE,
     **numpy_kernels(Call(_copy)),
     grad=lambda op, dy: dy,
     stateful=True,

@@ -60,19 +60,25 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _reshape_back(op: Any, dy: Any) -> list[Any]:
-    return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), None]
+    rest = [None] * (len(op.inputs) - 1)  # the shape's and the axis's
+    return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), *rest]
 
+
+_RESHAPED: dict[str, Any] = {
+    "outputs": "output: T",
+    "view": {0: 0},
+    **same_bytes,
+    "grad": _reshape_back,
+}
+"""Of ops that change the shape of input 0."""
 
 _reshape = op(
     "Reshape",
     inputs="tensor: T, shape: Tshape",
-    outputs="output: T",
     attrs={"T": ALL, "Tshape": INDEX},
     infer=_infer_reshape,
     host=[1],
-    view={0: 0},
-    **same_bytes,
-    grad=_reshape_back,
+    **_RESHAPED,
     doc="The elements of the tensor in another shape; one size may be -1, and follows.",
 )
 
@@ -102,13 +108,10 @@ def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
 _expand_dims = op(
     "ExpandDims",
     inputs="input: T, dim: Tdim",
-    outputs="output: T",
     attrs={"T": ALL, "Tdim": INDEX},
     infer=_infer_expand_dims,
     host=[1],
-    view={0: 0},
-    **same_bytes,
-    grad=_reshape_back,
+    **_RESHAPED,
     doc="The input with a size of 1 inserted at position `dim`.",
 )
 
@@ -139,12 +142,9 @@ def _infer_squeeze(context: InferContext) -> Sequence[TensorShape]:
 _squeeze = op(
     "Squeeze",
     inputs="input: T",
-    outputs="output: T",
     attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [])},
     infer=_infer_squeeze,
-    view={0: 0},
-    **same_bytes,
-    grad=lambda op, dy: raw_ops.Reshape(dy, shape_of(op.inputs[0])),
+    **_RESHAPED,
     doc="The input without its sizes of 1: those in `squeeze_dims`, or all.",
 )
 

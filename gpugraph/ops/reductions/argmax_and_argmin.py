@@ -18,6 +18,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.public_function import named
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
 
@@ -133,14 +134,13 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
         along = dimension if axis is None else axis
         return op_function(input, 0 if along is None else along, output_type=output_type, name=name)
 
-    public.__name__ = public.__qualname__ = op_type.lower()
-    public.__doc__ = f"""The index of the {element} element along `axis` (0 by default).
+    doc = f"""The index of the {element} element along `axis` (0 by default).
 
     Of equals it is that of the first. The result has the shape of `input` without `axis`. NaNs
     lose against numbers. ValueError for an axis that `input` hasn't; InvalidArgumentError in a
     run where it has size 0. `dimension` is an older name of `axis`.
     """
-    return public
+    return named(public, op_type.lower(), doc)
 
 
 argmax = _declare("ArgMax", _searching(np.argmax, -np.inf), "largest")
