@@ -18,7 +18,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX, by_index
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
@@ -134,11 +134,8 @@ def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSli
 
 _concat = op(
     "ConcatV2",
-    inputs="values: N * T, axis: Tidx",
-    outputs="output: T",
-    attrs={"T": ALL, "Tidx": INDEX},
+    **by_index("values: N * T, axis: Tidx"),
     infer=_infer_concat,
-    host=[1],
     **numpy_kernels(Call(make=_bind_concat)),
     native=ViewCopies(_joined),
     grad=_concat_back,

@@ -27,6 +27,17 @@ INDEX = (dtypes.int32, dtypes.int64)
 """The dtypes of sizes, axes and positions."""
 
 
+def by_index(inputs: str, outputs: str = "output: T") -> dict[str, Any]:
+    """What ops on T, of any dtype, share whose second input, of a dtype of `INDEX`, says how."""
+    index_type = inputs.rpartition(" ")[2]
+    return {
+        "inputs": inputs,
+        "outputs": outputs,
+        "attrs": {"T": ALL, index_type: INDEX},
+        "host": [1],
+    }
+
+
 # -- reshape
 
 
@@ -64,20 +75,13 @@ def _reshape_back(op: Any, dy: Any) -> list[Any]:
     return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), *rest]
 
 
-_RESHAPED: dict[str, Any] = {
-    "outputs": "output: T",
-    "view": {0: 0},
-    **same_bytes,
-    "grad": _reshape_back,
-}
+_RESHAPED: dict[str, Any] = {"view": {0: 0}, **same_bytes, "grad": _reshape_back}
 """Of ops that change the shape of input 0."""
 
 _reshape = op(
     "Reshape",
-    inputs="tensor: T, shape: Tshape",
-    attrs={"T": ALL, "Tshape": INDEX},
+    **by_index("tensor: T, shape: Tshape"),
     infer=_infer_reshape,
-    host=[1],
     **_RESHAPED,
     doc="The elements of the tensor in another shape; one size may be -1, and follows.",
 )
@@ -107,10 +111,8 @@ def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
 
 _expand_dims = op(
     "ExpandDims",
-    inputs="input: T, dim: Tdim",
-    attrs={"T": ALL, "Tdim": INDEX},
+    **by_index("input: T, dim: Tdim"),
     infer=_infer_expand_dims,
-    host=[1],
     **_RESHAPED,
     doc="The input with a size of 1 inserted at position `dim`.",
 )
@@ -142,6 +144,7 @@ def _infer_squeeze(context: InferContext) -> Sequence[TensorShape]:
 _squeeze = op(
     "Squeeze",
     inputs="input: T",
+    outputs="output: T",
     attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [])},
     infer=_infer_squeeze,
     **_RESHAPED,
@@ -197,11 +200,8 @@ def _transpose_back(op: Any, dy: Any) -> list[Any]:
 
 _transpose = op(
     "Transpose",
-    inputs="x: T, perm: Tperm",
-    outputs="y: T",
-    attrs={"T": ALL, "Tperm": INDEX},
+    **by_index("x: T, perm: Tperm", "y: T"),
     infer=_infer_transpose,
-    host=[1],
     **copying(_transposed),
     grad=_transpose_back,
     doc="The input with dimension i taken from dimension perm[i].",
@@ -344,11 +344,8 @@ def _broadcast(_: Signature, source: Any, out: Any) -> Pairs:
 
 _broadcast_to = op(
     "BroadcastTo",
-    inputs="input: T, shape: Tidx",
-    outputs="output: T",
-    attrs={"T": ALL, "Tidx": INDEX},
+    **by_index("input: T, shape: Tidx"),
     infer=_infer_broadcast_to,
-    host=[1],
     **copying(_broadcast),
     grad=lambda op, dy: [unbroadcast(dy, op.inputs[0], op.outputs[0]), None],
     doc="The input repeated to `shape`, as operands of arithmetic are.",

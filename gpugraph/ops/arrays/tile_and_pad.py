@@ -14,7 +14,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX, by_index
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, cuda_kernels, ints
@@ -73,11 +73,8 @@ def _tile_back(op: Any, dy: Any) -> list[Any]:
 
 _tile = op(
     "Tile",
-    inputs="input: T, multiples: Tmultiples",
-    outputs="output: T",
-    attrs={"T": ALL, "Tmultiples": INDEX},
+    **by_index("input: T, multiples: Tmultiples"),
     infer=_infer_tile,
-    host=[1],
     **copying(_tiles),
     grad=_tile_back,
     doc="The input repeated multiples[i] times along dimension i.",
