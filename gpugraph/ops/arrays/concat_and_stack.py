@@ -18,11 +18,11 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX, by_index
+from gpugraph.ops.arrays.reshape_and_transpose import by_index, index_op
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import (
@@ -183,17 +183,14 @@ def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
     return run_all(copies)
 
 
-op(
+index_op(
     "ConcatOffset",
-    inputs="concat_dim: int32, shape: N * shape_type",
-    outputs="offset: N * shape_type",
-    attrs={"shape_type": INDEX},
-    infer=_infer_offsets,
+    "concat_dim: int32, shape: N * shape_type",
+    "offset: N * shape_type",
+    _infer_offsets,
+    Call(make=_bind_offsets),
+    "Where each of N tensors of these shapes begins in their concatenation.",
     host=[0, 1],
-    host_outputs=[0],
-    **numpy_kernels(Call(make=_bind_offsets)),
-    grad=NO_GRADIENT,
-    doc="Where each of N tensors of these shapes begins in their concatenation.",
 )
 
 

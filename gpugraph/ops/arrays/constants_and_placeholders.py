@@ -13,7 +13,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
-from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
@@ -64,10 +64,6 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
 
 
-def _copy(source: Any, out: Any) -> None:
-    np.copyto(out, source)
-
-
 def _infer_with_default(context: InferContext) -> Sequence[TensorShape]:
     shape: TensorShape = context.attrs["shape"]
     shape.assert_is_compatible_with(context.shapes[0])
@@ -80,7 +76,7 @@ _placeholder_with_default = op(
     outputs="output: dtype",
     attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
     infer=_infer_with_default,
-    cpu=Call(_copy),
+    cpu=Call(copy_array),
     elementwise="x",
     grad=lambda op, dy: dy,
     doc="A tensor that may be fed, and is `input` otherwise.",

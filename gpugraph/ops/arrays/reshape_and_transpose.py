@@ -14,10 +14,11 @@ from gpugraph.base.dtypes import ALL, NUMERIC
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, numpy_kernels, same_bytes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -36,6 +37,25 @@ def by_index(inputs: str, outputs: str = "output: T") -> dict[str, Any]:
         "attrs": {"T": ALL, index_type: INDEX},
         "host": [1],
     }
+
+
+def index_op(
+    op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
+    host: Sequence[int] = (),
+) -> OpFunction:  # fmt: skip
+    """Declares an op on integers of `INDEX`, without a gradient; with `host` all on the host."""
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs=output,
+        attrs={output.rpartition(" ")[2]: INDEX},
+        infer=infer,
+        host=host,
+        host_outputs=[0] if host else (),
+        **numpy_kernels(call),
+        grad=NO_GRADIENT,
+        doc=doc,
+    )
 
 
 # -- reshape
@@ -251,17 +271,14 @@ def _infer_invert(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(of_rank(context.shapes[0], 1, "A permutation"))]
 
 
-_invert_permutation = op(
+_invert_permutation = index_op(
     "InvertPermutation",
-    inputs="x: T",
-    outputs="y: T",
-    attrs={"T": INDEX},
-    infer=_infer_invert,
+    "x: T",
+    "y: T",
+    _infer_invert,
+    Call(make=_bind_invert),
+    "The permutation that undoes x: y[x[i]] = i.",
     host=[0],
-    host_outputs=[0],
-    **numpy_kernels(Call(make=_bind_invert)),
-    grad=NO_GRADIENT,
-    doc="The permutation that undoes x: y[x[i]] = i.",
 )
 
 

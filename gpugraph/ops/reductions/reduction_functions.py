@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
-from gpugraph.ops.framework.public_function import named
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_ops import (
     all_op,
@@ -77,6 +77,7 @@ class ReductionFunction(Protocol):
 def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
     """The public function `name`, which is `compute(x, axis, keepdims, name, <older names>)`."""
 
+    @named(name, doc)
     def reduce(
         input_tensor: Any,
         axis: Any = None,
@@ -87,7 +88,7 @@ def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFun
     ) -> Tensor:
         return compute(input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
-    return named(reduce, name, doc)
+    return reduce
 
 
 def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
