@@ -1,6 +1,6 @@
 """Checks: of elements, shapes, dtypes, and that tensors are finite."""
 
-from gpugraph.api.shared_checks import *
+from gpugraph.api.shared.shared_checks import *
 from gpugraph.checks import assert_shapes as assert_shapes
 from gpugraph import checks as _checks
 

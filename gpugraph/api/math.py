@@ -1,6 +1,6 @@
 """Elementwise functions, reductions and sequences, by TensorFlow's names."""
 
-from gpugraph.api.shared_math import *
+from gpugraph.api.shared.shared_math import *
 from gpugraph.ops.elementwise.unary_functions import softplus as softplus
 from gpugraph.ops.elementwise.xlogy_and_nextafter import (
     multiply_no_nan as multiply_no_nan, nextafter as nextafter,

@@ -2,8 +2,8 @@
 
 from gpugraph.api.manip import *
 from gpugraph.api.quantization import *
-from gpugraph.api.shared_checks import *
-from gpugraph.api.shared_math import *
+from gpugraph.api.shared.shared_checks import *
+from gpugraph.api.shared.shared_math import *
 from gpugraph.checks import (
     add_check_numerics_ops as add_check_numerics_ops,
     verify_tensor_all_finite as verify_tensor_all_finite,
