@@ -56,8 +56,7 @@ from gpugraph.config import (
     SessionOptions as SessionOptions,
 )
 from gpugraph.control_flow import (
-    Assert as Assert, case as case, cond as cond, switch_case as switch_case,
-    while_loop as while_loop,
+    case as case, cond as cond, switch_case as switch_case, while_loop as while_loop,
 )
 from gpugraph.control_flow.map_fold_scan import (
     foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan,
@@ -119,7 +118,7 @@ from gpugraph.variables import (
     variable_creator_scope as variable_creator_scope,
     variables_initializer as variables_initializer,
 )
-from gpugraph.api.top_level import *  # noqa: F403
+from gpugraph.api.top_level import *
 from gpugraph.ops.framework import constant_value as _constant_value
 
 __version__ = VERSION

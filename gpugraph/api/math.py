@@ -1,34 +1,7 @@
 """Elementwise functions, reductions and sequences, by TensorFlow's names."""
 
-from gpugraph.checks import (
-    is_non_decreasing as is_non_decreasing, is_strictly_increasing as is_strictly_increasing,
-)
-from gpugraph.ops.arrays.reshape_and_transpose import invert_permutation as invert_permutation
-from gpugraph.ops.elementwise.arithmetic_functions import (
-    add as add, add_n as add_n, maximum as maximum, minimum as minimum, multiply as multiply,
-    pow as pow, squared_difference as squared_difference, subtract as subtract,
-)
-from gpugraph.ops.elementwise.division import (
-    divide as divide, floordiv as floordiv, floormod as floormod, mod as mod, truediv as truediv,
-)
-from gpugraph.ops.elementwise.comparison_and_select import (
-    equal as equal, greater as greater, greater_equal as greater_equal, less as less,
-    less_equal as less_equal, logical_and as logical_and, logical_not as logical_not,
-    logical_or as logical_or, logical_xor as logical_xor, not_equal as not_equal,
-)
-from gpugraph.ops.elementwise.complex_conjugate import conj as conj
-from gpugraph.ops.elementwise.complex_parts import angle as angle, imag as imag, real as real
-from gpugraph.ops.elementwise.trigonometry import (
-    acos as acos, acosh as acosh, asin as asin, asinh as asinh, atan as atan, atan2 as atan2,
-    atanh as atanh, cosh as cosh, sinh as sinh,
-)
-from gpugraph.ops.elementwise.unary_functions import (
-    abs as abs, ceil as ceil, cos as cos, erf as erf, exp as exp, expm1 as expm1, floor as floor,
-    is_finite as is_finite, is_inf as is_inf, is_nan as is_nan, log as log, log1p as log1p,
-    log_sigmoid as log_sigmoid, negative as negative, reciprocal as reciprocal, rint as rint,
-    round as round, rsqrt as rsqrt, sigmoid as sigmoid, sign as sign, sin as sin,
-    softplus as softplus, sqrt as sqrt, square as square, tan as tan, tanh as tanh,
-)
+from gpugraph.api.shared.shared_math import *
+from gpugraph.ops.elementwise.unary_functions import softplus as softplus
 from gpugraph.ops.elementwise.xlogy_and_nextafter import (
     multiply_no_nan as multiply_no_nan, nextafter as nextafter,
     reciprocal_no_nan as reciprocal_no_nan, xdivy as xdivy, xlog1py as xlog1py, xlogy as xlogy,
@@ -37,40 +10,16 @@ from gpugraph.ops.indexing.top_k import in_top_k as in_top_k, top_k as top_k
 from gpugraph.ops.nn.activations.selu_softsign_swish import softsign as softsign
 from gpugraph.ops.nn.activations.softmax import log_softmax as log_softmax, softmax as softmax
 from gpugraph.ops.nn.normalization.l2_normalize import l2_normalize as l2_normalize
-from gpugraph.ops.reductions.argmax_and_argmin import argmax as argmax, argmin as argmin
 from gpugraph.ops.reductions.composed_reductions import (
-    accumulate_n as accumulate_n, count_nonzero as count_nonzero, lbeta as lbeta,
     polyval as polyval, reduce_euclidean_norm as reduce_euclidean_norm, reduce_std as reduce_std,
-    reduce_variance as reduce_variance, scalar_mul as scalar_mul, zero_fraction as zero_fraction,
-)
-from gpugraph.ops.reductions.histograms import (
-    bincount as bincount, confusion_matrix as confusion_matrix,
+    reduce_variance as reduce_variance, zero_fraction as zero_fraction,
 )
 from gpugraph.ops.reductions.ranges_and_running_sums import (
-    cumprod as cumprod, cumsum as cumsum, cumulative_logsumexp as cumulative_logsumexp,
-)
-from gpugraph.ops.reductions.reduction_functions import (
-    reduce_all as reduce_all, reduce_any as reduce_any, reduce_logsumexp as reduce_logsumexp,
-    reduce_max as reduce_max, reduce_mean as reduce_mean, reduce_min as reduce_min,
-    reduce_prod as reduce_prod, reduce_sum as reduce_sum,
-)
-from gpugraph.ops.segments.segment_functions import (
-    segment_max as segment_max, segment_mean as segment_mean, segment_min as segment_min,
-    segment_prod as segment_prod, segment_sum as segment_sum,
-    unsorted_segment_max as unsorted_segment_max, unsorted_segment_mean as unsorted_segment_mean,
-    unsorted_segment_min as unsorted_segment_min, unsorted_segment_prod as unsorted_segment_prod,
-    unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
-    unsorted_segment_sum as unsorted_segment_sum,
+    cumulative_logsumexp as cumulative_logsumexp,
 )
 from gpugraph.ops.special_functions.bessel_functions import (
     bessel_i0 as bessel_i0, bessel_i0e as bessel_i0e, bessel_i1 as bessel_i1,
     bessel_i1e as bessel_i1e,
-)
-from gpugraph.ops.special_functions.gamma_and_zeta import (
-    digamma as digamma, erfc as erfc, lgamma as lgamma, polygamma as polygamma, zeta as zeta,
-)
-from gpugraph.ops.special_functions.incomplete_gamma_and_beta import (
-    betainc as betainc, igamma as igamma, igammac as igammac,
 )
 from gpugraph.ops.special_functions.inverse_error_function import (
     erfcinv as erfcinv, erfinv as erfinv, ndtri as ndtri,

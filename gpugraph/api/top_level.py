@@ -1,54 +1,25 @@
 """The functions of `tf`: what makes ops, by the names that TensorFlow has at its top."""
 
+from gpugraph.api.manip import *
+from gpugraph.api.quantization import *
+from gpugraph.api.shared.shared_checks import *
+from gpugraph.api.shared.shared_math import *
 from gpugraph.checks import (
-    add_check_numerics_ops as add_check_numerics_ops, assert_equal as assert_equal,
-    assert_greater as assert_greater, assert_greater_equal as assert_greater_equal,
-    assert_integer as assert_integer, assert_less as assert_less,
-    assert_less_equal as assert_less_equal, assert_near as assert_near,
-    assert_negative as assert_negative, assert_non_negative as assert_non_negative,
-    assert_non_positive as assert_non_positive, assert_none_equal as assert_none_equal,
-    assert_positive as assert_positive, assert_proper_iterable as assert_proper_iterable,
-    assert_rank as assert_rank, assert_rank_at_least as assert_rank_at_least,
-    assert_rank_in as assert_rank_in, assert_same_float_dtype as assert_same_float_dtype,
-    assert_scalar as assert_scalar, assert_type as assert_type,
-    is_non_decreasing as is_non_decreasing, is_numeric_tensor as is_numeric_tensor,
-    is_strictly_increasing as is_strictly_increasing,
+    add_check_numerics_ops as add_check_numerics_ops,
     verify_tensor_all_finite as verify_tensor_all_finite,
 )
-from gpugraph.api.math import (
-    accumulate_n as accumulate_n, acos as acos, acosh as acosh, angle as angle, asin as asin,
-    asinh as asinh, atan as atan, atan2 as atan2, atanh as atanh, betainc as betainc,
-    bincount as bincount, confusion_matrix as confusion_matrix, cosh as cosh,
-    count_nonzero as count_nonzero, digamma as digamma, erfc as erfc, igamma as igamma,
-    igammac as igammac, imag as imag, lbeta as lbeta, lgamma as lgamma, log_sigmoid as log_sigmoid,
-    polygamma as polygamma, real as real, scalar_mul as scalar_mul, segment_max as segment_max,
-    segment_mean as segment_mean, segment_min as segment_min, segment_prod as segment_prod,
-    segment_sum as segment_sum, sinh as sinh, unsorted_segment_max as unsorted_segment_max,
-    unsorted_segment_mean as unsorted_segment_mean, unsorted_segment_min as unsorted_segment_min,
-    unsorted_segment_prod as unsorted_segment_prod,
-    unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
-    unsorted_segment_sum as unsorted_segment_sum, zeta as zeta,
-)
-from gpugraph.ops.reductions.argmax_and_argmin import (
-    arg_max as arg_max, arg_min as arg_min, argmax as argmax, argmin as argmin,
-)
-from gpugraph.ops.elementwise.arithmetic_functions import (
-    add as add, add_n as add_n, maximum as maximum, minimum as minimum, multiply as multiply,
-    pow as pow, squared_difference as squared_difference, subtract as subtract,
-)
+from gpugraph.ops.reductions.argmax_and_argmin import arg_max as arg_max, arg_min as arg_min
 from gpugraph.ops.elementwise.division import (
-    div as div, div_no_nan as div_no_nan, divide as divide, floor_div as floor_div,
-    floordiv as floordiv, floormod as floormod, mod as mod, realdiv as realdiv,
-    truediv as truediv, truncatediv as truncatediv, truncatemod as truncatemod,
+    div as div, div_no_nan as div_no_nan, floor_div as floor_div, realdiv as realdiv,
+    truncatediv as truncatediv, truncatemod as truncatemod,
 )
 from gpugraph.ops.indexing.batch_gather_and_repeat import (
     batch_gather as batch_gather, repeat as repeat,
 )
 from gpugraph.ops.arrays.bitcast import bitcast as bitcast
 from gpugraph.ops.arrays.reshape_and_transpose import (
-    broadcast_to as broadcast_to, expand_dims as expand_dims,
-    invert_permutation as invert_permutation, reshape as reshape, reverse as reverse,
-    squeeze as squeeze, transpose as transpose,
+    broadcast_to as broadcast_to, expand_dims as expand_dims, squeeze as squeeze,
+    transpose as transpose,
 )
 from gpugraph.ops.framework.identity_and_shape import (
     identity as identity, rank as rank, shape as shape, shape_n as shape_n, size as size,
@@ -64,7 +35,6 @@ from gpugraph.ops.reductions.clip_by_norm import (
     clip_by_norm as clip_by_norm, clip_by_value as clip_by_value, global_norm as global_norm,
 )
 from gpugraph.ops.files.decode_csv import decode_csv as decode_csv
-from gpugraph.ops.elementwise.complex_conjugate import conj as conj
 from gpugraph.ops.elementwise.complex_parts import complex as complex
 from gpugraph.ops.arrays.constants_and_placeholders import (
     fill as fill, ones as ones, ones_like as ones_like, placeholder as placeholder,
@@ -89,15 +59,6 @@ from gpugraph.ops.linalg.einsum import einsum as einsum
 from gpugraph.ops.linalg.svd_qr_eigh import (
     qr as qr, self_adjoint_eig as self_adjoint_eig, self_adjoint_eigvals as self_adjoint_eigvals,
     svd as svd,
-)
-from gpugraph.ops.elementwise.fake_quantization import (
-    fake_quant_with_min_max_args as fake_quant_with_min_max_args,
-    fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
-    fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,
-    fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
-    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
-    fake_quant_with_min_max_vars_per_channel_gradient as \
-    fake_quant_with_min_max_vars_per_channel_gradient,
 )
 from gpugraph.ops.files.read_and_write_file import (
     matching_files as matching_files, read_file as read_file, write_file as write_file,
@@ -135,21 +96,15 @@ from gpugraph.ops.linalg.matrix_compositions import (
     cholesky_solve as cholesky_solve, eye as eye, matrix_solve_ls as matrix_solve_ls, norm as norm,
     trace as trace,
 )
-from gpugraph.ops.elementwise.comparison_and_select import (
-    equal as equal, greater as greater, greater_equal as greater_equal, less as less,
-    less_equal as less_equal, logical_and as logical_and, logical_not as logical_not,
-    logical_or as logical_or, logical_xor as logical_xor, not_equal as not_equal, where as where,
-    where_v2 as where_v2,
-)
+from gpugraph.ops.elementwise.comparison_and_select import where as where, where_v2 as where_v2
 from gpugraph.ops.linalg.matrix_exponential import matrix_square_root as matrix_square_root
 from gpugraph.ops.linalg.matrix_diag_and_band import (
     diag as diag, diag_part as diag_part, matrix_band_part as matrix_band_part,
 )
-from gpugraph.ops.debugging.check_numerics import check_numerics as check_numerics
 from gpugraph.ops.indexing.sort_and_search import (
-    argsort as argsort, roll as roll, searchsorted as searchsorted, sort as sort,
+    argsort as argsort, searchsorted as searchsorted, sort as sort,
 )
-from gpugraph.ops.arrays.tile_and_pad import pad as pad, tile as tile
+from gpugraph.ops.arrays.tile_and_pad import pad as pad
 from gpugraph.ops.image.extract_patches import (
     extract_image_patches as extract_image_patches,
     extract_volume_patches as extract_volume_patches,
@@ -166,11 +121,6 @@ from gpugraph.ops.random.gamma_and_poisson import (
     random_gamma as random_gamma, random_poisson as random_poisson,
 )
 from gpugraph.ops.files.decode_raw import decode_raw as decode_raw
-from gpugraph.ops.reductions.reduction_functions import (
-    reduce_all as reduce_all, reduce_any as reduce_any, reduce_logsumexp as reduce_logsumexp,
-    reduce_max as reduce_max, reduce_mean as reduce_mean, reduce_min as reduce_min,
-    reduce_prod as reduce_prod, reduce_sum as reduce_sum,
-)
 from gpugraph.ops.strings.regex import regex_replace as regex_replace
 from gpugraph.ops.arrays.reverse_sequence import reverse_sequence as reverse_sequence
 from gpugraph.ops.state.scatter_updates import (
@@ -181,17 +131,15 @@ from gpugraph.ops.state.scatter_updates import (
     scatter_update as scatter_update,
 )
 from gpugraph.ops.indexing.coordinate_gather_scatter import (
-    gather_nd as gather_nd, scatter_nd as scatter_nd, tensor_scatter_add as tensor_scatter_add,
-    tensor_scatter_sub as tensor_scatter_sub, tensor_scatter_update as tensor_scatter_update,
+    tensor_scatter_add as tensor_scatter_add, tensor_scatter_sub as tensor_scatter_sub,
+    tensor_scatter_update as tensor_scatter_update,
 )
 from gpugraph.ops.control.py_func import numpy_function as numpy_function, py_func as py_func
 from gpugraph.ops.indexing.one_hot_where_unique import (
     dynamic_stitch as dynamic_stitch, lin_space as lin_space, linspace as linspace,
     one_hot as one_hot, unique as unique,
 )
-from gpugraph.ops.reductions.ranges_and_running_sums import (
-    cumprod as cumprod, cumsum as cumsum, range as range,
-)
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range
 from gpugraph.ops.indexing.unique_counts_and_list_diff import (
     setdiff1d as setdiff1d, unique_with_counts as unique_with_counts,
 )
@@ -233,9 +181,8 @@ from gpugraph.ops.sparse.sparse_tensor import (
     sparse_placeholder as sparse_placeholder,
 )
 from gpugraph.ops.arrays.space_to_batch_and_depth import (
-    batch_to_space as batch_to_space, batch_to_space_nd as batch_to_space_nd,
-    depth_to_space as depth_to_space, space_to_batch as space_to_batch,
-    space_to_batch_nd as space_to_batch_nd, space_to_depth as space_to_depth,
+    batch_to_space as batch_to_space, depth_to_space as depth_to_space,
+    space_to_batch as space_to_batch, space_to_depth as space_to_depth,
 )
 from gpugraph.ops.nn.windows.with_space_to_batch import (
     required_space_to_batch_paddings as required_space_to_batch_paddings,
@@ -260,13 +207,6 @@ from gpugraph.ops.strings.string_ops import (
     substr as substr,
 )
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray as TensorArray
-from gpugraph.ops.elementwise.unary_functions import (
-    abs as abs, ceil as ceil, cos as cos, erf as erf, exp as exp, expm1 as expm1, floor as floor,
-    is_finite as is_finite, is_inf as is_inf, is_nan as is_nan, log as log, log1p as log1p,
-    negative as negative, reciprocal as reciprocal, rint as rint, round as round, rsqrt as rsqrt,
-    sigmoid as sigmoid, sign as sign, sin as sin, sqrt as sqrt, square as square, tan as tan,
-    tanh as tanh,
-)
 from gpugraph.ops.indexing import coordinate_gather_scatter as _coordinate_gather_scatter
 from gpugraph.ops.random import variable_initializers as _variable_initializers
 

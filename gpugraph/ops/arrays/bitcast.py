@@ -13,7 +13,8 @@ from gpugraph.base.dtypes import NUMERIC, as_dtype
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.row_update_launches import copy_elements
 from gpugraph.ops.framework.shape_functions import UNKNOWN
@@ -54,8 +55,7 @@ _bitcast = op(
     outputs="output: type",
     attrs={"T": NUMERIC, "type": NUMERIC},
     infer=_infer_bitcast,
-    cpu=_CALL,
-    gpu=Source("row_gather_and_put.cu", _launch_bitcast, _CALL),
+    **cuda_kernels("row_gather_and_put.cu", _launch_bitcast, _CALL),
     grad=NO_GRADIENT,
     doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
 )

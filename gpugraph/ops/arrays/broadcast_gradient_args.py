@@ -12,7 +12,7 @@ from gpugraph.base.dtypes import int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import run_all
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import of_rank
 
@@ -56,8 +56,7 @@ op(
     infer=_infer,
     host=[0, 1],
     host_outputs=[0, 1],
-    cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     doc="The axes to sum over so that the gradient of a broadcast op fits each of its inputs.",
 )

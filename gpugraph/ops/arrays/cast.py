@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import NUMERIC, DType, as_dtype
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
@@ -101,11 +102,10 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 def _cast_to(dtype: DType, name: str, default_name: str) -> UnaryFunction:
     """The function `name` that casts to one dtype."""
 
+    @named(name, f"`cast(x, {dtype.name})`.")
     def to_dtype(x: Any, name: str | None = default_name) -> Tensor:
         return cast(x, dtype, name)
 
-    to_dtype.__name__ = to_dtype.__qualname__ = name
-    to_dtype.__doc__ = f"`cast(x, {dtype.name})`."
     return to_dtype
 
 

@@ -18,11 +18,11 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.arrays.reshape_and_transpose import by_index, index_op
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
-from gpugraph.ops.framework.kernel_helpers import Pairs, ints, run_all
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import (
@@ -134,13 +134,9 @@ def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSli
 
 _concat = op(
     "ConcatV2",
-    inputs="values: N * T, axis: Tidx",
-    outputs="output: T",
-    attrs={"T": ALL, "Tidx": INDEX},
+    **by_index("values: N * T, axis: Tidx"),
     infer=_infer_concat,
-    host=[1],
-    cpu=Call(make=_bind_concat),
-    gpu=Call(make=_bind_concat),
+    **numpy_kernels(Call(make=_bind_concat)),
     native=ViewCopies(_joined),
     grad=_concat_back,
     doc="The tensors joined along an axis.",
@@ -187,18 +183,14 @@ def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
     return run_all(copies)
 
 
-op(
+index_op(
     "ConcatOffset",
-    inputs="concat_dim: int32, shape: N * shape_type",
-    outputs="offset: N * shape_type",
-    attrs={"shape_type": INDEX},
-    infer=_infer_offsets,
+    "concat_dim: int32, shape: N * shape_type",
+    "offset: N * shape_type",
+    _infer_offsets,
+    Call(make=_bind_offsets),
+    "Where each of N tensors of these shapes begins in their concatenation.",
     host=[0, 1],
-    host_outputs=[0],
-    cpu=Call(make=_bind_offsets),
-    gpu=Call(make=_bind_offsets),
-    grad=NO_GRADIENT,
-    doc="Where each of N tensors of these shapes begins in their concatenation.",
 )
 
 
@@ -236,8 +228,7 @@ _pack = op(
     outputs="output: T",
     attrs={"T": ALL, "axis": Attr("int", 0)},
     infer=_infer_pack,
-    cpu=Call(make=_bind_pack),
-    gpu=Call(make=_bind_pack),
+    **numpy_kernels(Call(make=_bind_pack)),
     native=ViewCopies(_stacked),
     grad=_pack_back,
     doc="N tensors of one shape, stacked along a new axis.",
@@ -281,8 +272,7 @@ _parallel_concat = op(
     outputs="output: T",
     attrs={"N": Attr("int", required=True), "T": ALL, "shape": Attr("shape", required=True)},
     infer=_infer_rows,
-    cpu=Call(_join_rows),
-    gpu=Call(_join_rows),
+    **numpy_kernels(Call(_join_rows)),
     grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
     doc="Values of one row each, one after the other.",
 )

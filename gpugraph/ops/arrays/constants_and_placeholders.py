@@ -13,6 +13,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
+from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
@@ -33,8 +34,7 @@ op(
     outputs="output: dtype",
     attrs={"value": Attr("tensor", required=True), "dtype": ALL},
     infer=infer_const,
-    cpu=Call(make=_const),
-    gpu=Call(make=_const),
+    **numpy_kernels(Call(make=_const)),
     grad=NO_GRADIENT,
     doc="A constant: the array of its attr `value`, the same at every run.",
 )
@@ -49,8 +49,7 @@ _placeholder = op(
     outputs="output: dtype",
     attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
     infer=from_attr("shape"),
-    cpu=Call(make=_not_fed),
-    gpu=Call(make=_not_fed),
+    **numpy_kernels(Call(make=_not_fed)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="A tensor that must be fed at every run that needs it.",
@@ -65,10 +64,6 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
 
 
-def _copy(source: Any, out: Any) -> None:
-    np.copyto(out, source)
-
-
 def _infer_with_default(context: InferContext) -> Sequence[TensorShape]:
     shape: TensorShape = context.attrs["shape"]
     shape.assert_is_compatible_with(context.shapes[0])
@@ -81,7 +76,7 @@ _placeholder_with_default = op(
     outputs="output: dtype",
     attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
     infer=_infer_with_default,
-    cpu=Call(_copy),
+    cpu=Call(copy_array),
     elementwise="x",
     grad=lambda op, dy: dy,
     doc="A tensor that may be fed, and is `input` otherwise.",

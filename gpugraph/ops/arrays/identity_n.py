@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Signature
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying
+from gpugraph.ops.framework.kernel_helpers import Pairs, copy_array, copying, numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import IN_PLACE
 
 
 def _same_shapes(context: InferContext) -> Sequence[TensorShape]:
@@ -48,19 +46,13 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     return _identity_n(input, name=name)
 
 
-def _copy(x: Any, out: Any) -> None:
-    np.copyto(out, x)
-
-
 _guarantee_const = op(
     "GuaranteeConst",
     inputs="input: T",
     outputs="output: T",
     attrs={"T": ALL},
-    infer=same_shape(0),
-    alias={0: 0},
-    cpu=Call(_copy),
-    gpu=Call(_copy),
+    **IN_PLACE,
+    **numpy_kernels(Call(copy_array)),
     grad=lambda op, dy: dy,
     stateful=True,
     doc="The input as it is, of which the program promises that it never changes.",

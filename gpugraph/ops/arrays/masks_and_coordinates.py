@@ -17,10 +17,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape
+from gpugraph.ops.arrays.reshape_and_transpose import index_op, reshape
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import size
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
@@ -116,16 +116,13 @@ def _unravel(indices: Any, dims: Any, out: Any) -> None:
         rest = rest // max(int(dims[axis]), 1)
 
 
-_unravel_index = op(
+_unravel_index = index_op(
     "UnravelIndex",
-    inputs="indices: Tidx, dims: Tidx",
-    outputs="output: Tidx",
-    attrs={"Tidx": INDEX},
-    infer=_infer_unravel,
-    cpu=Call(_unravel),
-    gpu=Call(_unravel),
-    grad=NO_GRADIENT,
-    doc="The coordinates, one row an axis, of indices into a flat tensor of shape `dims`.",
+    "indices: Tidx, dims: Tidx",
+    "output: Tidx",
+    _infer_unravel,
+    Call(_unravel),
+    "The coordinates, one row an axis, of indices into a flat tensor of shape `dims`.",
 )
 
 
@@ -158,16 +155,13 @@ def _bind_args(_: KernelContext, s0: Any, s1: Any, out: Any) -> Callable[[], Any
     return run
 
 
-_broadcast_args = op(
+_broadcast_args = index_op(
     "BroadcastArgs",
-    inputs="s0: T, s1: T",
-    outputs="r0: T",
-    attrs={"T": INDEX},
-    infer=_infer_args,
-    cpu=Call(make=_bind_args),
-    gpu=Call(make=_bind_args),
-    grad=NO_GRADIENT,
-    doc="The shape to which shapes s0 and s1 broadcast.",
+    "s0: T, s1: T",
+    "r0: T",
+    _infer_args,
+    Call(make=_bind_args),
+    "The shape to which shapes s0 and s1 broadcast.",
 )
 
 

@@ -14,10 +14,11 @@ from gpugraph.base.dtypes import ALL, NUMERIC
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext, Signature
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, same_bytes
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, numpy_kernels, same_bytes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -25,6 +26,36 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 INDEX = (dtypes.int32, dtypes.int64)
 """The dtypes of sizes, axes and positions."""
+
+
+def by_index(inputs: str, outputs: str = "output: T") -> dict[str, Any]:
+    """What ops on T, of any dtype, share whose second input, of a dtype of `INDEX`, says how."""
+    index_type = inputs.rpartition(" ")[2]
+    return {
+        "inputs": inputs,
+        "outputs": outputs,
+        "attrs": {"T": ALL, index_type: INDEX},
+        "host": [1],
+    }
+
+
+def index_op(
+    op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
+    host: Sequence[int] = (),
+) -> OpFunction:  # fmt: skip
+    """Declares an op on integers of `INDEX`, without a gradient; with `host` all on the host."""
+    return op(
+        op_type,
+        inputs=inputs,
+        outputs=output,
+        attrs={output.rpartition(" ")[2]: INDEX},
+        infer=infer,
+        host=host,
+        host_outputs=[0] if host else (),
+        **numpy_kernels(call),
+        grad=NO_GRADIENT,
+        doc=doc,
+    )
 
 
 # -- reshape
@@ -60,19 +91,18 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _reshape_back(op: Any, dy: Any) -> list[Any]:
-    return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), None]
+    rest = [None] * (len(op.inputs) - 1)  # the shape's and the axis's
+    return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), *rest]
 
+
+_RESHAPED: dict[str, Any] = {"view": {0: 0}, **same_bytes, "grad": _reshape_back}
+"""Of ops that change the shape of input 0."""
 
 _reshape = op(
     "Reshape",
-    inputs="tensor: T, shape: Tshape",
-    outputs="output: T",
-    attrs={"T": ALL, "Tshape": INDEX},
+    **by_index("tensor: T, shape: Tshape"),
     infer=_infer_reshape,
-    host=[1],
-    view={0: 0},
-    **same_bytes,
-    grad=_reshape_back,
+    **_RESHAPED,
     doc="The elements of the tensor in another shape; one size may be -1, and follows.",
 )
 
@@ -101,14 +131,9 @@ def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
 
 _expand_dims = op(
     "ExpandDims",
-    inputs="input: T, dim: Tdim",
-    outputs="output: T",
-    attrs={"T": ALL, "Tdim": INDEX},
+    **by_index("input: T, dim: Tdim"),
     infer=_infer_expand_dims,
-    host=[1],
-    view={0: 0},
-    **same_bytes,
-    grad=_reshape_back,
+    **_RESHAPED,
     doc="The input with a size of 1 inserted at position `dim`.",
 )
 
@@ -142,9 +167,7 @@ _squeeze = op(
     outputs="output: T",
     attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [])},
     infer=_infer_squeeze,
-    view={0: 0},
-    **same_bytes,
-    grad=lambda op, dy: raw_ops.Reshape(dy, shape_of(op.inputs[0])),
+    **_RESHAPED,
     doc="The input without its sizes of 1: those in `squeeze_dims`, or all.",
 )
 
@@ -197,11 +220,8 @@ def _transpose_back(op: Any, dy: Any) -> list[Any]:
 
 _transpose = op(
     "Transpose",
-    inputs="x: T, perm: Tperm",
-    outputs="y: T",
-    attrs={"T": ALL, "Tperm": INDEX},
+    **by_index("x: T, perm: Tperm", "y: T"),
     infer=_infer_transpose,
-    host=[1],
     **copying(_transposed),
     grad=_transpose_back,
     doc="The input with dimension i taken from dimension perm[i].",
@@ -251,18 +271,14 @@ def _infer_invert(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(of_rank(context.shapes[0], 1, "A permutation"))]
 
 
-_invert_permutation = op(
+_invert_permutation = index_op(
     "InvertPermutation",
-    inputs="x: T",
-    outputs="y: T",
-    attrs={"T": INDEX},
-    infer=_infer_invert,
+    "x: T",
+    "y: T",
+    _infer_invert,
+    Call(make=_bind_invert),
+    "The permutation that undoes x: y[x[i]] = i.",
     host=[0],
-    host_outputs=[0],
-    cpu=Call(make=_bind_invert),
-    gpu=Call(make=_bind_invert),
-    grad=NO_GRADIENT,
-    doc="The permutation that undoes x: y[x[i]] = i.",
 )
 
 
@@ -345,11 +361,8 @@ def _broadcast(_: Signature, source: Any, out: Any) -> Pairs:
 
 _broadcast_to = op(
     "BroadcastTo",
-    inputs="input: T, shape: Tidx",
-    outputs="output: T",
-    attrs={"T": ALL, "Tidx": INDEX},
+    **by_index("input: T, shape: Tidx"),
     infer=_infer_broadcast_to,
-    host=[1],
     **copying(_broadcast),
     grad=lambda op, dy: [unbroadcast(dy, op.inputs[0], op.outputs[0]), None],
     doc="The input repeated to `shape`, as operands of arithmetic are.",

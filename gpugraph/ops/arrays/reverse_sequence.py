@@ -13,9 +13,10 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
@@ -93,8 +94,7 @@ _reverse = op(
         "Tlen": INDEX,
     },
     infer=_infer,
-    cpu=Call(make=_bind),
-    gpu=Source("reverse_sequence.cu", _launch, Call(make=_bind)),
+    **cuda_kernels("reverse_sequence.cu", _launch, Call(make=_bind)),
     grad=_back,
     doc="The input with the first seq_lengths[i] elements of each batch entry i reversed.",
 )

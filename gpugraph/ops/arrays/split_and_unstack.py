@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import Dimension, TensorShape
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
@@ -77,29 +77,37 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
 # -- split
 
+Lengths = Sequence[int | None]
+
 
 def _split_axis(value: Any, sizes: tuple[int | None, ...]) -> int:
     return normalize_axis(ints(value)[0], len(sizes), "split_dim")
 
 
-def _with_size(sizes: tuple[int | None, ...], axis: int, length: int | None) -> TensorShape:
-    return TensorShape.of((*sizes[:axis], length, *sizes[axis + 1 :]))
+def _infer_parts(
+    tensor: int, split_dim: int, lengths: Callable[[InferContext, int | None], Lengths]
+) -> InferFunction:
+    """tensor, split_dim: which inputs they are; lengths: of the parts, from the whole."""
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        sizes, value = context.shapes[tensor].sizes, context.value(split_dim)
+        if sizes is None:
+            return [UNKNOWN] * context.num_outputs
+        if value is None:
+            return [TensorShape.of((None,) * len(sizes))] * context.num_outputs
+        axis = _split_axis(value, sizes)
+        before, after = sizes[:axis], sizes[axis + 1 :]
+        parts = lengths(context, sizes[axis])
+        return [TensorShape.of((*before, length, *after)) for length in parts]
+
+    return infer
 
 
-def _unknown_parts(sizes: tuple[int | None, ...] | None, count: int) -> Sequence[TensorShape]:
-    return [UNKNOWN if sizes is None else TensorShape.of((None,) * len(sizes))] * count
-
-
-def _infer_split(context: InferContext) -> Sequence[TensorShape]:
+def _even_lengths(context: InferContext, length: int | None) -> Lengths:
     count = context.num_outputs
-    sizes, value = context.shapes[1].sizes, context.value(0)
-    if sizes is None or value is None:
-        return _unknown_parts(sizes, count)
-    axis = _split_axis(value, sizes)
-    length = sizes[axis]
     if length is not None and length % count:
         raise ValueError(f"Dimension size {length} is not evenly divisible by {count}")
-    return [_with_size(sizes, axis, None if length is None else length // count)] * count
+    return [None if length is None else length // count] * count
 
 
 def _pieces(value: Any, axis: int, outputs: Sequence[Any]) -> Pairs:
@@ -120,7 +128,7 @@ _split = op(
     inputs="split_dim: int32, value: T",
     outputs="output: num_split * T",
     attrs={"num_split": Attr("int", required=True), "T": ALL},
-    infer=_infer_split,
+    infer=_infer_parts(1, 0, _even_lengths),
     host=[0],
     **copying(_cut_evenly),
     grad=lambda op, *dys: [None, raw_ops.ConcatV2(_each(op, dys), op.inputs[0])],
@@ -128,7 +136,7 @@ _split = op(
 )
 
 
-def _part_lengths(value: Any, length: int | None) -> list[int | None]:
+def _part_lengths(value: Any, length: int | None) -> Lengths:
     """The sizes of the parts, -1 replaced by the rest of `length`."""
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
@@ -141,18 +149,13 @@ def _part_lengths(value: Any, length: int | None) -> list[int | None]:
     return [length - known if size == -1 else size for size in asked]
 
 
-def _infer_split_v(context: InferContext) -> Sequence[TensorShape]:
-    count = context.num_outputs
-    sizes, value = context.shapes[0].sizes, context.value(2)
-    if sizes is None or value is None:
-        return _unknown_parts(sizes, count)
-    axis = _split_axis(value, sizes)
-    lengths = context.value(1)
+def _asked_lengths(context: InferContext, length: int | None) -> Lengths:
+    count, lengths = context.num_outputs, context.value(1)
     if lengths is None:
-        return [_with_size(sizes, axis, None)] * count
+        return [None] * count
     if np.size(lengths) != count:
         raise ValueError(f"{np.size(lengths)} size_splits are given for {count} parts")
-    return [_with_size(sizes, axis, length) for length in _part_lengths(lengths, sizes[axis])]
+    return _part_lengths(lengths, length)
 
 
 def _cut(signature: Signature, value: Any, *outputs: Any) -> Pairs:
@@ -164,7 +167,7 @@ _split_v = op(
     inputs="value: T, size_splits: Tlen, split_dim: int32",
     outputs="output: num_split * T",
     attrs={"num_split": Attr("int", required=True), "T": ALL, "Tlen": INDEX},
-    infer=_infer_split_v,
+    infer=_infer_parts(0, 2, _asked_lengths),
     host=[1, 2],
     **copying(_cut),
     grad=lambda op, *dys: [raw_ops.ConcatV2(_each(op, dys), op.inputs[2]), None, None],

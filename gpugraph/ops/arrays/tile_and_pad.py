@@ -13,11 +13,11 @@ from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
-from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX, by_index
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
-from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, cuda_kernels, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, shape_of
@@ -73,11 +73,8 @@ def _tile_back(op: Any, dy: Any) -> list[Any]:
 
 _tile = op(
     "Tile",
-    inputs="input: T, multiples: Tmultiples",
-    outputs="output: T",
-    attrs={"T": ALL, "Tmultiples": INDEX},
+    **by_index("input: T, multiples: Tmultiples"),
     infer=_infer_tile,
-    host=[1],
     **copying(_tiles),
     grad=_tile_back,
     doc="The input repeated multiples[i] times along dimension i.",
@@ -288,13 +285,13 @@ _mirror_pad = op(
     doc="The input padded by its own mirror image, with (SYMMETRIC) or without its border.",
 )
 
+_MIRROR_PAD_GRAD = Call(make=_bind_mirror_pad_grad)
 op(
     "MirrorPadGrad",
     **_MIRROR,
     attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=partial(_infer_mirror_pad, -1),
-    cpu=Call(make=_bind_mirror_pad_grad),
-    gpu=Source("mirror_pad_gradient.cu", _launch_mirror_pad_grad, Call(make=_bind_mirror_pad_grad)),
+    **cuda_kernels("mirror_pad_gradient.cu", _launch_mirror_pad_grad, _MIRROR_PAD_GRAD),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
     doc="The gradient of MirrorPad: borders added to the parts that they mirror, and removed.",
 )

@@ -18,7 +18,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferFunction
 from gpugraph.kernel import Call
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import from_attr, no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -28,7 +28,7 @@ def _nothing(*_: Any) -> None:
     """Computes nothing."""
 
 
-EMPTY_KERNELS = both_kernels(Call(_nothing))
+EMPTY_KERNELS = numpy_kernels(Call(_nothing))
 """Of the declaration of an op that computes nothing."""
 _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 

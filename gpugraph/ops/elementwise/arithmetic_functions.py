@@ -22,6 +22,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term, decomposition
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import BinaryFunction, public_function
@@ -224,8 +225,7 @@ _add_n = op(
     infer=infer_one_shape,
     alias={0: 0},
     commutative=True,
-    cpu=Call(make=_sum_all),
-    gpu=Call(make=_sum_all),
+    **numpy_kernels(Call(make=_sum_all)),
     native=decomposition(_sum_in_turn),
     grad=lambda op, dy: [dy] * len(op.inputs),
     doc="The sum of N tensors of one shape.",

@@ -11,9 +11,9 @@ import numpy as np
 from gpugraph.base.dtypes import INTEGRAL
 from gpugraph.kernel import Call
 from gpugraph.ops.elementwise.arithmetic_functions import binary
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
-from gpugraph.ops.framework.public_function import BinaryFunction, UnaryFunction, public_function
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.elementwise.unary_functions import unary
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT
+from gpugraph.ops.framework.public_function import BinaryFunction
 
 
 def _bitwise(
@@ -54,17 +54,4 @@ right_shift = _bitwise(
     f"x >> {_WIDTH}",
     "x moved right by y bits, with its sign, y as within [0, bits of x)",
 )
-invert: UnaryFunction = public_function(
-    op(
-        "Invert",
-        inputs="x: T",
-        outputs="y: T",
-        attrs={"T": INTEGRAL},
-        infer=same_shape(0),
-        alias={0: 0},
-        cpu=Call(np.invert),
-        elementwise="~x",
-        grad=NO_GRADIENT,
-        doc="Integers with all bits inverted, elementwise.",
-    )
-)
+invert = unary("Invert", np.invert, "~x", NO_GRADIENT, "Integers with all bits inverted", INTEGRAL)

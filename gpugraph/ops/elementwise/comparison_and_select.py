@@ -18,7 +18,7 @@ from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.public_function import BinaryFunction, UnaryFunction, public_function
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, broadcast, same_shape
+from gpugraph.ops.framework.shape_functions import IN_PLACE, SCALAR, UNKNOWN, broadcast
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 # -- comparisons
@@ -107,8 +107,7 @@ logical_not: UnaryFunction = public_function(
         "LogicalNot",
         inputs="x: bool",
         outputs="y: bool",
-        infer=same_shape(0),
-        alias={0: 0},
+        **IN_PLACE,
         cpu=Call(np.logical_not),
         elementwise="!x",
         grad=NO_GRADIENT,
@@ -161,15 +160,19 @@ def _chosen(_: Signature, condition: Term, x: Term, y: Term) -> list[Term]:
     return [condition.apply("x ? y : z", x, y, dtype=x.dtype)]
 
 
+_CHOICE: dict[str, Any] = {
+    "inputs": "condition: bool, t: T, e: T",
+    "outputs": "output: T",
+    "attrs": {"T": ALL},
+    "elementwise": "x ? y : z",
+}
+
 _select_op = op(
     "Select",
-    inputs="condition: bool, t: T, e: T",
-    outputs="output: T",
-    attrs={"T": ALL},
+    **_CHOICE,
     infer=_infer_select,
     alias={0: 2},
     cpu=Call(make=_select),
-    elementwise="x ? y : z",
     native=decomposition(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),
     doc="t where the condition holds, else e; a vector condition chooses along the first axis.",
@@ -212,12 +215,9 @@ def _choice_gradient(op: Any, dy: Any) -> list[Any]:
 
 _choice_op = op(
     "SelectV2",
-    inputs="condition: bool, t: T, e: T",
-    outputs="output: T",
-    attrs={"T": ALL},
+    **_CHOICE,
     infer=broadcast,
     cpu=Call(_choose),
-    elementwise="x ? y : z",
     grad=_choice_gradient,
     doc="t where the condition holds, else e, of shapes that broadcast.",
 )

@@ -11,7 +11,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.elementwise.element_launches import complex_source
 from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import IN_PLACE
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _conj = op(
@@ -19,8 +19,7 @@ _conj = op(
     inputs="input: T",
     outputs="output: T",
     attrs={"T": COMPLEX},
-    infer=same_shape(0),
-    alias={0: 0},
+    **IN_PLACE,
     cpu=Call(np.conjugate),
     gpu=complex_source("gg_conj", Call(np.conjugate)),
     grad=lambda op, dy: raw_ops.Conj(dy),

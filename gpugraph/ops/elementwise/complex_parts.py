@@ -18,6 +18,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, ViewCopies
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.element_launches import complex_source
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -130,8 +131,7 @@ _complex = op(
     outputs="out: Tout",
     attrs={"T": (dtypes.float32, dtypes.float64), "Tout": dtypes.complex64},
     infer=_infer_complex,
-    cpu=Call(_join),
-    gpu=Call(_join),
+    **numpy_kernels(Call(_join)),
     native=ViewCopies(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),
     grad=_complex_gradient,
     doc="real + i imag, elementwise.",

@@ -18,6 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 
 _BITS: dict[str, Any] = {"num_bits": Attr("int", 8), "narrow_range": Attr("bool", False)}
@@ -97,8 +98,7 @@ _args = op(
     outputs="outputs: float32",
     attrs={**_ENDS, **_BITS},
     infer=infer_one_shape,
-    cpu=Call(make=_bind_args),
-    gpu=Call(make=_bind_args),
+    **numpy_kernels(Call(make=_bind_args)),
     grad=_args_back,
     doc="Numbers clamped to [min, max] and rounded to 2 ** num_bits steps.",
 )
@@ -108,8 +108,7 @@ _args_gradient = op(
     outputs="backprops: float32",
     attrs={**_ENDS, **_BITS},
     infer=infer_one_shape,
-    cpu=Call(make=_bind_args_gradient),
-    gpu=Call(make=_bind_args_gradient),
+    **numpy_kernels(Call(make=_bind_args_gradient)),
     grad=NO_GRADIENT,
     doc="The gradient of FakeQuantWithMinMaxArgs: where inputs are in the range.",
 )
@@ -166,8 +165,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         outputs="outputs: float32",
         attrs=_BITS,
         infer=_infer_vars(per_channel),
-        cpu=Call(make=_bind_vars),
-        gpu=Call(make=_bind_vars),
+        **numpy_kernels(Call(make=_bind_vars)),
         grad=back,
         doc=f"Numbers clamped to [min, max]{of_channels} and rounded to 2 ** num_bits steps.",
     )
@@ -178,8 +176,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         "backprop_wrt_max: float32",
         attrs=_BITS,
         infer=_infer_vars(per_channel),
-        cpu=Call(make=_bind_vars_gradient),
-        gpu=Call(make=_bind_vars_gradient),
+        **numpy_kernels(Call(make=_bind_vars_gradient)),
         grad=NO_GRADIENT,
         doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond an end, the end has it.",
     )

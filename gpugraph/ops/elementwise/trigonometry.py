@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import from_slope, unary
 from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.framework.public_function import public_function
+from gpugraph.ops.framework.public_function import UnaryFunction, public_function
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
@@ -34,57 +35,36 @@ def _acosh_gradient(op: Any, dy: Any) -> Any:
     return raw_ops.RealDiv(dy, raw_ops.Sinh(conj(op.outputs[0])))
 
 
-asin = unary(
-    "Asin",
-    np.arcsin,
-    "asin(x)",
-    from_slope(_asin_slope),
-    "The angle in [-pi / 2, pi / 2] whose sine is x, NaN outside [-1, 1]",
-    sparse=True,
+def _unary(
+    op_type: str, function: Callable[..., Any], grad: Any, doc: str, sparse: bool = False
+) -> UnaryFunction:
+    """Declares a function that C has under the same name."""
+    return unary(op_type, function, f"{op_type.lower()}(x)", grad, doc, sparse=sparse)
+
+
+def _inverse_of(denominator: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """The gradient dy / denominator(x x)."""
+    return from_slope(lambda x: raw_ops.Reciprocal(denominator(raw_ops.Square(x))))
+
+
+_ASIN = "The angle in [-pi / 2, pi / 2] whose sine is x, NaN outside [-1, 1]"
+_ACOS = "The angle in [0, pi] whose cosine is x, NaN outside [-1, 1]"
+_ATAN = "The angle in (-pi / 2, pi / 2) whose tangent is x"
+_ASINH = "The number whose hyperbolic sine is x"
+_ACOSH = "The number of at least 0 whose hyperbolic cosine is x, NaN below 1"
+_ATANH = "The number whose hyperbolic tangent is x, NaN outside [-1, 1]"
+
+asin = _unary("Asin", np.arcsin, from_slope(_asin_slope), _ASIN, sparse=True)
+acos = _unary("Acos", np.arccos, _acos_gradient, _ACOS)
+atan = _unary(
+    "Atan", np.arctan, _inverse_of(lambda square: raw_ops.AddV2(1, square)), _ATAN, sparse=True
 )
-acos = unary(
-    "Acos",
-    np.arccos,
-    "acos(x)",
-    _acos_gradient,
-    "The angle in [0, pi] whose cosine is x, NaN outside [-1, 1]",
-)
-atan = unary(
-    "Atan",
-    np.arctan,
-    "atan(x)",
-    from_slope(lambda x: raw_ops.Reciprocal(raw_ops.AddV2(1, raw_ops.Square(x)))),
-    "The angle in (-pi / 2, pi / 2) whose tangent is x",
-    sparse=True,
-)
-sinh = unary(
-    "Sinh", np.sinh, "sinh(x)", from_slope(lambda x: raw_ops.Cosh(x)), "(exp(x) - exp(-x)) / 2"
-)
-cosh = unary(
-    "Cosh", np.cosh, "cosh(x)", from_slope(lambda x: raw_ops.Sinh(x)), "(exp(x) + exp(-x)) / 2"
-)
-asinh = unary(
-    "Asinh",
-    np.arcsinh,
-    "asinh(x)",
-    _asinh_gradient,
-    "The number whose hyperbolic sine is x",
-    sparse=True,
-)
-acosh = unary(
-    "Acosh",
-    np.arccosh,
-    "acosh(x)",
-    _acosh_gradient,
-    "The number of at least 0 whose hyperbolic cosine is x, NaN below 1",
-)
-atanh = unary(
-    "Atanh",
-    np.arctanh,
-    "atanh(x)",
-    from_slope(lambda x: raw_ops.Reciprocal(raw_ops.Sub(1, raw_ops.Square(x)))),
-    "The number whose hyperbolic tangent is x, NaN outside [-1, 1]",
-    sparse=True,
+sinh = _unary("Sinh", np.sinh, from_slope(lambda x: raw_ops.Cosh(x)), "(exp(x) - exp(-x)) / 2")
+cosh = _unary("Cosh", np.cosh, from_slope(lambda x: raw_ops.Sinh(x)), "(exp(x) + exp(-x)) / 2")
+asinh = _unary("Asinh", np.arcsinh, _asinh_gradient, _ASINH, sparse=True)
+acosh = _unary("Acosh", np.arccosh, _acosh_gradient, _ACOSH)
+atanh = _unary(
+    "Atanh", np.arctanh, _inverse_of(lambda square: raw_ops.Sub(1, square)), _ATANH, sparse=True
 )
 
 

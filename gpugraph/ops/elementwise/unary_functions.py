@@ -25,7 +25,7 @@ from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import FeaturesFunction, UnaryFunction, public_function
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import IN_PLACE, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
@@ -236,8 +236,7 @@ softplus: FeaturesFunction = public_function(
         inputs="features: T",
         outputs="activations: T",
         attrs={"T": FLOATING},
-        infer=same_shape(0),
-        alias={0: 0},
+        **IN_PLACE,
         cpu=Call(make=_softplus),
         elementwise="fmax(x, (T)0) + log1p(exp(-fabs(x)))",
         grad=lambda op, dy: raw_ops.SoftplusGrad(dy, op.inputs[0]),

@@ -8,13 +8,13 @@ derivative. `TanhGrad` and `SigmoidGrad` get y conjugated already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import COMPLEX, FLOATING
+from gpugraph.base.dtypes import COMPLEX, FLOATING, DType
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
@@ -31,12 +31,15 @@ def _gradient_op(
     doc: str,
     alias: Mapping[int, int] | None = None,
     of_conjugate: bool = True,
+    inputs: str = "y: T, dy: T",
+    output: str = "z: T",
+    types: Sequence[DType] = INEXACT,
 ) -> None:
     op(
         name,
-        inputs="y: T, dy: T",
-        outputs="z: T",
-        attrs={"T": INEXACT},
+        inputs=inputs,
+        outputs=output,
+        attrs={"T": types},
         infer=infer_one_shape,
         alias=alias,
         cpu=Call(function),
@@ -76,6 +79,18 @@ def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
     return conj(y), raw_ops.Mul(dz, conj(dy))
 
 
+def _by_both(
+    op_type: str, parts: Callable[[Any, Any], tuple[Any, Any]], by_y: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], list[Any]]:
+    """The gradients of `op_type`: `by_y` of the `parts`, and by dy itself of conj(y) and dz."""
+
+    def gradient(op: Any, dz: Any) -> list[Any]:
+        y, both = parts(op, dz)
+        return [by_y(y, both), getattr(raw_ops, op_type)(y, dz)]
+
+    return gradient
+
+
 def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
     np.divide(dy, y, out=out)
     np.multiply(out, 0.5, out=out)
@@ -103,17 +118,13 @@ def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
     np.multiply(out, -0.5, out=out)
 
 
-def _rsqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, both = _parts(op, dz)
-    y_grad = raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
-    return [y_grad, raw_ops.RsqrtGrad(y, dz)]
-
-
 _gradient_op(
     "RsqrtGrad",
     _rsqrt_grad,
     "(T)-0.5 * y * x * x * x",
-    _rsqrt_grad_gradient,
+    _by_both(
+        "RsqrtGrad", _parts, lambda y, both: raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
+    ),
     "-dy y y y / 2: the gradient of y = 1 / sqrt(x).",
 )
 
@@ -124,9 +135,8 @@ def _reciprocal_grad(y: Any, dy: Any, out: Any) -> None:
     np.negative(out, out=out)
 
 
-def _reciprocal_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, both = _parts(op, dz)
-    return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.ReciprocalGrad(y, dz)]
+def _minus_two_y(y: Any, both: Any) -> Any:
+    return raw_ops.Mul(raw_ops.Mul(both, y), -2)
 
 
 for _name in ("ReciprocalGrad", "InvGrad"):
@@ -134,7 +144,7 @@ for _name in ("ReciprocalGrad", "InvGrad"):
         _name,
         _reciprocal_grad,
         "-y * x * x",
-        _reciprocal_grad_gradient,
+        _by_both("ReciprocalGrad", _parts, _minus_two_y),
         "-dy y y: the gradient of y = 1 / x.",
     )
 
@@ -145,16 +155,11 @@ def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
     np.multiply(out, dy, out=out)
 
 
-def _tanh_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, both = _holomorphic_parts(op, dz)
-    return [raw_ops.Mul(raw_ops.Mul(both, y), -2), raw_ops.TanhGrad(y, dz)]
-
-
 _gradient_op(
     "TanhGrad",
     _tanh_grad,
     "y * ((T)1 - x * x)",
-    _tanh_grad_gradient,
+    _by_both("TanhGrad", _holomorphic_parts, _minus_two_y),
     "dy (1 - y y): the gradient of y = tanh(x).",
     of_conjugate=False,
 )
@@ -166,17 +171,15 @@ def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
     np.multiply(out, dy, out=out)
 
 
-def _sigmoid_grad_gradient(op: Any, dz: Any) -> list[Any]:
-    y, both = _holomorphic_parts(op, dz)
-    y_grad = raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2)))
-    return [y_grad, raw_ops.SigmoidGrad(y, dz)]
-
-
 _gradient_op(
     "SigmoidGrad",
     _sigmoid_grad,
     "y * x * ((T)1 - x)",
-    _sigmoid_grad_gradient,
+    _by_both(
+        "SigmoidGrad",
+        _holomorphic_parts,
+        lambda y, both: raw_ops.Mul(both, raw_ops.Sub(1, raw_ops.Mul(y, 2))),
+    ),
     "dy y (1 - y): the gradient of y = sigmoid(x).",
     of_conjugate=False,
 )
@@ -195,14 +198,14 @@ def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
     return [raw_ops.SoftplusGrad(dz, x), slope]
 
 
-op(
+_gradient_op(
     "SoftplusGrad",
+    _softplus_grad,
+    "x / ((T)1 + exp(-y))",
+    _softplus_grad_gradient,
+    "gradients / (1 + exp(-features)): the gradient of softplus(features).",
+    of_conjugate=False,
     inputs="gradients: T, features: T",
-    outputs="backprops: T",
-    attrs={"T": FLOATING},
-    infer=infer_one_shape,
-    cpu=Call(_softplus_grad),
-    elementwise="x / ((T)1 + exp(-y))",
-    grad=_softplus_grad_gradient,
-    doc="gradients / (1 + exp(-features)): the gradient of softplus(features).",
+    output="backprops: T",
+    types=FLOATING,
 )

@@ -16,7 +16,7 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.element_launches import special_pair_source
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.public_function import public_function
+from gpugraph.ops.framework.public_function import BinaryFunction, public_function
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
@@ -37,14 +37,6 @@ def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
         return run
 
     return Call(make=make)
-
-
-def _x_log_y(x: Any, y: Any, out: Any) -> None:
-    np.multiply(x, np.log(y), out=out)
-
-
-def _x_log1p_y(x: Any, y: Any, out: Any) -> None:
-    np.multiply(x, np.log1p(y), out=out)
 
 
 def _there(x: Any) -> Any:
@@ -76,23 +68,27 @@ def _mul_no_nan_gradient(op: Any, dz: Any) -> list[Any]:
 
 _INEXACT = {"T": FLOATING + COMPLEX}
 
-xlogy = binary(
-    "Xlogy",
-    attrs=_INEXACT,
-    alias={},
-    cpu=_unless_zero(0, _x_log_y),
-    elementwise="x == (T)0 ? (T)0 : x * log(y)",
-    grad=_log_gradient,
-    doc="x log(y), elementwise, and 0 where x is 0, whatever y is.",
-)
-_xlog1py = binary(
-    "Xlog1py",
-    attrs=_INEXACT,
-    alias={},
-    cpu=_unless_zero(0, _x_log1p_y),
-    elementwise="x == (T)0 ? (T)0 : x * log1p(y)",
-    grad=_log_gradient,
-    doc="x log(1 + y), elementwise, precise for small y, and 0 where x is 0.",
+
+def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
+    """Declares x log(y), for a `log` that C has under NumPy's name."""
+
+    def compute(x: Any, y: Any, out: Any) -> None:
+        np.multiply(x, log(y), out=out)
+
+    return binary(
+        op_type,
+        attrs=_INEXACT,
+        alias={},
+        cpu=_unless_zero(0, compute),
+        elementwise=f"x == (T)0 ? (T)0 : x * {log.__name__}(y)",
+        grad=_log_gradient,
+        doc=doc,
+    )
+
+
+xlogy = _times_log("Xlogy", np.log, "x log(y), elementwise, and 0 where x is 0, whatever y is.")
+_xlog1py = _times_log(
+    "Xlog1py", np.log1p, "x log(1 + y), elementwise, precise for small y, and 0 where x is 0."
 )
 xdivy = binary(
     "Xdivy",

@@ -16,7 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.composite_tensors import Composite, of_parts
-from gpugraph.ops.framework.kernel_helpers import run_all
+from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 # -- identities
 
 
-def _copy(source: Any, out: Any) -> None:
-    np.copyto(out, source)
-
-
 def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
     """Declares an op whose output is its input."""
     return op(
@@ -44,7 +40,7 @@ def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
         attrs={"T": ALL, **attrs},
         infer=same_shape(0),
         view={0: 0},
-        cpu=Call(_copy),
+        cpu=Call(copy_array),
         elementwise="x",
         grad=grad,
         doc=doc,
@@ -126,8 +122,7 @@ def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc
         outputs=f"output: {output}",
         attrs={"T": ALL, **({"out_type": dtypes.int32} if is_typed else {})},
         infer=infer,
-        cpu=_writes(write),
-        gpu=_writes(write),
+        **numpy_kernels(_writes(write)),
         host_outputs=[0],
         grad=NO_GRADIENT,
         doc=doc,

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.kernel import Call, KernelContext, Native, Signature, ViewCopies
+from gpugraph.kernel import Call, KernelContext, Launch, Native, Signature, Source, ViewCopies
 
 
 def do_nothing() -> None:
     """The callable of an op on empty tensors."""
+
+
+def copy_array(source: Any, out: Any) -> None:
+    """The kernel of an op whose output has the elements of its input."""
+    np.copyto(out, source)
 
 
 def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
@@ -32,9 +37,16 @@ def ints(array: Any) -> tuple[int, ...]:
     return tuple(np.asarray(array).reshape(-1).tolist())
 
 
-def both_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
-    """The kernels of an op whose NumPy kernel runs on a GPU's arrays too."""
+def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
+    """The kernels of an op that NumPy computes on every device, but for native code."""
     return {"cpu": call, "gpu": call, "native": native}
+
+
+def cuda_kernels(
+    file: str, launches: Callable[[Signature], Sequence[Launch]], call: Call, **options: Any
+) -> dict[str, Any]:
+    """The kernels of an op with CUDA code, and `call` for the rest; options as `Source` has."""
+    return {"cpu": call, "gpu": Source(file, launches, call, **options)}
 
 
 Pairs = Sequence[tuple[Any, Any]]
@@ -48,8 +60,7 @@ def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
         pairs = views(context, *arrays)
         return run_all([partial(np.copyto, target, source) for source, target in pairs])
 
-    call = Call(make=bind)
-    return {"cpu": call, "gpu": call, "native": ViewCopies(views)}
+    return {**numpy_kernels(Call(make=bind)), "native": ViewCopies(views)}
 
 
 def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:

@@ -13,9 +13,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.composite_tensors import of_values
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 
 
 class UnaryFunction(Protocol):
@@ -64,10 +66,26 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
     source = f"lambda {inputs}, name=None: op_function({inputs}, name=name)"
     file = Path(__file__).with_name(f"<{label}>")  # a file of this package: no origin of an op
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
-    function.__name__ = function.__qualname__ = label
-    function.__doc__ = op_function.__doc__
-    function.__module__ = _importing_module(sys._getframe(1))
+    function = _of_module(named(label, op_function.__doc__ or "")(function))
     return of_values(function) if sparse else function
+
+
+def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFunction:
+    """The Python function `name(x, name=None)`, which calls `op_function` in a name scope."""
+    default = name
+
+    @named(name, doc)
+    def function(x: Any, name: str | None = None) -> Tensor:
+        with op_scope(name, default, x):
+            return op_function(x)
+
+    return _of_module(function)
+
+
+def _of_module(function: Any) -> Any:
+    """`function`, as if defined in the module that is imported."""
+    function.__module__ = _importing_module(sys._getframe(1))
+    return function
 
 
 def _importing_module(frame: FrameType) -> str:

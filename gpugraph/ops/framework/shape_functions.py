@@ -25,6 +25,10 @@ def same_shape(index: int) -> InferFunction:
     return infer
 
 
+IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "alias": {0: 0}}
+"""Of ops whose output has the shape of input 0, and may use its memory."""
+
+
 def broadcast(context: InferContext) -> Sequence[TensorShape]:
     """The output has the shape of all inputs broadcast against each other."""
     shape = context.shapes[0]

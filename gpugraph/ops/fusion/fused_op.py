@@ -14,6 +14,7 @@ from typing import Any
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Builder, Call, Decomposition, KernelContext, Signature, note_op
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 from gpugraph.ops.fusion.op_expressions import build
@@ -149,8 +150,7 @@ op(
         "tiled": Attr("bool"),
     },
     infer=_infer,
-    cpu=Call(make=_bind),
-    gpu=Call(make=_bind),
+    **numpy_kernels(Call(make=_bind)),
     native=Decomposition(_build),
     grad=NO_GRADIENT,
     doc="Several ops as one step.",

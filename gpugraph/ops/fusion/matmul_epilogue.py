@@ -24,7 +24,7 @@ from gpugraph.kernel import (
     MatrixProducts,
     Signature,
 )
-from gpugraph.ops.framework.kernel_helpers import run_all
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.linalg.matmul import (
     batches_of_matrices,
@@ -118,8 +118,7 @@ def _declare(
             **{key: Attr("bool", False) for key in transposing_attrs},
         },
         infer=_infer_with(infer),
-        cpu=call,
-        gpu=call,
+        **numpy_kernels(call),
         native=MatmulWithEpilogue(MatrixProducts(views), _epilogue),
         grad=NO_GRADIENT,
         doc=f"{product}, then the ops in `fused_ops`: BiasAdd and Add of `args`, Relu.",

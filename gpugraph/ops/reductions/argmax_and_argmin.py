@@ -12,10 +12,12 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import REAL
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.named_function import named
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
@@ -115,12 +117,19 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
         },
         infer=_infer,
         host=[1],
-        cpu=cpu,
-        gpu=Source("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
+        **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
         grad=NO_GRADIENT,
         doc=f"The index of the {element} element, the first of equals, along `dimension`.",
     )
 
+    doc = f"""The index of the {element} element along `axis` (0 by default).
+
+    Of equals it is that of the first. The result has the shape of `input` without `axis`. NaNs
+    lose against numbers. ValueError for an axis that `input` hasn't; InvalidArgumentError in a
+    run where it has size 0. `dimension` is an older name of `axis`.
+    """
+
+    @named(op_type.lower(), doc)
     def public(
         input: Any,
         axis: Any = None,
@@ -133,13 +142,6 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
         along = dimension if axis is None else axis
         return op_function(input, 0 if along is None else along, output_type=output_type, name=name)
 
-    public.__name__ = public.__qualname__ = op_type.lower()
-    public.__doc__ = f"""The index of the {element} element along `axis` (0 by default).
-
-    Of equals it is that of the first. The result has the shape of `input` without `axis`. NaNs
-    lose against numbers. ValueError for an axis that `input` hasn't; InvalidArgumentError in a
-    run where it has size 0. `dimension` is an older name of `axis`.
-    """
     return public
 
 

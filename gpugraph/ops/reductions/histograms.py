@@ -14,11 +14,11 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of
-from gpugraph.ops.framework.kernel_helpers import ints
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels, ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import (
@@ -107,8 +107,7 @@ _bincount = op(
     attrs={"T": _COUNTED},
     infer=_infer_bincount,
     host=[1],
-    cpu=Call(make=_bind_bincount),
-    gpu=Source("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
+    **cuda_kernels("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
     grad=NO_GRADIENT,
     doc="How often, or with which summed weights, each of 0, ... size - 1 is in arr.",
 )
@@ -214,8 +213,7 @@ _histogram = op(
     attrs={"T": _COUNTED, "dtype": dtypes.int32},
     infer=_infer_histogram,
     host=[2],
-    cpu=Call(make=_bind_histogram),
-    gpu=Source("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
+    **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
     grad=NO_GRADIENT,
     doc="How many values lie in each of nbins parts of value_range; those outside, at an end.",
 )
@@ -293,8 +291,7 @@ op(
     outputs="output: int32",
     attrs={"T": _COUNTED, "boundaries": Attr("list(float)", required=True)},
     infer=same_shape(0),
-    cpu=Call(make=_bind_bucketize),
-    gpu=Source("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
+    **cuda_kernels("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
     grad=NO_GRADIENT,
     doc="How many of the rising `boundaries` are at most the element, elementwise.",
 )

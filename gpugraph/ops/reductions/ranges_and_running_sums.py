@@ -15,19 +15,11 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import (
-    Arg,
-    Builder,
-    Call,
-    Decomposition,
-    KernelContext,
-    Launch,
-    Signature,
-    Source,
-)
+from gpugraph.kernel import Arg, Builder, Call, Decomposition, KernelContext, Launch, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term
+from gpugraph.ops.framework.kernel_helpers import cuda_kernels, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -84,8 +76,7 @@ _range = op(
     attrs={"Tidx": _RANKED},
     infer=_infer_range,
     host=[0, 1, 2],
-    cpu=Call(make=_count_up),
-    gpu=Call(make=_count_up),
+    **numpy_kernels(Call(make=_count_up)),
     native=Decomposition(_counted),
     grad=NO_GRADIENT,
     doc="start, start + delta, start + 2 delta, ... before limit.",
@@ -200,8 +191,7 @@ def _declare(
         },
         infer=same_shape(0),
         host=[1],
-        cpu=kernel,
-        gpu=Source("scan.cu", partial(_launch, *on_gpu), kernel),
+        **cuda_kernels("scan.cu", partial(_launch, *on_gpu), kernel),
         grad=grad,
         doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
         "from the end.",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from gpugraph.base.named_function import named
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -71,9 +74,10 @@ class ReductionFunction(Protocol):
         """The reduction along `axis`."""
 
 
-def _public(op_function: OpFunction, doc: str) -> ReductionFunction:
-    """The public function of a reduction op: `reduce_sum` of Sum."""
+def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
+    """The public function `name`, which is `compute(x, axis, keepdims, name, <older names>)`."""
 
+    @named(name, doc)
     def reduce(
         input_tensor: Any,
         axis: Any = None,
@@ -82,16 +86,17 @@ def _public(op_function: OpFunction, doc: str) -> ReductionFunction:
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        return reduce_with(
-            op_function, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
-        )
+        return compute(input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
-    reduce.__name__ = reduce.__qualname__ = f"reduce_{op_function.__name__}"
-    reduce.__doc__ = doc
     return reduce
 
 
-reduce_sum = _public(
+def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
+    """The public function of a reduction op: `reduce_sum` of Sum."""
+    return _public(partial(reduce_with, op_function), f"reduce_{op_function.__name__}", doc)
+
+
+reduce_sum = _public_of(
     sum_op,
     """The sum along `axis`: an int, a list of ints (negative: from the end), or None for all.
 
@@ -99,35 +104,31 @@ reduce_sum = _public(
     for an axis that the tensor hasn't. `reduction_indices` and `keep_dims` are older names.
     """,
 )
-reduce_mean = _public(
+reduce_mean = _public_of(
     mean_op, "The mean along `axis` (see `reduce_sum`); of integers without its fraction."
 )
-reduce_prod = _public(prod_op, "The product along `axis` (see `reduce_sum`); that of nothing is 1.")
-reduce_max = _public(
+reduce_prod = _public_of(
+    prod_op, "The product along `axis` (see `reduce_sum`); that of nothing is 1."
+)
+reduce_max = _public_of(
     max_op, "The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."
 )
-reduce_min = _public(
+reduce_min = _public_of(
     min_op, "The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."
 )
-reduce_all = _public(
+reduce_all = _public_of(
     all_op, "Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."
 )
-reduce_any = _public(
+reduce_any = _public_of(
     any_op, "Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."
 )
 
 
-def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+def _log_sum_exp(
+    input_tensor: Any, axis: Any, keepdims: Any, name: str | None, old_axis: Any, old_keep: Any
 ) -> Tensor:
-    """log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow."""
-    axis = either(axis, reduction_indices, "axis", "reduction_indices")
-    keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
+    axis = either(axis, old_axis, "axis", "reduction_indices")
+    keep = bool(either(keepdims, old_keep, "keepdims", "keep_dims"))
     with op_scope(name, "ReduceLogSumExp", input_tensor) as scope:
         x = convert_to_tensor(input_tensor, name="input")
         highest = reduce_max(x, axis, True)
@@ -138,6 +139,13 @@ def reduce_logsumexp(
         if not keep:
             offset = raw_ops.Reshape(offset, raw_ops.Shape(log))
         return raw_ops.Add(log, offset, name=scope)
+
+
+reduce_logsumexp = _public(
+    _log_sum_exp,
+    "reduce_logsumexp",
+    "log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow.",
+)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:

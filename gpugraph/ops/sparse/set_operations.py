@@ -17,7 +17,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.sparse.sparse_positions import PARTS
@@ -109,7 +109,7 @@ _set_size = op(
     outputs="size: int32",
     attrs={"validate_indices": Attr("bool", True), "T": _TYPES},
     infer=_infer_size,
-    **both_kernels(Call(make=_sizes, dynamic=True)),
+    **numpy_kernels(Call(make=_sizes, dynamic=True)),
     grad=NO_GRADIENT,
     doc="How many different elements each set along the last axis of a sparse tensor has.",
 )
@@ -198,7 +198,7 @@ def _declare(kinds: str, dense: int, inputs: str) -> Any:
             "T": _TYPES,
         },
         infer=_infer_operation,
-        **both_kernels(kernel),
+        **numpy_kernels(kernel),
         grad=NO_GRADIENT,
         doc="What set_operation (a-b, b-a, intersection, union) makes of the sets along the last "
         "axes of two tensors. InvalidArgumentError where the other axes differ.",

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import UnaryFunction, scoped_function
 from gpugraph.ops.special_functions.gamma_and_zeta import unary_in_double
 
 if TYPE_CHECKING:
@@ -99,37 +98,23 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
     return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
 
 
-def _declare(name: str, order: int, scaled: bool, grad: Any) -> Any:
+def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
+    """The public function, with `doc`, of the op that it declares."""
     times = " times exp(-|x|)" if scaled else ""
-    doc = f"The modified Bessel function of order {order}{times}, elementwise."
-    return unary_in_double(name, _function(order, scaled), grad, doc)
+    op_doc = f"The modified Bessel function of order {order}{times}, elementwise."
+    op_function = unary_in_double(op_type, _function(order, scaled), grad, op_doc)
+    return scoped_function(op_function, f"bessel_{op_type.removeprefix('Bessel').lower()}", doc)
 
 
-_i0 = _declare("BesselI0", 0, False, _i0_gradient)
-_i0e = _declare("BesselI0e", 0, True, _i0e_gradient)
-_i1 = _declare("BesselI1", 1, False, _i1_gradient)
-_i1e = _declare("BesselI1e", 1, True, _i1e_gradient)
-
-
-def bessel_i0(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 0, elementwise."""
-    with op_scope(name, "bessel_i0", x):
-        return _i0(x)
-
-
-def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
-    """exp(-|x|) bessel_i0(x), elementwise: nothing overflows."""
-    with op_scope(name, "bessel_i0e", x):
-        return _i0e(x)
-
-
-def bessel_i1(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 1, elementwise."""
-    with op_scope(name, "bessel_i1", x):
-        return _i1(x)
-
-
-def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
-    """exp(-|x|) bessel_i1(x), elementwise: nothing overflows."""
-    with op_scope(name, "bessel_i1e", x):
-        return _i1e(x)
+bessel_i0 = _declare(
+    "BesselI0", 0, False, _i0_gradient, "The modified Bessel function of order 0, elementwise."
+)
+bessel_i0e = _declare(
+    "BesselI0e", 0, True, _i0e_gradient, "exp(-|x|) bessel_i0(x), elementwise: nothing overflows."
+)
+bessel_i1 = _declare(
+    "BesselI1", 1, False, _i1_gradient, "The modified Bessel function of order 1, elementwise."
+)
+bessel_i1e = _declare(
+    "BesselI1e", 1, True, _i1e_gradient, "exp(-|x|) bessel_i1(x), elementwise: nothing overflows."
+)

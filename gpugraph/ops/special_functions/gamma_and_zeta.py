@@ -24,7 +24,7 @@ from gpugraph.ops.elementwise.error_function import erfc_into
 from gpugraph.ops.elementwise.unary_functions import unary
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import UnaryFunction, public_function
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import IN_PLACE
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def unary_in_double(
         inputs="x: T",
         outputs="y: T",
         attrs={"T": FLOATING},
-        infer=same_shape(0),
-        alias={0: 0},
+        **IN_PLACE,
         cpu=call,
         gpu=special_source(source, call) if source else call,
         grad=grad,

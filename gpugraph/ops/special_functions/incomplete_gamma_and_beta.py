@@ -20,6 +20,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import public_function
@@ -177,13 +178,11 @@ def _refuse(op: Any, dz: Any) -> Any:
     raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
 
 
-def _declare(
-    name: str, function: Any, grad: Any, doc: str, inputs: str = "a: T, x: T", output: str = "z: T"
-) -> OpFunction:
+def _declare(name: str, function: Any, grad: Any, doc: str, **declaration: Any) -> OpFunction:
     """Declares an op that broadcasts; it has no expression, since C has no such functions."""
-    call = in_double(function)
-    shared = {**BINARY, "inputs": inputs, "outputs": output, "attrs": {"T": _DOUBLE}}
-    return op(name, **shared, cpu=call, gpu=call, grad=grad, doc=doc)
+    kernels = numpy_kernels(in_double(function))
+    shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
+    return op(name, **shared, **kernels, grad=grad, doc=doc)
 
 
 igamma: Callable[..., Tensor] = public_function(
@@ -209,8 +208,8 @@ _declare(
     _sample_slope,
     _refuse,
     "The derivative by alpha of a gamma number whose probability stays, elementwise.",
-    "alpha: T, sample: T",
-    "output: T",
+    inputs="alpha: T, sample: T",
+    outputs="output: T",
 )
 
 
@@ -265,19 +264,17 @@ def _beta_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 betainc: Callable[..., Tensor] = public_function(
-    op(
+    _declare(
         "Betainc",
-        inputs="a: T, b: T, x: T",
-        outputs="z: T",
-        attrs={"T": _DOUBLE},
-        infer=_infer_beta,
-        cpu=in_double(_beta),
-        gpu=in_double(_beta),
-        grad=_beta_gradient,
-        doc="""The regularized incomplete beta function I(a, b; x), elementwise: the integral of
+        _beta,
+        _beta_gradient,
+        """The regularized incomplete beta function I(a, b; x), elementwise: the integral of
     t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, of float32 or float64.
 
     All have one shape (ValueError), or are numbers. NaN where a or b is not above 0, and for x
     outside of [0, 1]. Its gradient is by x only, as in TensorFlow.""",
+        inputs="a: T, b: T, x: T",
+        infer=_infer_beta,
+        alias={},
     )
 )

@@ -17,6 +17,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.error_function import erf_into, erfc_into
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.public_function import scoped_function
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.special_functions.gamma_and_zeta import unary_in_double
 
@@ -90,22 +91,18 @@ def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> 
     return unary_in_double(name, function, back, f"{doc}, elementwise.")
 
 
-_erfinv_op = _inverse("Erfinv", _erfinv, _ROOT / 2, 1.0, "The inverse of the error function")
-_ndtri_op = _inverse(
-    "Ndtri", _ndtri, math.sqrt(2) * _ROOT, 0.5, "The quantile x of the normal distribution"
+erfinv = scoped_function(
+    _inverse("Erfinv", _erfinv, _ROOT / 2, 1.0, "The inverse of the error function"),
+    "erfinv",
+    "The inverse of erf, elementwise: infinite at -1 and 1, NaN beyond.",
 )
-
-
-def erfinv(x: Any, name: str | None = None) -> Tensor:
-    """The inverse of erf, elementwise: infinite at -1 and 1, NaN beyond."""
-    with op_scope(name, "erfinv", x):
-        return _erfinv_op(x)
-
-
-def ndtri(x: Any, name: str | None = None) -> Tensor:
-    """The inverse of the normal distribution's function, elementwise: infinite at 0 and 1."""
-    with op_scope(name, "ndtri", x):
-        return _ndtri_op(x)
+ndtri = scoped_function(
+    _inverse(
+        "Ndtri", _ndtri, math.sqrt(2) * _ROOT, 0.5, "The quantile x of the normal distribution"
+    ),
+    "ndtri",
+    "The inverse of the normal distribution's function, elementwise: infinite at 0 and 1.",
+)
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:

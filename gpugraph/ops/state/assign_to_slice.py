@@ -19,7 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_library import OPERATORS
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.kernel_helpers import both_kernels, do_nothing, ints
+from gpugraph.ops.framework.kernel_helpers import do_nothing, ints, numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index
@@ -60,7 +60,7 @@ op(
     attrs={"T": ALL, "Index": INDEX, **{key: Attr("int", 0) for key in MASKS}},
     infer=_infer,
     host=[1, 2, 3],
-    **both_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind)),
     doc="ref[begin:end:strides] = value, which is broadcast, with the masks of StridedSlice; "
     "outputs the reference.",
     **CHANGES_REFERENCE,

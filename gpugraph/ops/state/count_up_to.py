@@ -13,7 +13,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.state.resource_variable_ops import Lowering, lowered_op
@@ -50,7 +50,7 @@ _count_up_to = op(
     attrs=_ATTRS,
     infer=_infer,
     writes=[0],
-    **both_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="The value of the variable, to which it adds 1. OutOfRangeError, without a change, at the "

@@ -18,7 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
@@ -61,7 +61,7 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
 
 def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
     """Declares an op, as `op`, that reads whether a variable has a value."""
-    kernels = both_kernels(Call(make=bind))
+    kernels = numpy_kernels(Call(make=bind))
     return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
 
 

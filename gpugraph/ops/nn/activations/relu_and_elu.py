@@ -18,7 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.public_function import FeaturesFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
@@ -191,7 +191,7 @@ _leaky_relu = op(
     "LeakyRelu",
     **_FORWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
-    **both_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
+    **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
     doc="max(features, alpha * features)",
 )
@@ -201,7 +201,7 @@ op(
     inputs="gradients: T, features: T",
     **_BACKWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
-    **both_kernels(Call(make=_bind_leaky_grad), decomposition(_leaky_slope)),
+    **numpy_kernels(Call(make=_bind_leaky_grad), decomposition(_leaky_slope)),
     grad=lambda op, ddy: [
         raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.get_attr("alpha")),
         raw_ops.ZerosLike(op.inputs[1]),

@@ -17,7 +17,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import both_kernels, do_nothing, run_all
+from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -157,7 +157,7 @@ def _declare(name: str, output: str, bind: Any, terms: Any, grad: Any, doc: str)
         outputs=f"{output}: T",
         attrs={"T": FLOATING},
         infer=_infer,
-        **both_kernels(Call(make=bind), decomposition(terms)),
+        **numpy_kernels(Call(make=bind), decomposition(terms)),
         grad=grad,
         doc=doc,
     )

@@ -21,7 +21,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import reverse
 from gpugraph.ops.elementwise.unary_functions import negative
-from gpugraph.ops.framework.kernel_helpers import both_kernels, do_nothing, run_all
+from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -161,7 +161,7 @@ _dilation = op(
     outputs="output: T",
     attrs={"T": REAL, **_ATTRS},
     infer=_infer,
-    **both_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind)),
     grad=_back,
     doc="The largest sum of pixel and filter (kh, kw, c) in each window of images (n, h, w, c).",
 )
@@ -173,7 +173,7 @@ for _name, _output, _to_image in (("Input", "in", True), ("Filter", "filter", Fa
         outputs=f"{_output}_backprop: T",
         attrs={"T": REAL, **_ATTRS},
         infer=partial(_infer_back, _to_image),
-        **both_kernels(Call(make=unless_empty(partial(_bind_back, _to_image)))),
+        **numpy_kernels(Call(make=unless_empty(partial(_bind_back, _to_image)))),
         grad=_refuse,
         doc=f"The gradient of Dilation2D by its {_name.lower()}: to the first of equal sums.",
     )

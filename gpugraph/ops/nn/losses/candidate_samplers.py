@@ -17,7 +17,7 @@ from gpugraph.base.errors import NotFoundError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -98,7 +98,7 @@ def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: s
         outputs=_OUTPUTS,
         attrs={**_COUNTS, **extra, **SEED_ATTRS},
         infer=_infer,
-        **both_kernels(Call(make=bind)),
+        **numpy_kernels(Call(make=bind)),
         grad=NO_GRADIENT,
         stateful=True,
         doc=doc,
@@ -193,7 +193,7 @@ _all = op(
     outputs=_OUTPUTS,
     attrs={**_COUNTS, **SEED_ATTRS},
     infer=_infer,
-    **both_kernels(Call(make=_bind_all)),
+    **numpy_kernels(Call(make=_bind_all)),
     grad=NO_GRADIENT,
     stateful=True,
     doc="All classes from 0 on, each expected once.",
@@ -233,7 +233,7 @@ _hits = op(
     outputs="indices: int32, ids: int64, weights: float32",
     attrs={"num_true": Attr("int", required=True), **SEED_ATTRS},
     infer=_infer_hits,
-    **both_kernels(Call(make=_bind_hits, dynamic=True)),
+    **numpy_kernels(Call(make=_bind_hits, dynamic=True)),
     grad=NO_GRADIENT,
     doc="Rows of true classes, places of equal candidates, and -FLT_MAX for each such pair.",
 )

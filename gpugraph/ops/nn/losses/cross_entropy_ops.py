@@ -21,7 +21,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import both_kernels, run_all
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -131,7 +131,7 @@ _dense = op(
     outputs="loss: T, backprop: T",
     attrs={"T": FLOATING},
     infer=_infer_dense,
-    **both_kernels(Call(make=_bind_dense), decomposition(_dense_terms)),
+    **numpy_kernels(Call(make=_bind_dense), decomposition(_dense_terms)),
     grad=_dense_back,
     doc="loss = -sum(labels * log(softmax(features))) by row; backprop = softmax - labels.",
 )
@@ -193,7 +193,7 @@ _sparse = op(
     outputs="loss: T, backprop: T",
     attrs={"T": FLOATING, "Tlabels": INDEX},
     infer=_infer_sparse,
-    **both_kernels(Call(make=_bind_sparse), decomposition(_sparse_terms)),
+    **numpy_kernels(Call(make=_bind_sparse), decomposition(_sparse_terms)),
     grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
     doc="loss = -log(softmax(features))[label] by row; backprop = softmax - one_hot(labels).",
 )

@@ -24,7 +24,7 @@ from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.elementwise.comparison_and_select import logical_and, not_equal
 from gpugraph.ops.framework.identity_and_shape import shape
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -94,7 +94,7 @@ _greedy = op(
     "log_probability: T",
     attrs={"merge_repeated": Attr("bool", False), "T": _FLOATS},
     infer=_infer_greedy,
-    **both_kernels(Call(make=_bind_greedy, dynamic=True)),
+    **numpy_kernels(Call(make=_bind_greedy, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The labels of the largest logits (time, batch, classes), and minus the sum of these.",
 )
@@ -158,7 +158,7 @@ _beam_search = op(
         "T": _FLOATS,
     },
     infer=_infer_beams,
-    **both_kernels(Call(make=_bind_beams, dynamic=True)),
+    **numpy_kernels(Call(make=_bind_beams, dynamic=True)),
     grad=NO_GRADIENT,
     doc="The likeliest sequences of labels of logits (time, batch, classes), by a beam search.",
 )

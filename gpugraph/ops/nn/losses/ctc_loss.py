@@ -23,7 +23,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.framework.identity_and_shape import prevent_gradient
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -216,7 +216,7 @@ _ctc_loss = op(
     outputs="loss: T, gradient: T",
     attrs={"T": (dtypes.float32, dtypes.float64), **_ATTRS},
     infer=_infer,
-    **both_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind)),
     grad=_back,
     doc="-log p(labels) of logits (time, batch, classes), the last class the blank, and its "
     "gradient by the logits.",

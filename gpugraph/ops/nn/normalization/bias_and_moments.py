@@ -17,7 +17,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_helpers import both_kernels
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
@@ -74,7 +74,7 @@ _bias_add = op(
     attrs=_BIAS_ATTRS,
     infer=_infer_bias_add,
     alias={0: 0},
-    **both_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
+    **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
     doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
 )
@@ -134,7 +134,7 @@ op(
     outputs="output: T",
     attrs=_BIAS_ATTRS,
     infer=_infer_bias_grad,
-    **both_kernels(Call(make=_bind_bias_grad), decomposition(_channel_sum_terms)),
+    **numpy_kernels(Call(make=_bind_bias_grad), decomposition(_channel_sum_terms)),
     grad=_bias_grad_back,
     doc="The sum over all axes but the channels'.",
 )

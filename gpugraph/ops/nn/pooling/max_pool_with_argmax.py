@@ -18,7 +18,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import both_kernels, run_all
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -155,7 +155,7 @@ op(
     outputs="output: T, argmax: Targmax",
     attrs={"Targmax": dtypes.int64, "T": REAL, **_ATTRS},
     infer=_infer,
-    **both_kernels(Call(make=_bind)),
+    **numpy_kernels(Call(make=_bind)),
     grad=_back,
     doc="The largest element of each window of images (n, h, w, c), and where it is.",
 )
@@ -182,7 +182,7 @@ for _name, _inverse, _infer_one, _bind_one, _doc in (
         outputs="output: T",
         attrs={"Targmax": _INDEX, "T": REAL, **_ATTRS},
         infer=_infer_one,
-        **both_kernels(Call(make=_bind_one)),
+        **numpy_kernels(Call(make=_bind_one)),
         grad=partial(_gradient_of_gradient, _inverse),
         doc=_doc,
     )

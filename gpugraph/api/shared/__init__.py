@@ -1,0 +1,1 @@
+"""Names that `tf` and one of its modules both have, for `import *`."""
