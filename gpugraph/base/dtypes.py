@@ -4,7 +4,7 @@ Policy: every type is one object, made here and never again, so `is` is a valid 
 equality starts with it. Names, numbers and conversions are TensorFlow 1.15's. Each type has a
 reference twin (`float32_ref`, number + 100) for the outputs of reference variables.
 
-bfloat16 has NumPy's part from `ml_dtypes`, an optional dependency (`narrow`). Without it the type
+bfloat16 has NumPy's part from `ml_dtypes`, an optional dependency (`base/bfloat16.py`). Without it the type
 has all its properties but those that need an array or a value of it.
 
 This module defines `bool`; inside it Python's own is written `builtins.bool`.
@@ -191,7 +191,7 @@ def _pair(
 ) -> tuple[DType, DType]:
     """A type and its reference; `real` is the type of its real part if that is another.
 
-    like: NumPy's type of this kind and size, where there is none of its own or NumPy can't tell.
+    like: NumPy's type of this kind and size, where there is none of its own or NumPy has none.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)

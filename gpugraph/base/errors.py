@@ -105,7 +105,7 @@ class CancelledError(_CanonicalError):
 
 
 class UnknownError(_CanonicalError):
-    """A failure that told nothing about its kind, or one of a code that has no class here."""
+    """A failure of unknown kind, or of a code that has no class here."""
 
     _code = UNKNOWN
 

@@ -16,7 +16,7 @@ run even where they are known here: a check that fails while the graph is built 
 
 
 def static_value(tensor: Tensor) -> Any:
-    """The array that `tensor` always holds, or None where only a run can tell."""
+    """The array that `tensor` always holds, or None if only a run can show it."""
     return constant_value(tensor) if tensor.op.type in _SEEN_THROUGH else None
 
 

@@ -1,4 +1,4 @@
-"""Settings: those of sessions and runs (`settings`), and of the whole process (`experimental`)."""
+"""Settings: of sessions and runs (`config_proto`), of the process (`experimental`, `environment`)."""
 
 from gpugraph.config import experimental as experimental
 from gpugraph.config.config_proto import (

@@ -175,7 +175,7 @@ class ConfigProto(Message):
         operations; 0 for the default.
       use_per_session_threads: give the session threads of its own.
       allow_soft_placement: where a device has no kernel, use one that has.
-      log_device_placement: tell where each operation was placed.
+      log_device_placement: log the device of each operation.
       device_filters: devices other than these do not exist for the session.
       gpu_options: see GPUOptions.
       graph_options: see GraphOptions.

@@ -1,7 +1,7 @@
 """Settings of the whole process, as `tf.config.experimental` has them.
 
-Plans are made by them. Whoever keeps plans is told when one of them changes, so that no run has to
-ask for them.
+Plans depend on them. What holds plans is notified when one of them changes, so that no run has to
+read them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
-    """Has `watcher` told of changes, as long as it lives."""
+    """Notifies `watcher` of changes, as long as it lives."""
     with _lock:
         _watchers.add(watcher)
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpugraph.contrib_layers.model_variables import model_variable
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.variable_scope import get_variable_scope
@@ -35,7 +34,7 @@ def layer_variable(
     kind: str,
 ) -> Any:
     """A layer's variable; the penalty of a new one is under `kind`/Regularizer."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     prefix = get_variable_scope().name
     full_name = f"{prefix}/{name}" if prefix else name
     store = variable_store()
@@ -61,7 +60,7 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Tensor) -> Te
     if outputs_collections:
         name = alias.removesuffix("/")
         vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         graph.add_to_collections(outputs_collections, outputs)
     return outputs
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.variable_scope import VariableScope, get_variable
 from gpugraph.variable_scope.arg_scope import add_arg_scope
@@ -31,7 +30,7 @@ def variable(
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
     """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may set the rest."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
     with graph.device(device or ""):
         return get_variable(
@@ -90,7 +89,7 @@ def model_variable(
 
 def add_model_variable(var: Any) -> None:
     """Adds a variable to the collection MODEL_VARIABLES, unless it is there."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     if all(variable is not var for variable in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
         graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
@@ -110,7 +109,7 @@ def get_variables(
     if suffix is not None:
         ending = suffix if ":" in suffix else f"{suffix}:"
         prefix = f"{prefix or ''}.*{ending}"
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     return graph.get_collection(collection, prefix)
 
 

@@ -11,9 +11,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.arithmetic_functions import add_n, multiply
@@ -111,7 +109,7 @@ def apply_regularization(
 
     ValueError without weights, and for a penalty that is no scalar.
     """
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))
     if not weights:
         raise ValueError("No weights to regularize: weights_list and collection WEIGHTS are empty.")

@@ -14,8 +14,7 @@ from gpugraph.base.dtypes import float32
 from gpugraph.contrib_layers.layer_collections import collect_outputs, collections_of
 from gpugraph.contrib_layers.model_variables import model_variable
 from gpugraph.control_flow.smart_cond import smart_cond, static_bool
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -36,7 +35,7 @@ from gpugraph.variable_scope.arg_scope import add_arg_scope
 def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
     """The op of variable = variable * decay + value * (1 - decay)."""
     with op_scope(None, "AssignMovingAvg", variable) as scope:
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.colocate_with(variable.op):
             rate = convert_to_tensor(1.0 - decay, variable.dtype.base_dtype, name="decay")
             return assign_sub(variable, (variable - value) * rate, name=scope)
@@ -211,7 +210,7 @@ def _fused(
             for average, value in zip(averages, (mean, variance))
         ]
 
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     if updates_collections is None:
 
         def after_updates() -> Tensor:
@@ -252,7 +251,7 @@ def _mean_and_variance(
     def read_averages() -> list[Any]:
         return [identity(moving_mean), identity(moving_variance)]
 
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     if updates_collections is None:
 
         def after_updates() -> list[Tensor]:

@@ -11,8 +11,7 @@ from gpugraph.control_flow.context_base import within
 from gpugraph.control_flow.switch_merge_enter_exit import merge
 from gpugraph.control_flow.tensor_array_flow import with_flows
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -47,7 +46,7 @@ def cond(
     with name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
             raise TypeError(f"pred must not be a Python bool, but it is {pred}")
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         pred, pivots = _forked(graph, pred)
         contexts = [CondContext(pred, pivot, branch) for branch, pivot in enumerate(pivots)]
         true_result, true_tensors = _branch(contexts[1], true_fn, "true_fn")

@@ -11,9 +11,7 @@ from gpugraph.control_flow.context_base import within
 from gpugraph.control_flow.switch_merge_enter_exit import exit_loop, is_constant_enter, merge, same
 from gpugraph.control_flow.tensor_array_flow import as_flow, with_flows
 from gpugraph.control_flow.while_context import WhileContext
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -70,7 +68,7 @@ def while_loop(
                 shape_invariants = (TensorShape([]), held)
         if shape_invariants is not None:
             assert_same_structure(loop_vars, shape_invariants)
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         context = WhileContext(graph, parallel_iterations, back_prop, swap_memory, limit)
         if context.outer is None:
             graph.add_to_collection(GraphKeys.WHILE_CONTEXT, context)

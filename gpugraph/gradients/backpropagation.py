@@ -24,8 +24,7 @@ from gpugraph.control_flow.gradient_state import (
 )
 from gpugraph.gradients.gradient_registry import gradient_function
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker, value_dtype, value_static_shape
@@ -107,7 +106,7 @@ def gradients(
     if len(start_grads) != len(targets):
         raise ValueError(f"Passed {len(start_grads)} grad_ys for {len(targets)} ys")
     with name_scope(name, "gradients", [*targets, *sources, *stops, *start_grads]):
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         targets = [_tensor(y, "y") for y in targets]
         sources = [_tensor(x, "x") for x in sources]
         stopped = {_tensor(stop, "stop").op for stop in stops}

@@ -15,7 +15,7 @@ from typing import Any
 from gpugraph.base.nest import flatten, pack_sequence_as
 from gpugraph.gradients.gradient_registry import CUSTOM
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -62,7 +62,7 @@ class _Call:
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
         self.name = _name(f)
         self.args = [convert_to_tensor(arg) for arg in args]
-        graph: Graph = self.args[0].graph if self.args else graph_stack.top()
+        graph: Graph = self.args[0].graph if self.args else get_default_graph()
         version = graph.version
         returned = f(*self.args)
         if not isinstance(returned, (tuple, list)) or len(returned) != 2:

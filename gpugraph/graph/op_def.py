@@ -124,7 +124,7 @@ class VersionDef(NamedTuple):
 def complete_attrs(
     op_def: OpDef, types: Sequence[DType], attrs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """`attrs` with the defaults and with what inputs of these dtypes tell.
+    """`attrs` with the defaults and with those that follow from inputs of these dtypes.
 
     ValueError for attrs that are missing and for inputs that don't fit the signature.
     """
@@ -172,7 +172,7 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
-    """Adds the attrs that the inputs of one argument tell; ValueError where they don't fit."""
+    """Adds the attrs that follow from the inputs of one argument; ValueError if these don't fit."""
 
     def refuse(why: str) -> None:
         names = [dtype.name for dtype in types]

@@ -15,8 +15,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.nest import flatten, is_nested, map_structure
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import graph_of
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.input_spec import check_inputs
@@ -196,7 +195,7 @@ class Layer:
         return self(inputs, *args, **kwargs)
 
     def _regularize_activity(self, outputs: Any) -> None:
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.name_scope("ActivityRegularizer"):
             for output in flatten(outputs):
                 loss = self._activity_regularizer(output)
@@ -216,7 +215,7 @@ class Layer:
     def _within(self, reuse: Any) -> Iterator[VariableScope]:
         """In the layer's variable scope, and the name scope that this opened at first."""
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
-            graph: Graph = graph_stack.top()
+            graph = get_default_graph()
             with graph.name_scope(scope.original_name_scope):
                 yield scope
 
@@ -303,7 +302,7 @@ class Layer:
     add_variable = add_weight
 
     def _regularize(self, name: str, variable: Any, regularizer: Callable[..., Any]) -> None:
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         for part in _parts(variable):
             with graph.colocate_with(part.op), graph.name_scope(f"{name}/Regularizer"):
                 loss = regularizer(part)
@@ -324,7 +323,7 @@ def _parts(variable: Any) -> Sequence[Any]:
 
 def _collect(items: Any, known: list[Any], collection: str) -> None:
     """Adds new items to a list and to the graph's collection."""
-    in_graph = graph_stack.top().get_collection_ref(collection)
+    in_graph = get_default_graph().get_collection_ref(collection)
     for item in items if isinstance(items, (list, tuple)) else [items]:
         for group in (known, in_graph):
             if all(item is not member for member in group):
@@ -347,7 +346,7 @@ def snake_case(name: str) -> str:
 
 def _unique(base_name: str) -> str:
     """`base_name` with the number of the graph's layers of that name."""
-    stored = graph_stack.top().get_collection_ref(_NAMES)
+    stored = get_default_graph().get_collection_ref(_NAMES)
     if not stored:
         stored.append({})
     counts: dict[str, int] = stored[0]

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.control_flow.smart_cond import smart_cond, static_bool
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
 from gpugraph.layers.layer_arguments import ONES, ZEROS, WeightOptions, layer_function
@@ -217,7 +217,7 @@ class BatchNormalization(Layer):
 
     def _follow(self, average: Any, value: Any, momentum: Any) -> Tensor:
         """The op of average = average * momentum + value * (1 - momentum)."""
-        graph = graph_stack.top()
+        graph = get_default_graph()
         with op_scope(None, "AssignMovingAvg", average) as scope, graph.colocate_with(average.op):
             decay = convert_to_tensor(1.0 - momentum, name="decay")
             rate = cast(decay, average.dtype.base_dtype)

@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.losses.loss_collection import add_loss
@@ -145,7 +143,7 @@ def mean_pairwise_squared_error(
     weights: a number, or [batch size, 1, ...]. ValueError for shapes that do not fit.
     """
     require(labels=labels, predictions=predictions)
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     name = "mean_pairwise_squared_error"
     with name_scope(scope, name, [predictions, labels, weights]):
         weights = cast(weights, dtypes.float32)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.arithmetic_functions import add_n
@@ -15,13 +14,13 @@ from gpugraph.ops.framework.tensor_conversion import constant
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds a loss to a collection; to none where that is None."""
     if loss_collection:
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         graph.add_to_collection(loss_collection, loss)
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
     """The losses of a collection; those whose names start with the regex `scope`."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     return graph.get_collection(loss_collection, scope)
 
 

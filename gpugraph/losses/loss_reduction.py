@@ -7,9 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import add_parameters
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.losses.loss_collection import add_loss
@@ -120,7 +118,7 @@ def compute_weighted_loss(
     not fit and for another reduction.
     """
     Reduction.validate(reduction)
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     with name_scope(scope, "weighted_loss", [losses, weights]):
         with graph.control_dependencies([assert_broadcastable(weights, losses)]):
             losses = convert_to_tensor(losses)

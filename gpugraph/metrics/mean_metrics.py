@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import Pair, alike, binary_metric, keep, measure_both, metric
 from gpugraph.ops.arrays.cast import cast
@@ -79,7 +78,7 @@ def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pa
 
 def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
     """(mean so far, mean with a batch, which is counted once its values are there)."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     new_total = assign_add(total, batch_total)
     with graph.control_dependencies([values]):
         new_count = assign_add(count, batch_count)

@@ -7,8 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import add_parameters, named
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -38,7 +37,7 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 
 def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
     """The pair, whose parts join collections, by names or lists of them."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     for tensor, names in ((value, values_to), (update, updates_to)):
         if names:
             graph.add_to_collections(names, tensor)

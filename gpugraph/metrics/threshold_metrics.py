@@ -9,8 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import Pair, alike, keep, metric
 from gpugraph.ops.arrays.cast import cast
@@ -41,7 +40,7 @@ def counts_at(
     """(counts so far, what updates them) of these kinds; InvalidArgumentError in a run for
     predictions that are not from 0 to 1.
     """
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     labels, predictions, weights = alike(
         cast(labels, dtypes.bool), cast(predictions, dtypes.float32), weights
     )

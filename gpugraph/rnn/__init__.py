@@ -5,8 +5,8 @@ knows its variables, its `state_size` and `output_size`. `dynamic_rnn` calls it 
 `static_rnn` builds it once for each step, `raw_rnn` lets the program say what happens between
 steps, and the bidirectional ones read a sequence from both ends.
 
-`layer` is what cells have of TensorFlow's layers: a name, a scope, variables. `cell` is RNNCell,
-`sizes` the shapes of states. `rnn_cell` holds the public cells.
+`rnn_cell_base` has RNNCell, on which all cells are built; `state_sizes` the shapes of states.
+`api/rnn_cell.py` has the public cells.
 """
 
 from gpugraph.rnn.bidirectional_rnn import (

@@ -15,8 +15,7 @@ from gpugraph.base.nest import (
     pack_sequence_as,
 )
 from gpugraph.base.shapes import as_shape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.division import divide
 from gpugraph.ops.elementwise.unary_functions import floor
@@ -71,7 +70,7 @@ class _Wrapper(RNNCell):
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros of the cell."""
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
 
@@ -85,11 +84,11 @@ class DeviceWrapper(_Wrapper):
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros, on the device."""
-        with graph_stack.top().device(self._device):
+        with get_default_graph().device(self._device):
             return super().zero_state(batch_size, dtype)
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
-        with graph_stack.top().device(self._device):
+        with get_default_graph().device(self._device):
             return call_cell(inputs, state)
 
 
@@ -152,7 +151,7 @@ class DropoutWrapper(_Wrapper):
         if visitor is not None and not callable(visitor):
             raise TypeError(f"dropout_state_filter_visitor must be callable: {visitor!r}")
         self._visitor = visitor or _all_but_memory
-        with graph_stack.top().name_scope("DropoutWrapperInit"):
+        with get_default_graph().name_scope("DropoutWrapperInit"):
             self._input_keep = _probability("input_keep_prob", input_keep_prob)
             self._state_keep = _probability("state_keep_prob", state_keep_prob)
             self._output_keep = _probability("output_keep_prob", output_keep_prob)

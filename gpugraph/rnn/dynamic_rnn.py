@@ -9,8 +9,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape
 from gpugraph.control_flow import Assert, while_loop
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
@@ -99,7 +98,7 @@ def _lengths(sequence_length: Any) -> Tensor:
 
 def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
     """`lengths`, after a check in the run that there are as many as batch entries."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     known = lengths.shape.num_elements()
     if isinstance(batch_size, int) and known not in (None, batch_size):
         raise ValueError(
@@ -144,7 +143,7 @@ class _Loop:
         if lengths is not None:
             self._lengths = Lengths(lengths, reduce_min(lengths), reduce_max(lengths))
         self._time = constant(0, dtypes.int32, name="time")
-        with graph_stack.top().name_scope("dynamic_rnn") as self._name:
+        with get_default_graph().name_scope("dynamic_rnn") as self._name:
             pass
         batch = self._shapes[0].as_list()[1]
         self._outputs = tuple(

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.nest import is_nested
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.indexing.strided_slice import slice as slice_of
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
@@ -76,7 +75,7 @@ class MultiRNNCell(RNNCell):
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """Zeros for each cell."""
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             if self._state_is_tuple:
                 return tuple([cell.zero_state(batch_size, dtype) for cell in self._cells])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
 from gpugraph.ops.framework.constant_value import constant_value
@@ -55,7 +54,7 @@ class RNNCell(Layer):
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros: for each size in `state_size` a tensor [batch_size, size]."""
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return zero_state(self.state_size, batch_size, dtype)
 

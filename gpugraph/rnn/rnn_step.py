@@ -13,8 +13,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from gpugraph.control_flow import cond
 from gpugraph.control_flow.context_base import current, loop_of
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -36,7 +35,7 @@ def cache_reads(scope: VariableScope) -> None:
 
     Inside a loop of the program, which may write the variables, each iteration reads them.
     """
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     if scope.caching_device is None and loop_of(current(graph)) is None:
         scope.set_caching_device(lambda op: op.device)
 
@@ -75,7 +74,7 @@ def keep_where(over: Tensor, old: Any, new: Any) -> Any:
     """`old` for batch entries that are `over`, else `new`; scalars and TensorArrays are new."""
     if isinstance(old, TensorArray) or old.shape.rank == 0:
         return new
-    with graph_stack.top().colocate_with(new):
+    with get_default_graph().colocate_with(new):
         return where(over, old, new)
 
 

@@ -19,7 +19,8 @@ from gpugraph.base.dtypes import string
 from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
 from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack, session_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_stacks import session_stack
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session.feed_conversion import feed_array, feed_tensors, flatten_feeds
@@ -92,7 +93,7 @@ class BaseSession:
         if config is not None and not isinstance(config, ConfigProto):
             raise _wrong_type("config must be a tf.ConfigProto", config)
         self._target = target or ""
-        self._graph: Graph = graph if graph is not None else graph_stack.top()
+        self._graph: Graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else ConfigProto()
         self._closed = False
         self._prepared: dict[Any, _Prepared] = {}

@@ -21,6 +21,7 @@ import numpy as np
 from gpugraph.base.errors import OpError
 from gpugraph.base.named_function import with_parameters_of
 from gpugraph.config import ConfigProto
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.graph.device_names import canonical_name
 from gpugraph.ops.random.seeds_and_streams import DEFAULT_GRAPH_SEED
@@ -51,7 +52,7 @@ class TestCase(Comparisons):
         np.random.seed(DEFAULT_GRAPH_SEED)
         graph_stack.stack.clear()  # a test may run inside `with graph.as_default()`
         graph_stack.reset()
-        graph_stack.top().seed = DEFAULT_GRAPH_SEED
+        get_default_graph().seed = DEFAULT_GRAPH_SEED
 
     def tearDown(self) -> None:
         """Closes the cached session."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -61,7 +61,7 @@ class ExponentialMovingAverage:
         variables join the collection MOVING_AVERAGE_VARIABLES. TypeError for dtypes that are not
         floating.
         """
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         sources = list(trainable_variables() if var_list is None else var_list)
         for source in sources:
             if not source.dtype.base_dtype.is_floating:
@@ -139,7 +139,7 @@ class ExponentialMovingAverage:
         """The name of the average of `var`, made or not, as in checkpoints."""
         if var in self._averages:
             return self._averages[var].op.name
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.name_scope(None):
             return graph.unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 

@@ -1,18 +1,19 @@
 """Variables shared by name: `get_variable` makes a variable, or finds the one of that name.
 
-A graph has one `VariableStore`, which knows the variables by their full names. Each thread has
-its own stack of `VariableScope`s on that graph: the innermost says under which prefix a name is
-looked up, whether it must, may or must not exist already, and what is used where `get_variable`
-is not told: initializer, regularizer, device, dtype, partitioner, getter.
+A graph has one `VariableStore`, which holds the variables by their full names. Each thread has
+its own stack of `VariableScope`s on that graph: the innermost determines the prefix of names,
+whether a variable must, may or must not exist already, and the defaults of `get_variable`:
+initializer, regularizer, device, dtype, partitioner, getter.
 
     with tf.variable_scope("layer"):
         w = tf.get_variable("w", [2, 3])            # layer/w
     with tf.variable_scope("layer", reuse=True):
         same = tf.get_variable("w")                 # the same variable
 
-`spec` is what is asked for, `store` finds or makes it (`single`, in parts: `shards`), `scope` has
-the scopes, `entering` the `with tf.variable_scope(...)` blocks, `messages` what went wrong.
-`explain` tells of a graph which variables are where and which lines share them.
+`variable_request` is what a program asks for; `variable_store` returns or creates it, whole
+(`single_variable`) or in parts (`partition_slices`); `scope_settings` has the scopes,
+`scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, `sharing_errors` the messages.
+`explain_variables` lists the variables of a graph and the lines that share them.
 """
 
 from gpugraph.variable_scope.create_partitioned_variables import (

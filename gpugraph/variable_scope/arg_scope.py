@@ -151,7 +151,7 @@ def add_arg_scope(func: _F) -> _F:
 
 
 def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    """What `func` takes; nothing where it doesn't tell, as some written in C don't."""
+    """What `func` takes; nothing if that is unknown, as of some functions written in C."""
     try:
         return list(inspect.signature(func).parameters.values())
     except ValueError:

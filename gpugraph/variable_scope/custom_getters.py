@@ -40,7 +40,7 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """What `function` takes; nothing where it doesn't tell, as some written in C don't."""
+    """What `function` takes; nothing if that is unknown, as of some functions written in C."""
     try:
         return dict(inspect.signature(function).parameters)
     except ValueError:

@@ -7,7 +7,7 @@
 
 A site is a line of the program that got the variable by `tf.get_variable`, with the lines that
 called it; a variable made by `tf.Variable` has the line that made it. Variables right under the
-name of another, as optimizers keep them, are told with that one.
+name of another, as optimizers keep them, are listed with that one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.memory import human_readable_bytes
 from gpugraph.variable_scope.variable_store import variable_store
@@ -187,7 +187,7 @@ def explain_variables(graph: Graph | None = None) -> VariablesExplanation:
     """Says of all variables of `graph`, or of the default graph: where and what they are, and
     which lines of the program share them.
     """
-    graph = graph_stack.top() if graph is None else graph
+    graph = get_default_graph() if graph is None else graph
     store = variable_store(graph)
     shared = {**store.variables, **store.partitioned}
     parts = {id(part) for partitioned in store.partitioned.values() for part in partitioned}

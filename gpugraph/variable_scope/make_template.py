@@ -25,7 +25,7 @@ from typing import Any
 from gpugraph.base.errors import OpError
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.variable_scope import AUTO_REUSE, VariableScope, variable_scope
 from gpugraph.variable_scope.scope_entry_and_reuse import pure_variable_scope
@@ -154,7 +154,7 @@ class Template:
 
         Other threads may make variables meanwhile: only what is made in this one counts.
         """
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         variables: list[Any] = []
 
         def keep(next_creator: Callable[..., Any], **arguments: Any) -> Any:
@@ -245,7 +245,7 @@ class Template:
     def _collected(self, key: str) -> list[Any]:
         if not self._variables_created:
             return []
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         return graph.get_collection(key, self.variable_scope_name)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.strided_slice import slice as slice_of
@@ -85,7 +84,7 @@ def check_count(name: str, count: int, known: Any) -> None:
 
 def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
     """The initializer of one part: of an initial value the part's slice."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     with graph.name_scope(f"{part_name}/PartitionedInitializer"):
         if not spec.gives_value:
             return spec.initializer

@@ -20,7 +20,7 @@ _SETTINGS = (
     "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
     "use_resource",
 )  # fmt: skip
-"""What a scope inherits, or is told. Not `constraint`, which TensorFlow doesn't pass on."""
+"""What a scope inherits, or is given. Not `constraint`, which TensorFlow doesn't pass on."""
 
 
 class pure_variable_scope:
@@ -94,7 +94,7 @@ class variable_scope:
     reuse: True: variables must exist; tf.AUTO_REUSE: they are made where there are none; None or
       False: as in the scope around, where at the root they must not exist.
     initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource:
-      what `get_variable` uses where it isn't told; inherited by the scopes inside.
+      the defaults of `get_variable`; inherited by the scopes inside.
     constraint: likewise, but not inherited.
     auxiliary_name_scope: False opens no name scope.
 

@@ -15,7 +15,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.variable_scope.variable_request import VariableSpec
@@ -29,7 +29,7 @@ _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",
 )  # fmt: skip
-"""What a scope says where `get_variable` is not told. The getter is apart: it's not passed on."""
+"""The defaults that a scope gives `get_variable`; the getter is apart, as it is not passed on."""
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -120,7 +120,7 @@ class VariableScope:
 
     def get_collection(self, name: Any) -> list[Any]:
         """The items of a collection whose names are under this scope's."""
-        return graph_stack.top().get_collection(name, self._prefix())
+        return get_default_graph().get_collection(name, self._prefix())
 
     def global_variables(self) -> list[Any]:
         """The global variables under this scope's name."""
@@ -160,7 +160,7 @@ class VariableScope:
         aggregation: Any = VariableAggregation.NONE,
     ) -> Any:
         """The variable `name` under this scope's name, from `var_store`; see `tf.get_variable`."""
-        with graph_stack.top().name_scope(None):
+        with get_default_graph().name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
                 _check_dtype(initializer, dtype)
             spec = self._spec(

@@ -6,14 +6,14 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.variables import PartitionedVariable
 
 _NEAREST = 3  # so many names are suggested, at most
 
 
 def made_at(variable: Any) -> str:
-    """The line where `variable` was made, where it tells."""
+    """The line that created `variable`, if it is known."""
     part = next(iter(variable)) if isinstance(variable, PartitionedVariable) else variable
     origin = getattr(getattr(part, "op", None), "origin", None)
     return "" if origin is None else f" It was made at {origin}."
@@ -29,12 +29,12 @@ def already_there(name: str, existing: Any) -> ValueError:
 
 
 def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
-    """It must exist, but it doesn't; names that are near are told."""
+    """The error of a variable that must exist but does not; it lists similar names."""
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "
         "set reuse=tf.AUTO_REUSE (or None) in the variable_scope."
     )
-    stranger = graph_stack.top()._by_name.get(name)
+    stranger = get_default_graph()._by_name.get(name)
     if stranger is not None and stranger.type in ("VariableV2", "VarHandleOp"):
         text += f" There is a tf.Variable of this name, made at {stranger.origin}: it isn't shared."
     near = difflib.get_close_matches(name, list(known), _NEAREST)

@@ -13,8 +13,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.ops.random.variable_initializers import GlorotUniform, Zeros
 from gpugraph.variable_scope.custom_getters import accepts, needs_nothing
@@ -62,7 +61,7 @@ def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any,
     if make is None:
         make = default_initializer(spec.name, dtype)
     if isinstance(make, type):
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.control_dependencies(None):
             make = make()
     if shape.is_fully_defined():
@@ -93,7 +92,7 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
     """Collects the loss that the regularizer makes of the variable, unless that is None."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     with (
         graph.colocate_with(variable.op),
         graph.name_scope(f"{spec.name}/Regularizer/"),

@@ -2,7 +2,7 @@
 
 `get` finds or makes what a `VariableSpec` asks for, through the custom getter where one is set.
 One thread at a time makes a variable: two that ask for the same name get the same one. It keeps
-from where each was asked for, which `explain_variables` tells.
+from where each was asked for, which `explain_variables` lists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.variable_scope.custom_getters import passes
 from gpugraph.variable_scope.partition_slices import (
     check_count,
@@ -37,7 +37,7 @@ _LOCK = threading.Lock()
 def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
     """The one item of a collection of `graph`, or of the default graph, made where it is asked for
     first."""
-    items = (graph_stack.top() if graph is None else graph).get_collection_ref(key)
+    items = (get_default_graph() if graph is None else graph).get_collection_ref(key)
     with _LOCK:
         if not items:
             items.append(make())
@@ -96,7 +96,7 @@ class VariableStore:
                     raise ValueError(
                         f"Partitioner must be callable, but received: {spec.partitioner!r}"
                     )
-                with graph_stack.top().name_scope(None):
+                with get_default_graph().name_scope(None):
                     return self._partitioned(spec)
             if spec.reuse is True and spec.name in self.partitioned:
                 return self._partitioned(spec)
@@ -131,7 +131,7 @@ class VariableStore:
 
     def _note(self, name: str, created: bool) -> None:
         """Keeps which line got the variable just now."""
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
         site = here(graph._origins), created
         sites[site] = sites.get(site, 0) + 1
@@ -176,7 +176,7 @@ class VariableStore:
         name = f"{spec.name}/part_{index}"
         initializer = share(spec, name, offset, size)
         shape = None if spec.gives_value else size
-        with graph_stack.top().name_scope(None):
+        with get_default_graph().name_scope(None):
             part = self._single(
                 replace(spec, name=name, shape=shape, initializer=initializer),
                 PartitionInfo(full_shape=sizes, var_offset=offset),

@@ -1,9 +1,9 @@
 """Variables: tensors that keep their value from run to run, and what a graph knows of them.
 
-`variable` has the Variable itself, `resource` the kind that has a handle, `kinds` says which of
-the two is made, `creators` who may have a say then, `modes` how replicas would share it,
-`partitioned` a variable in parts, and `collected` finds a graph's variables and initializes
-them.
+`variable` has the reference variable, `resource_variable` the kind that has a handle,
+`reference_or_resource` which of the two is created, `variable_creators` the functions that may
+replace it, `replication_modes` how replicas would share it, `partitioned_variable` a variable in
+parts, and `variable_collections` finds a graph's variables and initializes them.
 """
 
 from gpugraph.variables.partitioned_variable import PartitionedVariable as PartitionedVariable

@@ -1,4 +1,4 @@
-"""Which kind of variable `tf.Variable` makes where it is not told: by reference, or a resource."""
+"""The default kind of variable that `tf.Variable` creates: by reference, or a resource."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack, session_for
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
@@ -95,7 +96,7 @@ class Variable(metaclass=CreatedByScopes):
         self.trainable = trainable = trains(trainable, self.synchronization)
         self.constraint = constraint
         self._save_slice_info: _SaveSliceInfo | None = None
-        self._graph: Graph = graph_stack.top()
+        self._graph = get_default_graph()
         self._validate_shape = validate_shape
         self._caching_device = caching_device
         keys = list(collections) if collections is not None else [GraphKeys.GLOBAL_VARIABLES]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
@@ -21,27 +20,27 @@ from gpugraph.variables.variable import Variable
 
 def global_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
-    return graph_stack.top().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection LOCAL_VARIABLES."""
-    return graph_stack.top().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection TRAINABLE_VARIABLES."""
-    return graph_stack.top().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection MODEL_VARIABLES: those of a model's layers."""
-    return graph_stack.top().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection MOVING_AVERAGE_VARIABLES: those that averages are kept of."""
-    return graph_stack.top().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
@@ -61,7 +60,7 @@ def local_variables_initializer() -> Operation:
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that runs what collection TABLE_INITIALIZERS has; a NoOp where that is empty."""
-    return group(*graph_stack.top().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
+    return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
 def is_tensor(x: Any) -> bool:
@@ -79,7 +78,7 @@ def report_uninitialized_variables(
 ) -> Tensor:
     """A 1-D string tensor: the names of the variables that have no value yet."""
     chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     with graph.name_scope(name):
         flags = [is_variable_initialized(variable) for variable in chosen]
         with graph.device("/cpu:0"):
@@ -96,7 +95,7 @@ def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tenso
     An older form of `report_uninitialized_variables`; None where there are no variables.
     """
     chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     ranks = []
     for variable in chosen:
         with graph.colocate_with(variable.op):

@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class CreatedByScopes(type):
@@ -24,7 +23,7 @@ class CreatedByScopes(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls.__base__ is not object:
             return super().__call__(*args, **kwargs)
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         creators = graph._scope.creators
         bound = cls.__signature__.bind(*args, **kwargs)
         if not creators:
@@ -57,5 +56,5 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractCont
 
     RuntimeError when scopes are not left in the opposite order of entering.
     """
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     return graph._variable_creator_scope(variable_creator)

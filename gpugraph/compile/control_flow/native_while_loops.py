@@ -17,7 +17,7 @@ from gpugraph.compile.memory.memory_planning import passes_whole
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
-from gpugraph.compile.unit.jit_settings import tell
+from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import Edge
@@ -73,7 +73,7 @@ class NativeLoop(StepGroup):
             self._prepared = self._compile()
         function = self._prepared.get()
         if function is None and self._prepared.reason:
-            tell(self._prepared.reason)
+            warn_once(self._prepared.reason)
         if function is not None:
             self._run = self._bind(function)
         return self._run

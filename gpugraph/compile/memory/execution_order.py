@@ -4,7 +4,7 @@ Depth is the length of the longest path to an op, counted over the whole graph w
 an edge, so that one thread never meets a Recv before its Send. Where there is control flow, ops
 that live under one condition stay together as long as they can, and a loop's ops take the place
 of the loop, in an order of their own: Enters, Merges, all else. Of the order that this gives,
-small updates of variables on GPUs are put off (`later`).
+small updates of variables on GPUs are deferred (`deferred_updates`).
 """
 
 from __future__ import annotations

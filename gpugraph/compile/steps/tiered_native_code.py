@@ -26,7 +26,7 @@ from gpugraph.compile.steps.native_node_code import (
     translate,
 )
 from gpugraph.compile.steps.result_comparison import are_close
-from gpugraph.compile.unit.jit_settings import tell
+from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.devices.native import NotNativeError, Prepared, failed_at, runtime_reason, sequence
 from gpugraph.plan import Step, StepSequence, noting_step
 
@@ -90,7 +90,7 @@ class TieredCode:
         assert self._compilations is not None
         reason = runtime_reason(self.waits)
         if reason:
-            tell(reason)
+            warn_once(reason)
             self._compilations = {}
         elif reason is None:
             return False
@@ -125,7 +125,7 @@ class TieredCode:
                     native[index] = calls
                     step = _native_step([(step, calls)])
                 step.run()
-        tell("")
+        warn_once("")
         self._settle(native)
 
     def _settle(self, native: Mapping[int, Calls]) -> None:
@@ -161,7 +161,7 @@ def _piece(entry: Entry) -> Piece | None:
 
 
 def _tell(step: Step, error: Exception) -> None:
-    tell(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
+    warn_once(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
 
 
 def _sound_calls(entry: Entry, compilation: _Compilation) -> Calls | None:
@@ -170,7 +170,7 @@ def _sound_calls(entry: Entry, compilation: _Compilation) -> Calls | None:
     assert entry.native is not None
     function = code.get() if code is not None else None
     if code is not None and function is None:
-        tell(code.reason)
+        warn_once(code.reason)
         return None
     plain, native = entry.native.apart(), entry.native.apart()
     plain.run_plain()
@@ -184,7 +184,7 @@ def _sound_calls(entry: Entry, compilation: _Compilation) -> Calls | None:
         return None
     if not refused and are_close(native.written, plain.written):
         return calls
-    tell(
+    warn_once(
         f"that of '{step.name}' ({step.op_type}) computes other numbers than NumPy: the step "
         "amplifies rounding errors, or the C compiler is not sound"
     )

@@ -39,7 +39,7 @@ def jit(config: ConfigProto) -> Jit:
     return Jit(True, value == "wait" or level in (OptimizerOptions.ON_1, OptimizerOptions.ON_2), "")
 
 
-def tell(reason: str) -> None:
+def warn_once(reason: str) -> None:
     """Warns once of what makes runs slower: a compiler that fails, a cache that can't be used."""
     cache = compiler().cache.reason
     for message in (f"native code is not used: {reason}" if reason else "", cache):

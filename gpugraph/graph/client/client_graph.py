@@ -63,7 +63,7 @@ class Graph(Scopes, Collections):
         """Makes an operation of a declared op type (or of `op_def`) with these exact inputs.
 
         `dtypes` are those of the outputs; left out, they follow from the signature, as do the
-        attrs that the inputs tell. Raises TypeError for an input that is no tensor, ValueError
+        attrs that the inputs determine. Raises TypeError for an input that is no tensor, ValueError
         for an unknown op type, inputs or attrs that the signature does not allow, a tensor of
         another graph, a name that is none, and shapes that the op refuses.
         """
@@ -194,9 +194,6 @@ class Graph(Scopes, Collections):
         """Whether a session may fetch the operation, or the operation of the tensor."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable
-
-
-graph_stack.__class__.make = Graph
 
 
 def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:

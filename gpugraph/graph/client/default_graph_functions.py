@@ -12,8 +12,11 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 def get_default_graph() -> Graph:
-    """The thread's default graph."""
-    return graph_stack.top()
+    """The thread's default graph; its global default graph is created when it is first used."""
+    graph: Graph | None = graph_stack.top()
+    if graph is None:
+        graph = graph_stack.bottom = Graph()
+    return graph
 
 
 def reset_default_graph() -> None:

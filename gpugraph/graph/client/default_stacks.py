@@ -9,7 +9,7 @@ Sessions are kept here, on the graph's floor, as anything with `run` and `graph`
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,23 +44,18 @@ class DefaultStack(threading.local):
 
 
 class _GraphStack(DefaultStack):
-    """The graph stack, whose bottom is the thread's global default graph."""
-
-    make: Callable[[], Any]  # set by the client graph's module
+    """The graph stack, whose bottom is the thread's global default graph; None until it is used."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
         self.bottom: Any = None
 
     def top(self) -> Any:
-        if self.stack:
-            return self.stack[-1]
-        if self.bottom is None:
-            self.bottom = _GraphStack.make()
-        return self.bottom
+        """The innermost default of this thread, or its global default graph."""
+        return self.stack[-1] if self.stack else self.bottom
 
     def reset(self) -> None:
-        """A new global default graph; AssertionError inside a `with graph.as_default()`."""
+        """Forgets the global default graph; AssertionError inside `with graph.as_default()`."""
         if self.stack:
             raise AssertionError(
                 "Do not use tf.reset_default_graph() to clear nested graphs. Leave the "

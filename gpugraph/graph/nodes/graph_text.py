@@ -105,7 +105,7 @@ def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
     """The graph that `text` describes.
 
     Raises ValueError naming the line that is no node, that the graph refuses (the graph's own
-    error is its cause), or whose types cannot be told.
+    error is its cause), or whose types do not follow.
     """
     graph = RuntimeGraph()
     known = dict(op_defs)

@@ -30,7 +30,7 @@ SINK_ID = 1
 
 
 class NodeClass(enum.Enum):
-    """What the runtime needs to tell apart at a glance; everything else is `OTHER`."""
+    """What the runtime distinguishes; everything else is `OTHER`."""
 
     OTHER = enum.auto()
     SWITCH = enum.auto()

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -97,7 +97,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     Inputs on several devices are grouped on each device first. TypeError for objects that are not
     part of a graph.
     """
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     ops = graph._ops_of(list(_flat(inputs))) if inputs else []
     by_device: dict[str, list[Operation]] = {}
     for operation in ops:

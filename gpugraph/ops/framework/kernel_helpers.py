@@ -39,7 +39,7 @@ def ints(array: Any) -> tuple[int, ...]:
 
 def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
     """The kernels of an op that NumPy computes on every device, but for native code."""
-    return {"cpu": call, "gpu": call, "native": native}
+    return {"cpu": call, "gpu": call} | ({"native": native} if native else {})
 
 
 def cuda_kernels(

@@ -16,7 +16,7 @@ from gpugraph.base.dtypes import DType, as_dtype, bfloat16
 from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph, output_types
 from gpugraph.graph.client.creation_origin import here
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
@@ -319,4 +319,4 @@ def _graph_of(values: Sequence[Any]) -> Graph:
             graph = getattr(item, "graph", None)
             if isinstance(graph, Graph):
                 return graph
-    return graph_stack.top()
+    return get_default_graph()

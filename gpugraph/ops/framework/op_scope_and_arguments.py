@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 
@@ -18,7 +18,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 @contextmanager
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
     """A name scope for several ops, in the graph of the first tensor among `values`."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     for value in values:
         graph_of_value = getattr(value, "graph", None)
         if isinstance(graph_of_value, Graph):

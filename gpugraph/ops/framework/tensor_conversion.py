@@ -14,8 +14,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import Dimension, TensorShape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
@@ -60,7 +59,7 @@ def constant(
     if verify_shape and shape is not None and array.shape != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
     array.setflags(write=False)
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     element = dtypes.as_dtype(array.dtype)
     attrs = {"value": array, "dtype": element}
     return graph._make(CONST, [], [element], attrs, name)._outputs[0]

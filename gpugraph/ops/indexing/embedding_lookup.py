@@ -7,8 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
@@ -78,7 +77,7 @@ def _table(part: Any) -> Any:
 
 def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
     """The rows of one part, looked up where it is."""
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     with graph.colocate_with(table):
         return gather(table, positions, name=name)
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.kernel import DeviceState, KernelContext, Signature, State
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.random.bits_to_distributions import Law, groups_of
@@ -45,7 +44,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     The graph's seed and the op's; where only the graph has one, the op's is the number of ops
     created so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
     """
-    graph: Graph = graph_stack.top()
+    graph = get_default_graph()
     if graph.seed is None:
         if op_seed is None:
             return None, None
@@ -58,7 +57,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 def set_random_seed(seed: int) -> None:
     """Sets the default graph's seed: random ops created from now on repeat themselves."""
-    graph_stack.top().seed = seed
+    get_default_graph().seed = seed
 
 
 def seeds_of(seed: int | None) -> dict[str, Any]:

@@ -14,9 +14,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -313,7 +311,7 @@ class TensorArray:
         if self._colocate_with is None:
             yield
             return
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.colocate_with(None, ignore_existing=True), graph.device(None):
             yield
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -86,7 +86,7 @@ class AdamOptimizer(OneOpOptimizer):
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
         """The powers go on once every variable has used them."""
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         powers = self._powers(graph)
         done = []
         with graph.control_dependencies(update_ops), graph.colocate_with(powers[0].op):

@@ -15,7 +15,7 @@ from typing import Any
 
 from gpugraph.gradients import gradients
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
@@ -146,7 +146,7 @@ class Optimizer:
             if not isinstance(variable, Variable):
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be updated")
             _check_trained(variable)
-        graph: Graph = graph_stack.top()
+        graph = get_default_graph()
         with graph.control_dependencies(None):
             self._create_slots([variable for _, variable in used])
         with graph.name_scope(name or self._name) as scope:
@@ -253,7 +253,7 @@ class Optimizer:
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
         """The variable that `_create_non_slot_variable` made, or None."""
-        return self._non_slots.get((name, graph if graph is not None else graph_stack.top()))
+        return self._non_slots.get((name, graph if graph is not None else get_default_graph()))
 
     def _call_if_callable(self, param: Any) -> Any:
         """A setting, or what it returns where it is a function."""
