@@ -4,8 +4,8 @@ Policy: every type is one object, made here and never again, so `is` is a valid 
 equality starts with it. Names, numbers and conversions are TensorFlow 1.15's. Each type has a
 reference twin (`float32_ref`, number + 100) for the outputs of reference variables.
 
-bfloat16 has NumPy's part from `ml_dtypes`, an optional dependency (`base/bfloat16.py`). Without it the type
-has all its properties but those that need an array or a value of it.
+bfloat16 has its NumPy type from `ml_dtypes`, an optional dependency (`base/bfloat16.py`). Without
+it the type has all properties but those that need an array or a value of it.
 
 This module defines `bool`; inside it Python's own is written `builtins.bool`.
 """

@@ -1,4 +1,4 @@
-"""Settings: of sessions and runs (`config_proto`), of the process (`experimental`, `environment`)."""
+"""Settings: of sessions (`config_proto`), of the process (`experimental`, `environment`)."""
 
 from gpugraph.config import experimental as experimental
 from gpugraph.config.config_proto import (

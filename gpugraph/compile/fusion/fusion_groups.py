@@ -3,8 +3,8 @@
 It looks at the whole placed graph, since fusing inside one device's partition can close a cycle
 through another device. An op joins the groups of what it reads where
 
-  - all go over the same space (`analysis/fusibility.py`), on the same device, in the same loop and under the
-    same condition; what has one number a row may be with what has a row of them,
+  - all go over the same space (`analysis/fusibility.py`), on the same device, in the same loop and
+    under the same condition; what has one number a row may be with what has a row of them,
   - the value that it takes is known within a kernel: a sum over all rows isn't,
   - and no other input of the op depends on the group (the group stays convex).
 
