@@ -24,7 +24,9 @@ from gpugraph.api import (
     random as random, sets as sets, signal as signal, sparse as sparse, spectral as spectral,
     strings as strings, test as test,
 )
-from gpugraph.base import errors as errors, nest as nest, version as version
+from gpugraph.base import (
+    errors as errors, nest as nest, shapes as shapes, version as version,
+)
 from gpugraph.base.dtypes import (
     DType as DType, as_dtype as as_dtype, bfloat16 as bfloat16, bool as bool,
     complex64 as complex64, complex128 as complex128, double as double, float16 as float16,

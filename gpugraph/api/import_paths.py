@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from gpugraph import layers, losses, metrics, train
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, rnn_cell, sets, signal, sparse, spectral, strings, test,
@@ -36,5 +37,11 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.version": version,
 }
 """Each public path with its module."""
+
+_PACKAGES = {module.__name__: module for module in (layers, losses, metrics, train)}
+PUBLIC_MODULES |= {  # `gpugraph.compat.v1` is the whole package
+    path.replace("gpugraph.", "gpugraph.compat.v1.", 1): module
+    for path, module in (PUBLIC_MODULES | _PACKAGES).items()
+}
 
 sys.modules |= PUBLIC_MODULES

@@ -213,6 +213,14 @@ class InaccessibleTensorError(ValueError):
 
 _CLASSES = {cls._code: cls for cls in _CanonicalError.__subclasses__()}
 
+for _class in (
+    OpError,
+    OperatorNotAllowedInGraphError,
+    InaccessibleTensorError,
+    *_CLASSES.values(),
+):
+    _class.__module__ = "gpugraph.errors"  # the public path: in tracebacks, and in pickles
+
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """The class for a code from 1 to 16; KeyError for any other, OK included."""

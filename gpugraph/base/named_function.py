@@ -28,11 +28,19 @@ def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Calla
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(*args, **kwargs)
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{call.__name__}() {error}") from None
             bound.apply_defaults()
             return function(**bound.arguments)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__annotations__ = {
+            name: parameter.annotation
+            for name, parameter in signature.parameters.items()
+            if parameter.annotation is not Parameter.empty
+        }
         return call
 
     return decorate

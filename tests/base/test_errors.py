@@ -103,3 +103,7 @@ def test_interface_errors_are_python_errors():
 
 def test_codes_are_tensorflows():
     assert errors.OK == 0
+
+
+def test_classes_have_the_public_path():
+    assert errors.InvalidArgumentError.__module__ == errors.OpError.__module__ == "gpugraph.errors"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import gpugraph as tf
 from gpugraph.base.named_function import add_parameters, named, with_parameters_of
 
 
@@ -56,3 +57,17 @@ def test_parameters_are_added_last_without_a_name() -> None:
     function = add_parameters(lambda x: x, lambda arguments, shift: (arguments, shift), shift=1)
     assert list(names_and_defaults(function)) == ["x", "shift"]
     assert function(5, 6) == ({"x": 5}, 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tf.layers.dense(), r"^dense\(\) missing a required argument: 'inputs'"),
+        (lambda: tf.metrics.mean(1, 2, 3, 4, 5, 6), r"^mean\(\) too many positional arguments"),
+        (lambda: tf.losses.log_loss(1.0, 2.0, weight=1), r"^log_loss\(\) got an unexpected"),
+        (lambda: tf.assert_equal(1), r"^assert_equal\(\) missing a required argument: 'y'"),
+    ],
+)
+def test_a_wrong_call_names_the_function(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()

@@ -67,6 +67,8 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
     file = Path(__file__).with_name(f"<{label}>")  # a file of this package: no origin of an op
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
     function = _of_module(named(label, op_function.__doc__ or "")(function))
+    types = {arg.name: Any for arg in op_function.op_def.inputs}
+    function.__annotations__ = {**types, "name": str | None, "return": Tensor}
     return of_values(function) if sparse else function
 
 
