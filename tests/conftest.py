@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, the `gpu` marker, and the last word of ci/test.
+"""What all tests share: Hypothesis profiles, the markers, and the last word of ci/test.
 
 Every session that a test makes verifies its plans between any two compile passes.
 """
@@ -28,6 +28,7 @@ EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 # No deadlines: how long an example takes is the machine's business, not the test's.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
@@ -52,7 +53,11 @@ def _why_skipped(item: pytest.Item) -> str:
     return reason and f"no CUDA GPU: {reason}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "exhaustive" not in config.option.markexpr:
+        long = [item for item in items if item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
     for item in items:
         reason = _why_skipped(item)
         if reason:
