@@ -22,6 +22,11 @@ BFLOAT16: type[Any] | None = None if _ML_DTYPES is None else _ML_DTYPES.bfloat16
 """NumPy's scalar type of bfloat16; None where `ml_dtypes` is not installed."""
 
 
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    """Whether a NumPy dtype is bfloat16's. (To NumPy, float64 equals None.)"""
+    return BFLOAT16 is not None and dtype == BFLOAT16
+
+
 def absent() -> ModuleNotFoundError:
     """What to raise where arrays of bfloat16 are asked for and can't be."""
     return ModuleNotFoundError(
@@ -33,6 +38,6 @@ def absent() -> ModuleNotFoundError:
 
 def finfo(numpy_type: Any) -> Any:
     """`np.finfo`, of bfloat16 too."""
-    if BFLOAT16 is not None and np.dtype(numpy_type) == BFLOAT16:
+    if is_bfloat16(np.dtype(numpy_type)):
         return _ML_DTYPES.finfo(numpy_type)
     return np.finfo(numpy_type)

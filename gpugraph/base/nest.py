@@ -1,4 +1,4 @@
-"""Nested structures: lists, tuples, named tuples, dicts and attrs classes, flat and back.
+"""Nested structures: lists, tuples, named tuples, dicts, their views, attrs classes; flat and back.
 
 Whatever else there is (tensors, numbers, text, None) is a leaf. The leaves of a dict come in the
 order of its sorted keys, so that dicts with the same keys are alike, however they were filled.
@@ -6,7 +6,7 @@ order of its sorted keys, so that dicts with the same keys are alike, however th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
 
@@ -14,7 +14,7 @@ def is_nested(value: Any) -> bool:
     """Whether `value` is a structure and no leaf."""
     if isinstance(value, (str, bytes, bytearray)):
         return False
-    return isinstance(value, (Sequence, Mapping)) or _is_attrs(value)
+    return isinstance(value, (Sequence, Mapping, MappingView)) or _is_attrs(value)
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -149,7 +149,7 @@ def _parts(structure: Any) -> Sequence[Any]:
     if _is_attrs(structure):
         kind: Any = type(structure)
         return [getattr(structure, attribute.name) for attribute in kind.__attrs_attrs__]
-    return structure
+    return list(structure) if isinstance(structure, MappingView) else structure
 
 
 def _keys(structure: Mapping[Any, Any]) -> list[Any]:
@@ -172,7 +172,8 @@ def _like(structure: Any, parts: list[Any]) -> Any:
         return kind(*parts)
     if kind is tuple:
         return tuple(parts)
-    return parts if kind is list or isinstance(structure, range) else kind(parts)
+    is_list = kind is list or isinstance(structure, (range, MappingView))
+    return parts if is_list else kind(parts)
 
 
 def _described(structure: Any) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from typing import Any
 
-from gpugraph.base.dtypes import resource
+from gpugraph.base.dtypes import DType, resource
 from gpugraph.control_flow.context_base import is_exit
 from gpugraph.control_flow.gradient_state import (
     LoopGradients,
@@ -88,9 +88,9 @@ def gradients(
     gate_gradients: gradients at an op's inputs are there only once all of that op's are. Every
     aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op that is not declared, ValueError for a `grad_ys` of another
-    length or shape and for tensors of several graphs, TypeError for `grad_ys` of another kind
-    than `ys`, and where complex `ys` have none.
+    Raises LookupError for an op that is not declared, ValueError for `grad_ys` of another length,
+    or of a shape that the backward pass refuses, and for tensors of several graphs, TypeError for
+    `grad_ys` of another kind than `ys`, and where complex `ys` have none.
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(
@@ -158,34 +158,36 @@ def _start(y: Tensor, grad: Any, index: int) -> Gradient:
                 f"Gradients of complex tensors must set grad_ys ({y.name} is {dtype.name})"
             )
         return ones_like(y, name=f"grad_ys_{index}")
+    if not isinstance(grad, IndexedSlices):
+        grad = convert_to_tensor(grad, name=f"grad_y_{index}", preferred_dtype=dtype)
+    _check_kind(y, grad.dtype.base_dtype)
     if isinstance(grad, IndexedSlices):
-        return _start_of_rows(y, grad, index)
-    start = convert_to_tensor(grad, name=f"grad_y_{index}", preferred_dtype=dtype)
-    if start.dtype.base_dtype is not dtype:
+        return _start_of_rows(grad, index)
+    return raw_ops.Identity(grad, name=f"grad_ys_{index}")
+
+
+def _check_kind(y: Tensor, grad_dtype: DType) -> None:
+    """TypeError for a real gradient of a complex tensor, and the other way round.
+
+    As in TensorFlow, the shape is not looked at: an op of the backward pass refuses what misfits.
+    """
+    dtype = y.dtype.base_dtype
+    kind, fits = "real or integer", grad_dtype.is_floating or grad_dtype.is_integer
+    if dtype.is_complex:
+        kind, fits = "complex", grad_dtype.is_complex
+    if not fits:
         raise TypeError(
-            f"The gradient given for {y.name} is {start.dtype.name}, but {y.name} is {dtype.name}"
+            f"Gradient type {grad_dtype.name} generated for {kind}-valued tensor {y} with type "
+            f"{dtype.name} must be {kind}"
         )
-    if not start.shape.is_compatible_with(y.shape):
-        raise ValueError(
-            f"The gradient given for {y.name} has shape {start.shape}, but {y.name} has {y.shape}"
-        )
-    return raw_ops.Identity(start, name=f"grad_ys_{index}")
 
 
-def _start_of_rows(y: Tensor, grad: IndexedSlices, index: int) -> IndexedSlices:
+def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
     """The gradient at one of `ys`, given as slices."""
-    if grad.dtype.base_dtype is not y.dtype.base_dtype:
-        raise TypeError(
-            f"The gradient given for {y.name} is {grad.dtype.name}, but {y.name} is "
-            f"{y.dtype.base_dtype.name}"
-        )
+    named_parts = (("values", grad.values), ("indices", grad.indices), ("shape", grad.dense_shape))
     parts = [
         None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
-        for name, part in (
-            ("values", grad.values),
-            ("indices", grad.indices),
-            ("shape", grad.dense_shape),
-        )
+        for name, part in named_parts
     ]
     return IndexedSlices(*parts)
 
@@ -311,14 +313,15 @@ class _Sweep:
             return
         with self.loops.backward(op) if self.loops is not None else nullcontext():
             in_grads = self._in_grads(op, out_grads)
-        for tensor, grad in zip(op._inputs, in_grads):
+        for index, (tensor, grad) in enumerate(zip(op._inputs, in_grads)):
             if grad is None or not (tensor in self.wanted or tensor.op in self.pending):
                 continue
             shape = value_static_shape(tensor)
             if not grad.shape.is_compatible_with(shape):
                 raise ValueError(
-                    f"The gradient function of '{op.name}' (op type: {op.type}) gave shape "
-                    f"{grad.shape} for its input {tensor.name} of shape {shape}"
+                    "Incompatible shapes between op input and calculated input gradient. Forward "
+                    f"operation: {op.name} (op type: {op.type}). Input index: {index}. Original "
+                    f"input shape: {shape}. Calculated input gradient shape: {grad.shape}"
                 )
             if shape.sizes is not None:
                 grad.set_shape(shape)

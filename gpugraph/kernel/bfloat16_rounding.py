@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.bfloat16 import BFLOAT16
+from gpugraph.base.bfloat16 import BFLOAT16, is_bfloat16
 from gpugraph.base.dtypes import DType, bfloat16, float32
 
 Run = Callable[[], Any]
@@ -58,10 +58,6 @@ def bind_widened(
     return widen_and_run
 
 
-def _is_narrow(array: Any) -> bool:
-    return BFLOAT16 is not None and array.dtype == BFLOAT16
-
-
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
     """The arrays that a kernel returned, rounded where they are to be bfloat16."""
     return [
@@ -98,7 +94,7 @@ class _Widened:
 
     def array(self, array: Any) -> Any:
         """The array of float32 for one of bfloat16; other arrays as they are."""
-        if not _is_narrow(array):
+        if not is_bfloat16(array.dtype):
             return array
         key = array.ctypes.data, array.shape, array.strides
         if key not in self._wide:
@@ -108,4 +104,4 @@ class _Widened:
     def value(self, index: int) -> Any:
         """The array of host input `index`."""
         array = self._context.value(index)
-        return array.astype(np.float32) if _is_narrow(array) else array
+        return array.astype(np.float32) if is_bfloat16(array.dtype) else array

@@ -122,3 +122,11 @@ def test_what_is_refused() -> None:
         nest.map_structure(lambda x: x)
     with pytest.raises(TypeError, match="only supports dicts with sortable keys"):
         nest.flatten({1: 2, "a": 3})
+
+
+def test_views_of_dicts_are_structures() -> None:
+    pairs = {"b": 1, "a": [2, 3]}
+    assert nest.flatten(pairs.values()) == [1, 2, 3]
+    assert nest.flatten(pairs.keys()) == ["b", "a"]
+    assert nest.flatten([pairs.items()]) == ["b", 1, "a", 2, 3]
+    assert nest.map_structure(lambda leaf: leaf + 1, pairs.values()) == [2, [3, 4]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.bfloat16 import BFLOAT16
+from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import Dimension, TensorShape, as_shape
 
@@ -107,7 +107,7 @@ def _check_texts(array: NDArray[Any]) -> None:
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
-    kind = "f" if array.dtype == BFLOAT16 else array.dtype.kind
+    kind = "f" if is_bfloat16(array.dtype) else array.dtype.kind
     if array.size == 0:
         return
     accepted = {

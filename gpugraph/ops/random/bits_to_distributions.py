@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.bfloat16 import BFLOAT16
+from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.config.environment import thread_count
 from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.random.philox import CHUNK, Philox
@@ -134,7 +134,7 @@ _UNITS = {2: _unit16, 4: _unit32, 8: _unit64}
 
 
 def _unit(words: Any, out: Any) -> None:
-    convert = _unit_bfloat16 if out.dtype == BFLOAT16 else _UNITS[out.dtype.itemsize]
+    convert = _unit_bfloat16 if is_bfloat16(out.dtype) else _UNITS[out.dtype.itemsize]
     convert(words, out)
 
 

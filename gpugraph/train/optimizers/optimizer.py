@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpugraph.base import nest
 from gpugraph.gradients import gradients
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -64,11 +65,11 @@ class Optimizer:
         """
         pairs = self.compute_gradients(
             loss,
-            var_list,
-            gate_gradients,
-            aggregation_method,
-            colocate_gradients_with_ops,
-            grad_loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
         )
         if all(grad is None for grad, _ in pairs):
             names = [variable.name for _, variable in pairs]
@@ -76,7 +77,7 @@ class Optimizer:
                 "No gradients provided for any variable, check your graph for ops that do not "
                 f"support gradients, between variables {names} and loss {loss}."
             )
-        return self.apply_gradients(pairs, global_step, name)
+        return self.apply_gradients(pairs, global_step=global_step, name=name)
 
     def compute_gradients(
         self,
@@ -103,7 +104,7 @@ class Optimizer:
         _check_trained(value)
         if var_list is None:
             var_list = value.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
-        variables = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+        variables = nest.flatten(var_list)
         if not variables:
             raise ValueError("No variables to optimize.")
         for variable in variables:

@@ -330,3 +330,30 @@ def test_bad_gates_and_names():
         tf.train.Optimizer(False, "")
     with pytest.raises(NotImplementedError, match="how a variable changes"):
         tf.train.Optimizer(False, "Abstract").minimize(v * v)
+
+
+def test_var_list_of_any_structure():
+    model = {"v": tf.Variable(1.0), "more": [tf.Variable(2.0), {"w": tf.Variable(3.0)}]}
+    loss = tf.add_n([variable * variable for variable in tf.nest.flatten(model)])
+    for var_list in (model, model.values(), tuple(model.values())):
+        pairs = descent().compute_gradients(loss, var_list)
+        assert [variable for _, variable in pairs] == tf.nest.flatten(var_list)
+
+
+def test_minimize_calls_by_keyword():
+    """So that a subclass may have other signatures, as programs do."""
+    calls = []
+
+    class Clipped(tf.train.GradientDescentOptimizer):
+        def compute_gradients(self, loss, var_list, **kwargs):
+            calls.append(sorted(kwargs))
+            return super().compute_gradients(loss, var_list=var_list, **kwargs)
+
+        def apply_gradients(self, grads_and_vars, name=None, global_step=None):
+            calls.append((name, global_step))
+            return super().apply_gradients(grads_and_vars, global_step=global_step, name=name)
+
+    v, step = tf.Variable(3.0), tf.train.get_or_create_global_step()
+    Clipped(0.5).minimize(v * v, global_step=step, name="step")
+    keywords = "aggregation_method colocate_gradients_with_ops gate_gradients grad_loss".split()
+    assert calls == [keywords, ("step", step)]
