@@ -9,9 +9,7 @@ from gpugraph.contrib_layers.model_variables import model_variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.variable_scope import get_variable_scope
-from gpugraph.variable_scope.variable_store import variable_store
-from gpugraph.variables import PartitionedVariable
+from gpugraph.variables import is_created_since, variable_parts
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
@@ -35,18 +33,15 @@ def layer_variable(
 ) -> Any:
     """A layer's variable; the penalty of a new one is under `kind`/Regularizer."""
     graph = get_default_graph()
-    prefix = get_variable_scope().name
-    full_name = f"{prefix}/{name}" if prefix else name
-    store = variable_store()
-    is_new = full_name not in store.variables and full_name not in store.partitioned
+    version = graph.version
     variable = model_variable(
         name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable
     )
-    parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+    parts = variable_parts(variable)
     for key in collections_of(variables_collections, name):
         members = graph.get_collection_ref(key)
         members.extend(part for part in parts if all(member is not part for member in members))
-    if regularizer is not None and is_new:
+    if regularizer is not None and is_created_since(variable, version):
         for part in parts:
             with graph.name_scope(f"{kind}/Regularizer"):
                 loss = regularizer(part)

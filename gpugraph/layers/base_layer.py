@@ -7,7 +7,7 @@ there, wherever they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,8 +23,7 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
-from gpugraph.variable_scope.variable_store import variable_store
-from gpugraph.variables import PartitionedVariable
+from gpugraph.variables import is_created_since, variable_parts
 
 _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
 
@@ -281,9 +280,8 @@ class Layer:
         The penalty of `regularizer` for a new variable joins the layer's losses.
         """
         self._set_scope(None)
-        with self._within(self._called or self._reuse) as scope:
-            full_name, store = f"{scope.name}/{name}" if scope.name else name, variable_store()
-            is_new = full_name not in store.variables and full_name not in store.partitioned
+        with self._within(self._called or self._reuse):
+            version = get_default_graph().version
             variable = get_variable(
                 name,
                 shape,
@@ -294,7 +292,7 @@ class Layer:
                 use_resource=use_resource,
                 partitioner=partitioner,
             )
-            if regularizer is not None and is_new:
+            if regularizer is not None and is_created_since(variable, version):
                 self._regularize(name, variable, regularizer)
         self._know(variable, trainable)
         return variable
@@ -303,7 +301,7 @@ class Layer:
 
     def _regularize(self, name: str, variable: Any, regularizer: Callable[..., Any]) -> None:
         graph = get_default_graph()
-        for part in _parts(variable):
+        for part in variable_parts(variable):
             with graph.colocate_with(part.op), graph.name_scope(f"{name}/Regularizer"):
                 loss = regularizer(part)
             if loss is not None:
@@ -312,13 +310,9 @@ class Layer:
     def _know(self, variable: Any, trainable: bool) -> None:
         """Lists a variable (its parts, where it is in parts) among the layer's."""
         weights = self._trainable_weights if trainable else self._non_trainable_weights
-        for part in _parts(variable):
+        for part in variable_parts(variable):
             if not any(part is weight for weight in weights):
                 weights.append(part)
-
-
-def _parts(variable: Any) -> Sequence[Any]:
-    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
 def _collect(items: Any, known: list[Any], collection: str) -> None:

@@ -25,7 +25,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.memory import human_readable_bytes
 from gpugraph.variable_scope.variable_store import variable_store
-from gpugraph.variables import PartitionedVariable
+from gpugraph.variables import variable_parts
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _is_variable(item: Any) -> bool:
 def _explained(
     graph: Graph, name: str, variable: Any, shared: bool, sites: dict[tuple[Origin, bool], int]
 ) -> ExplainedVariable:
-    pieces = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+    pieces = variable_parts(variable)
     collections = _collections_of(graph, pieces[0])
     shape, dtype = as_shape(variable.shape), variable.dtype.base_dtype
     count = None if dtype is dtypes.string else shape.num_elements()

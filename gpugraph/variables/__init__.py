@@ -6,7 +6,11 @@ replace it, `replication_modes` how replicas would share it, `partitioned_variab
 parts, and `variable_collections` finds a graph's variables and initializes them.
 """
 
-from gpugraph.variables.partitioned_variable import PartitionedVariable as PartitionedVariable
+from gpugraph.variables.partitioned_variable import (
+    PartitionedVariable as PartitionedVariable,
+    is_created_since as is_created_since,
+    variable_parts as variable_parts,
+)
 from gpugraph.variables.reference_or_resource import (
     disable_resource_variables as disable_resource_variables,
     enable_resource_variables as enable_resource_variables,

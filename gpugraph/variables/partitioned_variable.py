@@ -161,6 +161,19 @@ def _operator(name: str) -> Any:
     return operate
 
 
+def variable_parts(variable: Any) -> list[Any]:
+    """The parts of a PartitionedVariable; anything else as the only part."""
+    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+
+
+def is_created_since(variable: Any, version: int) -> bool:
+    """Whether all parts of a variable are younger than a version of their graph.
+
+    A custom getter may return an older variable, whatever name it is asked for.
+    """
+    return all(part.op._id >= version for part in variable_parts(variable))
+
+
 PartitionedVariable.__array_priority__ = 100  # type: ignore[attr-defined]
 
 for _name in OPERATOR_NAMES:

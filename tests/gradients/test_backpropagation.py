@@ -364,7 +364,8 @@ def test_grad_ys_of_another_shape():
     summed = tf.gradients(tf.reduce_sum(x), x, grad_ys=[3.0])
     of_one = tf.gradients(tf.reduce_sum(x), x, grad_ys=tf.constant([3.0]))
     broadcast = tf.gradients(x * x, x, grad_ys=tf.constant([1.0, 10.0]))
-    values = run([reshaped, summed, of_one, broadcast])
+    with tf.Session() as session:
+        values = session.run([reshaped, summed, of_one, broadcast])
     np.testing.assert_array_equal(values[0], [[[1, 2], [3, 4]]])
     np.testing.assert_array_equal(values[1], np.full((1, 2, 2), 3))
     np.testing.assert_array_equal(values[2], values[1])

@@ -385,3 +385,22 @@ def test_own_layers_collect_losses_and_updates():
     assert [update.name for update in layer.updates] == ["scaled/double"]
     assert tf.losses.get_regularization_losses() == layer.losses
     assert tf.get_collection(tf.GraphKeys.UPDATE_OPS) == layer.updates
+
+
+@pytest.mark.parametrize("layer", ["layers", "contrib"])
+def test_a_renaming_getter_adds_no_second_penalty(layer):
+    def renamed(getter, name, *args, **kwargs):
+        return getter(name.replace("kernel", "w").replace("weights", "w"), *args, **kwargs)
+
+    def penalty(weights):
+        return tf.reduce_sum(weights * weights)
+
+    images = tf.ones([1, 8, 8, 3])
+    for _ in range(2):
+        with tf.variable_scope("shared", custom_getter=renamed, reuse=tf.AUTO_REUSE):
+            if layer == "layers":
+                tf.layers.conv2d(images, 4, 3, kernel_regularizer=penalty, name="c")
+            else:
+                tf.contrib.layers.conv2d(images, 4, 3, weights_regularizer=penalty, scope="c")
+    assert "shared/c/w:0" in [variable.name for variable in tf.global_variables()]
+    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
