@@ -102,7 +102,7 @@ def _off(what: str) -> Callable[[], None]:
 
 
 def _refuse(what: str, instead: str) -> NoReturn:
-    raise NotImplementedError(f"There is no {what} here, as in TensorFlow 1: {instead}")
+    raise NotImplementedError(f"gpugraph has no {what}: {instead}")
 
 
 disable_eager_execution = _off("eager execution")

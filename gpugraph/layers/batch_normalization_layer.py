@@ -18,7 +18,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
 from gpugraph.layers.layer_arguments import ONES, ZEROS, WeightOptions, layer_function
 from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.framework.identity_and_shape import identity, shape as shape_of
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.nn.normalization.bias_and_moments import (
@@ -43,9 +45,11 @@ class BatchNormalization(Layer):
     *_initializer, *_regularizer, *_constraint: of these, and of the averages.
     fused: whether images (rank 4) go through one op for all; by default they do. The average of
       the variance then is that of the sample, over n - 1.
+    adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that change
+      the normalized inputs before `gamma` and `beta`, while it trains; never `fused`.
 
-    ValueError for inputs of unknown rank or channels, another axis, and for `renorm`,
-    `virtual_batch_size` and `adjustment`, which TensorFlow supports and this does not.
+    ValueError for inputs of unknown rank or channels, another axis, and for `renorm` and
+    `virtual_batch_size`, which TensorFlow supports and this does not.
     """
 
     def __init__(
@@ -74,8 +78,13 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable, name, **kwargs)
-        _refuse(renorm=renorm, virtual_batch_size=virtual_batch_size, adjustment=adjustment)
+        _refuse(renorm=renorm, virtual_batch_size=virtual_batch_size)
         del renorm_clipping, renorm_momentum
+        if adjustment is not None:
+            if fused:
+                raise ValueError("Passing fused=True is not supported when adjustment is specified")
+            fused = False
+        self.adjustment = adjustment
         self.axis = axis
         self.momentum = momentum
         self.epsilon = epsilon
@@ -196,9 +205,22 @@ class BatchNormalization(Layer):
         if static_bool(training) is not False:
             mean, variance = self._choose(inputs, axes, training)
         mean, variance = spread(mean), spread(variance)
+        if self.adjustment is not None and static_bool(training) is not False:
+            beta, gamma = self._adjust(inputs, beta, gamma, training)
         outputs = normalized_by(inputs, mean, variance, beta, gamma, self.epsilon)
         outputs.set_shape(inputs.shape)
         return cast(outputs, input_type)
+
+    def _adjust(self, inputs: Tensor, beta: Any, gamma: Any, training: Any) -> tuple[Any, Any]:
+        """`beta` and `gamma` after the scale and bias of `adjustment`, where it trains."""
+        adjustments = [convert_to_tensor(value) for value in self.adjustment(shape_of(inputs))]
+        scale, bias = (
+            smart_cond(training, partial(identity, value), partial(neutral, value))
+            for value, neutral in zip(adjustments, (ones_like, zeros_like))
+        )
+        if gamma is not None:
+            scale, bias = scale * gamma, bias * gamma
+        return bias if beta is None else bias + beta, scale
 
     def _choose(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
         """The mean and variance to normalize by; while training the averages follow."""

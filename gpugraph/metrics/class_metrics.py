@@ -168,14 +168,27 @@ _NO_LABEL = np.int64(-(2**63))
 
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
     """Labels [..., number of labels], and whether some of them may be none."""
-    if isinstance(labels, (SparseTensor, SparseTensorValue)):
+    is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
+    if is_sparse:
         source = expect_sparse(labels)
         wide = SparseTensor(source.indices, cast(source.values, dtypes.int64), source.dense_shape)
-        return sparse_tensor_to_dense(wide, _NO_LABEL), True
-    dense = cast(convert_to_tensor(labels), dtypes.int64)
-    if dense.shape.rank == (first.shape.rank or 0) - 1:
-        dense = expand_dims(dense, -1)
-    return dense, False
+        dense = sparse_tensor_to_dense(wide, _NO_LABEL)
+    else:
+        dense = cast(convert_to_tensor(labels), dtypes.int64)
+    rank, labels_rank = first.shape.rank, dense.shape.rank
+    if rank is not None and labels_rank is not None:
+        if labels_rank not in (rank, rank - 1):
+            raise ValueError(
+                f"Unexpected labels shape {dense.shape} for predictions shape {first.shape}. "
+                "Predictions rank should be the same rank as labels rank or labels rank plus one."
+            )
+        if rank < 2:
+            raise ValueError(
+                f"Shape must be at least rank 2 but is rank {rank}: predictions {first.shape}"
+            )
+        if labels_rank < rank:
+            dense = expand_dims(dense, -1)
+    return dense, is_sparse
 
 
 def _quotient(

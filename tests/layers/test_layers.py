@@ -404,3 +404,25 @@ def test_a_renaming_getter_adds_no_second_penalty(layer):
                 tf.contrib.layers.conv2d(images, 4, 3, weights_regularizer=penalty, scope="c")
     assert "shared/c/w:0" in [variable.name for variable in tf.global_variables()]
     assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
+
+
+def test_batch_normalization_with_an_adjustment():
+    values = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 1.0]], np.float32)
+    training = tf.placeholder_with_default(True, [])
+
+    def adjustment(shape):
+        return tf.fill([shape[0], 1], 2.0), tf.fill([shape[0], 1], 0.5)
+
+    layer = tf.layers.BatchNormalization(
+        beta_initializer=tf.ones_initializer(), gamma_initializer=tf.constant_initializer(3.0),
+        adjustment=adjustment, epsilon=0.0,
+    )  # fmt: skip
+    outputs = layer.apply(tf.constant(values), training=training)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        trained, inferred = session.run(outputs), session.run(outputs, {training: False})
+    normalized = (values - values.mean(0)) / values.std(0)
+    np.testing.assert_allclose(trained, (normalized * 2.0 + 0.5) * 3.0 + 1.0, rtol=1e-5)
+    np.testing.assert_allclose(inferred, values * 3.0 + 1.0, rtol=1e-5)
+    with pytest.raises(ValueError, match="fused=True is not supported when adjustment"):
+        tf.layers.BatchNormalization(fused=True, adjustment=adjustment)

@@ -315,3 +315,62 @@ def test_what_does_not_fit_is_refused():
         session.run(tf.local_variables_initializer())
         with pytest.raises(tf.errors.InvalidArgumentError, match="must be in"):
             session.run(update)
+
+
+# -- ranks one off
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 2.0], [[1.0], [1.0], [2.0]], 2.0])
+def test_weights_of_unknown_rank_are_squeezed(weights):
+    fed = tf.placeholder(tf.float32)
+    _, update = tf.metrics.accuracy(tf.constant([1, 2, 3]), tf.constant([1, 2, 0]), weights=fed)
+    loss = tf.losses.sparse_softmax_cross_entropy([1, 2, 3], tf.eye(3, 4), weights=fed)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        accuracy, value = session.run([update, loss], {fed: weights})
+        known = tf.losses.sparse_softmax_cross_entropy(
+            [1, 2, 3], tf.eye(3, 4), weights=np.ravel(weights) if np.ndim(weights) else weights
+        )
+        assert value == session.run(known)
+    assert accuracy == np.float32(2 / 3 if np.ndim(weights) == 0 else 0.5)
+
+
+def test_weights_that_lack_a_dimension_gain_it():
+    ones = tf.ones([4, 5])
+    _, mean = tf.metrics.mean(ones, weights=tf.constant([1.0, 2.0, 3.0, 4.0]))
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run(mean) == 1.0
+
+
+def test_labels_and_predictions_of_unknown_rank():
+    labels, predictions = tf.placeholder(tf.int32), tf.placeholder(tf.int32)
+    _, update = tf.metrics.accuracy(labels, predictions)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        for fed in (([[1], [2], [3]], [1, 2, 0]), ([1, 2, 3], [[1], [2], [0]])):
+            assert session.run(update, dict(zip((labels, predictions), fed))) == np.float32(2 / 3)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(update, {labels: [1, 2, 3], predictions: [[1, 2], [2, 3], [0, 0]]})
+
+
+def test_sparse_labels_without_a_dimension_for_them():
+    labels = tf.SparseTensor(np.array([[0], [1]]), np.array([1, 0]), np.array([2]))
+    predictions = tf.constant([[0.0, 1.0], [0.0, 1.0]])
+    metrics = [
+        tf.metrics.precision_at_k(labels, predictions, 1)[1],
+        tf.metrics.recall_at_k(labels, predictions, 1)[1],
+        tf.metrics.average_precision_at_k(labels, predictions, 1)[1],
+        tf.metrics.precision_at_top_k(labels, tf.constant([[1], [1]], tf.int64))[1],
+    ]
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run(metrics) == [0.5] * 4
+
+
+def test_ranks_that_do_not_fit_at_k():
+    one, two = tf.constant([1], tf.int64), tf.constant([0, 1], tf.int64)
+    with pytest.raises(ValueError, match="Shape must be at least rank 2 but is rank 1"):
+        tf.metrics.precision_at_top_k(one, two)
+    with pytest.raises(ValueError, match="Unexpected labels shape"):
+        tf.metrics.precision_at_top_k(tf.constant([[1]], tf.int64), one)

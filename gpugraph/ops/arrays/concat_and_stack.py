@@ -146,7 +146,8 @@ _concat = op(
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """`values`, tensors of one dtype and rank, joined along `axis` in [-rank, rank).
 
-    ValueError when other sizes than those of `axis` differ, for scalars, and for no tensors.
+    ValueError when other sizes than those of `axis` differ, for scalars, and for no tensors; for an
+    axis that is no scalar, also beside a single tensor, which is returned as it is.
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -155,7 +156,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
             "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2."
         )
     if len(values) == 1:
-        with op_scope(name, "concat", values[0]):
+        with op_scope(name, "concat", values[0], axis):
+            convert_to_tensor(axis, dtypes.int32, name="concat_dim").shape.assert_has_rank(0)
             return identity(values[0], name=name)
     return _concat(list(values), axis, name=name)
 

@@ -25,6 +25,7 @@ from gpugraph.ops.indexing.sort_launches import first_in_order
 
 
 def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "k")
     value = context.value(1)
     k = None if value is None else ints(value)[0]
     if k is not None and k < 0:

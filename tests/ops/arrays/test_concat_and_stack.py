@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import gpugraph as tf
 
 from ..function_cases import refuses, same
@@ -10,3 +12,12 @@ from ..function_cases import refuses, same
 def test_parallel_stack():
     same(lambda: tf.parallel_stack([[1, 2], [3, 4]]), [[1, 2], [3, 4]])
     refuses(lambda: tf.parallel_stack([tf.placeholder(tf.float32, [None])]), ValueError, "known")
+
+
+def test_the_axis_of_a_single_tensor_is_checked():
+    x = tf.constant([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="must have rank 0"):
+        tf.concat(3, [x, x])  # the order of arguments before TensorFlow 1.0
+    with pytest.raises(TypeError):
+        tf.concat([x], 0.5)
+    assert tf.concat(x, 0).shape.as_list() == [1, 2]

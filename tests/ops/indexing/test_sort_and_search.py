@@ -60,3 +60,9 @@ def test_searchsorted_finds_the_place_before_or_after_equals() -> None:
     same(lambda: tf.searchsorted([1, 3, 3, 5], [3, 0, 9], "right", tf.int64), [3, 0, 4])
     same(lambda: tf.searchsorted([[1.0, 3.0], [2.0, 4.0]], [[3.0], [9.0]]), [[1], [2]])
     refuses(lambda: tf.searchsorted([1], [1], "middle"), ValueError, "'right' or 'left'")
+
+
+def test_k_is_a_scalar():
+    for k in ([1], tf.constant([1])):
+        with pytest.raises(ValueError, match=r"k must be of rank 0 but is of rank 1"):
+            tf.nn.top_k(tf.constant([1.0, 2.0]), k=k)

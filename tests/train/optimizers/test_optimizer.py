@@ -355,5 +355,5 @@ def test_minimize_calls_by_keyword():
 
     v, step = tf.Variable(3.0), tf.train.get_or_create_global_step()
     Clipped(0.5).minimize(v * v, global_step=step, name="step")
-    keywords = "aggregation_method colocate_gradients_with_ops gate_gradients grad_loss".split()
+    keywords = ["aggregation_method", "colocate_gradients_with_ops", "gate_gradients", "grad_loss"]
     assert calls == [keywords, ("step", step)]

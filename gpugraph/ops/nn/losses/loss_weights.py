@@ -13,7 +13,7 @@ import numpy as np
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
-from gpugraph.ops.arrays.reshape_and_transpose import squeeze
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.identity_and_shape import rank, shape
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -105,12 +105,19 @@ def remove_squeezable_dimensions(
 ) -> tuple[Tensor, Tensor]:
     """Labels and predictions, one of them without its last dimension where that is one too many.
 
-    rank_difference: how many dimensions predictions have more. Dimensions of unknown size stay.
+    rank_difference: how many dimensions predictions have more. Unknown ranks are compared in the
+    run, where a last dimension that is not 1 is an InvalidArgumentError.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)
         if target.shape.rank is None or prediction.shape.rank is None:
-            return target, prediction
+            difference = raw_ops.Sub(rank(prediction), rank(target))
+            return (
+                _of_rank(target, raw_ops.Equal(difference, rank_difference - 1), rank(target) - 1),
+                _of_rank(
+                    prediction, raw_ops.Equal(difference, rank_difference + 1), rank(prediction) - 1
+                ),
+            )
         difference = prediction.shape.rank - target.shape.rank
         if difference == rank_difference + 1:
             prediction = squeeze(prediction, [-1])
@@ -120,9 +127,27 @@ def remove_squeezable_dimensions(
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Weights without their last dimension where `beside`, the values, has one less."""
+    """Weights of the rank of `beside`, the values, where theirs is one more or one less.
+
+    A last dimension of 1 is dropped or added; scalars stay. Unknown ranks are compared in the run.
+    """
     tensor = convert_to_tensor(weights)
     weights_rank, values_rank = tensor.shape.rank, beside.shape.rank
-    if values_rank is not None and weights_rank == values_rank + 1:
+    if weights_rank == 0:
+        return tensor
+    if weights_rank is None or values_rank is None:
+        ranks = rank(tensor), rank(beside)
+        near = raw_ops.Equal(raw_ops.Abs(raw_ops.Sub(*ranks)), 1)
+        return _of_rank(tensor, raw_ops.LogicalAnd(near, raw_ops.Greater(ranks[0], 0)), ranks[1])
+    if weights_rank == values_rank + 1:
         return squeeze(tensor, [-1])
-    return tensor
+    return expand_dims(tensor, -1) if weights_rank == values_rank - 1 else tensor
+
+
+def _of_rank(tensor: Tensor, condition: Tensor, wanted: Any) -> Tensor:
+    """The tensor, of the rank wanted where the condition holds, by a last dimension of 1."""
+    if tensor.shape.rank and tensor.shape[-1].value not in (None, 1):
+        return tensor
+    sizes = raw_ops.ConcatV2([shape(tensor), np.ones(1, np.int32)], 0)
+    count = raw_ops.Select(condition, wanted, rank(tensor))
+    return raw_ops.Reshape(tensor, raw_ops.Slice(sizes, [0], raw_ops.ExpandDims(count, 0)))
