@@ -4,6 +4,10 @@ A loop's Merge has, to begin with, the shape of what enters; if what comes back 
 of both, and the walk is done again until nothing changes. In the same way a stack or a
 TensorArray has elements of the shape of all that is put into it, and what is taken out has it. A
 stack that gets one constant again and again (a shape, in a gradient) gives that constant.
+
+An op that refuses its inputs' shapes fails the compilation where it always runs. In a branch or a
+loop it fails when it runs: what depends on it never has a value, so that a Merge has the shape of
+its other inputs.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.compile.unit.compile_unit import TensorId, Unit, node_error
+from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
+from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
+from gpugraph.compile.unit.guards import Flow
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -40,9 +45,11 @@ class Inference:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.settled = False
+        self.flow: Flow | None = None
         self.merges: dict[int, TensorShape] = {}
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # what all pushes to a stack push, or None: they differ
+        self.failing: set[int] = set()  # nodes that refuse their inputs, and what depends on them
 
     def settle(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
         """Walks until loops and containers are settled; `visit` records shapes and values."""
@@ -52,6 +59,7 @@ class Inference:
         while True:
             before = dict(self.elements), dict(self.pushed)
             self.unit.values.clear()
+            self.failing.clear()
             for node in order:
                 visit(node)
             if before == (self.elements, self.pushed) and not self._widen(order):
@@ -59,6 +67,7 @@ class Inference:
         self.settled = True
         self.unit.shapes.clear()
         self.unit.values.clear()
+        self.failing.clear()
 
     def _widen(self, order: Sequence[Node]) -> bool:
         """Takes what comes back into account; whether that changed a loop variable's shape."""
@@ -68,7 +77,7 @@ class Inference:
                 continue
             shape = self.merges[node.id]
             for edge in node._in:
-                if edge.is_back_edge:
+                if edge.is_back_edge and edge.src.id not in self.failing:
                     shape = common_shape(shape, self.unit.shapes[edge.src.id][edge.src_output])
             if shape.sizes != self.merges[node.id].sizes:
                 self.merges[node.id] = shape
@@ -84,6 +93,10 @@ class Inference:
             return [_UNKNOWN] * len(node.output_types)
         if node.node_class is NodeClass.MERGE and is_loop_merge(node):
             return self._of_loop(node)
+        if node.node_class is NodeClass.MERGE:
+            sources = [source for source in sources if source[0] not in self.failing] or sources
+        if any(source in self.failing for source, _ in sources):
+            return self._never(node)
         known, values = self.unit.shapes, self.unit.values
         context = InferContext(
             [known[source][slot] for source, slot in sources],
@@ -95,14 +108,31 @@ class Inference:
         try:
             shapes: Sequence[TensorShape] = op_def.infer(context)
         except ValueError as error:
-            if not self.settled:  # a loop variable will turn out to change its shape
-                return [_UNKNOWN] * len(node.output_types)
-            raise _refusal(node, context, error) from error
+            refusal = inference_error(node, context, error)
+            if self.settled:  # else a loop variable may turn out to change its shape
+                if not self._is_conditional(node):
+                    raise refusal from error
+                self.unit.failures[node.id] = refusal
+            return self._never(node)
         if node.type in _PUTS:
             self._put(node, context.shapes[_PUTS[node.type]])
         elif node.type in _TAKES:
             return [self._taken(node, shapes[0]), *shapes[1:]]
         return shapes
+
+    def _never(self, node: Node) -> Sequence[TensorShape]:
+        """The shapes of a node that has no value in any run."""
+        self.failing.add(node.id)
+        return [_UNKNOWN] * len(node.output_types)
+
+    def _is_conditional(self, node: Node) -> bool:
+        """Whether there are runs without the node: it is in a branch or a loop."""
+        if not has_control_flow(self.unit):
+            return False
+        if self.flow is None:
+            self.flow = flow_of(self.unit)
+        in_loop = self.flow.frames.at(node) is not self.flow.frames.root
+        return in_loop or bool(self.flow.guards[node.id])
 
     def _of_loop(self, node: Node) -> Sequence[TensorShape]:
         shape = self.merges.get(node.id)
@@ -178,9 +208,3 @@ def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
         return _UNKNOWN
     sizes = zip(one.sizes, other.sizes)
     return TensorShape.of(tuple(a if a == b else None for a, b in sizes))
-
-
-def _refusal(node: Node, context: InferContext, error: ValueError) -> InvalidArgumentError:
-    shapes = ", ".join(str(shape) for shape in context.shapes)
-    message = f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-    return node_error(node, message)

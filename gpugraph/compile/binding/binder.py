@@ -121,6 +121,8 @@ class Binder(StepList):
         run: Run
         native = None
         try:
+            if node.id in self.unit.failures:
+                raise self.unit.failures[node.id]
             bound = self._bound_node(node, kernel, variables)
             if self._is_sized_at_run_time(bound):
                 run = self._dynamic(bound)

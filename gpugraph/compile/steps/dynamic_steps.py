@@ -22,6 +22,7 @@ from gpugraph.compile.steps.kernel_context import (
     Place,
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.unit.compile_unit import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import reference
@@ -127,7 +128,10 @@ class DynamicStep:
             lambda index: inputs[index] if index in self.bound.host else None,
         )
         assert node.op_def.infer is not None
-        shapes = node.op_def.infer(context)
+        try:
+            shapes = node.op_def.infer(context)
+        except ValueError as error:
+            raise inference_error(node, context, error) from error
         for shape in shapes:
             if not shape.is_fully_defined():
                 raise self._error(f"The shape of '{node.name}' stays open: {shape}")

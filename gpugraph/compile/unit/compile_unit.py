@@ -22,6 +22,7 @@ from gpugraph.devices import Device, Resources
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
@@ -83,6 +84,13 @@ def node_error(node: Node, message: str) -> InvalidArgumentError:
     return InvalidArgumentError(node.node_def, None, message + where)
 
 
+def inference_error(node: Node, context: InferContext, error: ValueError) -> InvalidArgumentError:
+    """The error of an op that refuses the shapes or values of its inputs."""
+    shapes = ", ".join(str(shape) for shape in context.shapes)
+    message = f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
+    return node_error(node, message)
+
+
 def leader_name(entry: str | bytes) -> str:
     """The node that an entry of the attr `_class` names: its owner is colocated with it."""
     name = entry.decode() if isinstance(entry, bytes) else entry
@@ -130,11 +138,12 @@ class Unit:
     """One compilation. Dicts are keyed by node id, or by tensor.
 
     prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
-    refer to it, as nodes of another graph); fold shapes, values and folded; transposes, cancel,
-    common and remap absorbed (by name, the ops that others do besides); place reasons; fuse fused
-    (for each fused node the names, types and origins of its ops); partition send_recv_pairs and
-    transfers; flow `flow`, where there is control flow; order order and depth; memory homes, modes
-    (how a node gets its memory) and arena_sizes.
+    refer to it, as nodes of another graph); fold shapes, values, folded and failures (of
+    conditional nodes that refuse their inputs' shapes: the errors of runs that reach them);
+    transposes, cancel, common and remap absorbed (by name, the ops that others do besides); place
+    reasons; fuse fused (for each fused node the names, types and origins of its ops); partition
+    send_recv_pairs and transfers; flow `flow`, where there is control flow; order order and depth;
+    memory homes, modes (how a node gets its memory) and arena_sizes.
     """
 
     key: PlanKey
@@ -149,6 +158,7 @@ class Unit:
     values: dict[TensorId, Any] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     folded: dict[int, str] = field(default_factory=dict)
+    failures: dict[int, InvalidArgumentError] = field(default_factory=dict)
     send_recv_pairs: list[tuple[Node, Node]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)
