@@ -24,6 +24,12 @@ NATIVE=(
     tests/rnn/test_dynamic_rnn.py tests/test_random_native.py tests/test_random_graphs.py
     tests/test_random_control_flow.py
 )
+# What a plain install computes, in an environment of NumPy and pytest alone.
+PLAIN=(
+    tests/base tests/contrib_layers tests/control_flow tests/gradients tests/graph tests/kernel
+    tests/layers tests/losses tests/memory tests/metrics tests/ops/random tests/ops/state tests/rnn
+    tests/session tests/train tests/variable_scope tests/variables
+)
 SPREAD=(-n auto --dist worksteal) # over the processors, by pytest-xdist
 
 die() {
@@ -61,6 +67,12 @@ venv_key() {
     { cat "$ROOT/pyproject.toml" && printf '%s\n' "$ROOT" "$PYTHON" && "$PYTHON" -VV; } |
         "$PYTHON" -c 'import hashlib, sys
 print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
+}
+
+# Does all that `setup` does for another environment, beside $VENV: $PLAIN_VENV.
+setup_plain() {
+    PLAIN_VENV="$VENV-plain"
+    (VENV="$PLAIN_VENV" STAMP="$PLAIN_VENV/gpugraph-stamp" && setup pytest)
 }
 
 # Makes an empty environment; what is in its place goes, if it was made here.

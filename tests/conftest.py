@@ -9,8 +9,9 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
-import hypothesis
 import pytest
 
 from gpugraph.devices.cuda.detection.gpu_detection import detect
@@ -25,11 +26,26 @@ WITH_GPU = os.environ.setdefault("GPUGRAPH_GPU", "0")
 EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 """Tests marked `gpu(or_emulated=True)` run on emulated GPUs, whatever is there."""
 
-# No deadlines: how long an example takes is the machine's business, not the test's.
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("dev", deadline=None)
-hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=1000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+ABSENT = [name for name in ("hypothesis", "ml_dtypes") if find_spec(name) is None]
+"""Packages of the extra `test` that a plain install does not bring."""
+
+if "hypothesis" not in ABSENT:
+    import hypothesis
+
+    # No deadlines: how long an example takes is the machine's business, not the test's.
+    hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+    hypothesis.settings.register_profile("dev", deadline=None)
+    hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=1000)
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves out the files that import what is not installed."""
+    if collection_path.suffix != ".py" or not ABSENT:
+        return None
+    source = collection_path.read_text()
+    needs = [name for name in ABSENT if f"import {name}" in source or f"from {name}" in source]
+    return bool(needs) or None
 
 
 @pytest.fixture

@@ -173,6 +173,7 @@ def test_memory_that_is_out_is_said_and_the_session_stays_usable() -> None:
 
 
 def test_bfloat16_and_float16_are_computed_in_float() -> None:
+    pytest.importorskip("ml_dtypes")
     x = numbers(6, 40)
     for dtype, step in ((tf.bfloat16, 2**-7), (tf.float16, 2**-10)):
         wide = tf.nn.softmax(tf.cast(tf.constant(x), dtype) * tf.cast(2.0, dtype))

@@ -192,3 +192,12 @@ def test_poisson():
     first, second = runs(tf.random_poisson([0.5, 4.0, 40.0], [4], seed=3))
     assert first.tolist() == [[0, 4, 41], [1, 4, 40], [0, 2, 40], [0, 1, 36]]
     assert second.tolist() == [[0, 4, 27], [1, 5, 40], [0, 4, 45], [0, 4, 35]]
+
+
+def test_float64_without_ml_dtypes():
+    """To NumPy, float64 equals None: what stands for bfloat16 where that is not installed."""
+    x = tf.random_uniform([6], dtype=tf.float64, seed=1)
+    v = tf.get_variable("v", [3], tf.float64)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(x).dtype == session.run(v).dtype == np.float64
