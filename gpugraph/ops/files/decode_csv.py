@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,18 +11,21 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.strings.string_ops import host_op
-from gpugraph.ops.strings.string_to_number import read_number
+from gpugraph.ops.strings.string_to_number import plain_numbers, read_number
 
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 
+
+_SPECIAL = re.compile(rb'["\r\n]')
+"""What makes a record more than fields with delimiters between them."""
 
 # -- fields
 
@@ -74,23 +78,92 @@ def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], 
                     f"There should only be 1 default per field but field {number} has "
                     f"{default.size}"
                 )
-        columns = [np.empty(records.size, default.dtype) for default in defaults]
-        for row, record in enumerate(records.reshape(-1).tolist()):
-            fields = _fields(record, delimiter, attrs["use_quote_delim"])
-            if chosen:
-                fields = [field for column, field in enumerate(fields) if column in chosen]
-            if len(fields) != len(defaults):
-                raise invalid_argument(
-                    f"Expect {len(defaults)} fields but have {len(fields)} in record {row}"
-                )
-            for number, (field, default) in enumerate(zip(fields, defaults)):
-                if field in (b"", missing):
-                    columns[number][row] = _default(default, number, row)
-                else:
-                    columns[number][row] = _value(field, default.dtype, number, row)
+        lines = records.reshape(-1).tolist()
+        columns = _plain_columns(
+            lines, delimiter, attrs["use_quote_delim"], chosen, defaults, missing
+        )
+        if columns is None:
+            columns = [np.empty(len(lines), default.dtype) for default in defaults]
+            for row, record in enumerate(lines):
+                fields = _fields(record, delimiter, attrs["use_quote_delim"])
+                for column, value in zip(columns, _values(fields, row, chosen, defaults, missing)):
+                    column[row] = value
         return [column.reshape(records.shape) for column in columns]
 
     return run
+
+
+def _plain_columns(
+    lines: list[bytes],
+    delimiter: bytes,
+    quotes: bool,
+    chosen: Collection[int],
+    defaults: Sequence[Any],
+    missing: bytes,
+) -> list[Any] | None:
+    """All columns at once; None where some record or field needs a closer look."""
+    special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
+    try:
+        patches = [_fields(lines[row], delimiter, quotes) for row in special]
+    except InvalidArgumentError:
+        return None
+    kept = lines.copy()
+    for row, fields in zip(special, patches):
+        kept[row] = delimiter * (len(fields) - 1)
+    counts = {line.count(delimiter) for line in kept}
+    if len(counts) != 1 or not all(lines):
+        return None
+    count = counts.pop() + 1
+    texts = delimiter.join(kept).split(delimiter)
+    indices = sorted(chosen) or range(count)
+    if len(indices) != len(defaults) or indices[-1] >= count:
+        return None
+    columns = []
+    for index, default in zip(indices, defaults):
+        column = texts[index::count]
+        for row, fields in zip(special, patches):
+            column[row] = fields[index]
+        columns.append(_plain_column(column, default, missing))
+        if columns[-1] is None:
+            return None
+    return columns
+
+
+def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
+    """The values of a column; None where one of them is not a plain number, or is required."""
+    dtype = as_dtype(default.dtype)
+    blank = []
+    if b"" in texts or missing in texts:
+        blank = [row for row, text in enumerate(texts) if text in (b"", missing)]
+        if not default.size:
+            return None
+        for row in blank:
+            texts[row] = b"0"
+    values = np.array(texts, object) if dtype is dtypes.string else plain_numbers(texts, dtype)
+    if blank and values is not None:
+        values[blank] = default.reshape(())[()]
+    return values
+
+
+def _values(
+    fields: Sequence[bytes],
+    row: int,
+    chosen: Collection[int],
+    defaults: Sequence[Any],
+    missing: bytes,
+) -> Iterator[Any]:
+    """The values of one record."""
+    if chosen:
+        fields = [field for column, field in enumerate(fields) if column in chosen]
+    if len(fields) != len(defaults):
+        raise invalid_argument(
+            f"Expect {len(defaults)} fields but have {len(fields)} in record {row}"
+        )
+    for number, (field, default) in enumerate(zip(fields, defaults)):
+        if field in (b"", missing):
+            yield _default(default, number, row)
+        else:
+            yield _value(field, default.dtype, number, row)
 
 
 def _default(default: Any, number: int, row: int) -> Any:

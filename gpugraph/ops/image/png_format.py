@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ _DEPTHS = {
     _RGB_ALPHA: (8, 16),
 }
 _LEFT = 1
+_LONGEST, _LARGEST = 1 << 27, 1 << 29
+"""Pixels of a side, and of an image, that TensorFlow refuses from."""
 _HEADER = struct.Struct(">IIBBBBB")
 _WORD = struct.Struct(">I")
 
@@ -93,51 +95,94 @@ def _header_of(contents: bytes) -> _Header:
     header = _Header(*_HEADER.unpack(contents))
     if not header.width or not header.height or header.depth not in _DEPTHS.get(header.color, ()):
         raise ValueError(f"its header makes no sense: {header}")
+    if max(header.width, header.height) >= _LONGEST or header.width * header.height >= _LARGEST:
+        raise ValueError(f"PNG size too large for int: {header.width} by {header.height}")
     if header.interlaced:
         raise NotImplementedError("interlaced PNG files are not read")
     return header
 
 
-def _paeth(left: int, up: int, corner: int) -> int:
-    """Which of the three is nearest to left + up - corner."""
-    a, b, c = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
-    if a <= b and a <= c:
-        return left
-    return up if b <= c else corner
+def _nearest(left: Any, up: Any, corner: Any) -> Any:
+    """Which of the three is nearest to left + up - corner: Paeth's predictor."""
+    a, b, c = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
+    return np.where((a <= b) & (a <= c), left, np.where(b <= c, up, corner))
 
 
-def _row_of(kind: int, filtered: Any, above: Any, step: int) -> Any:
-    """A row from its filtered bytes and the row above; the first `step` bytes are 0."""
+def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
+    """A row of filter 0, 1 or 2 from its filtered bytes and the row above."""
     if kind == 0:
         return filtered
     if kind == 1:
-        pixels = filtered.reshape(-1, step)
-        return np.cumsum(pixels, axis=0, dtype=np.uint8).reshape(-1)
-    if kind == 2:
-        return filtered + above
-    row, upper, source = [0] * len(filtered), above.tolist(), filtered.tolist()
-    for index in range(step, len(source)):
-        left, up = row[index - step], upper[index]
-        near = (left + up) // 2 if kind == 3 else _paeth(left, up, upper[index - step])
-        row[index] = (source[index] + near) & 255
-    return np.array(row, np.uint8)
+        return np.cumsum(filtered.reshape(-1, step), axis=0, dtype=np.uint8).reshape(-1)
+    return filtered + above
 
 
-def _rows_of(data: bytes, header: _Header) -> Any:
+def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
+    """Rows of any filters, [height, bytes], from their filtered bytes and the row above them.
+
+    A pixel needs those to the left, above, and above to the left: so all pixels of a diagonal,
+    x + y = constant, are computed at once. `skewed[x + y + 2, y + 1]` is pixel (x, y); row -1 is
+    the one above, column -1 is zero.
+    """
+    height, width = len(filtered), filtered.shape[1] // step
+    skewed = np.zeros((width + height + 1, height + 1, step), np.int16)
+    skewed[1 : width + 1, 0] = above.reshape(width, step)
+    for y, row in enumerate(filtered):
+        skewed[y + 2 : y + 2 + width, y + 1] = row.reshape(width, step)
+    is_left, is_up, is_mean, is_nearest = ((kinds == kind)[:, None] for kind in (1, 2, 3, 4))
+    for diagonal in range(2, width + height + 1):
+        first, last = max(0, diagonal - 1 - width), min(height, diagonal - 1)
+        left = skewed[diagonal - 1, first + 1 : last + 1]
+        up, corner = skewed[diagonal - 1, first:last], skewed[diagonal - 2, first:last]
+        predicted = is_left[first:last] * left + is_up[first:last] * up
+        predicted += is_mean[first:last] * ((left + up) >> 1)
+        predicted += is_nearest[first:last] * _nearest(left, up, corner)
+        pixels = skewed[diagonal, first + 1 : last + 1]
+        pixels += predicted
+        pixels &= 255
+    rows = [skewed[y + 2 : y + 2 + width, y + 1].reshape(-1) for y in range(height)]
+    return np.array(rows, np.uint8)
+
+
+_BAND = 256
+"""Rows that are unfiltered together: enough for long diagonals, and little memory."""
+
+
+def _inflated(parts: Sequence[bytes], size: int) -> bytes:
+    """The first `size` bytes of a zlib stream in parts; no more are ever unpacked."""
+    stream, pieces, left = zlib.decompressobj(), [], size
+    for part in parts:
+        while part and left and not stream.eof:
+            pieces.append(stream.decompress(part, left))
+            left -= len(pieces[-1])
+            part = stream.unconsumed_tail
+    if left:
+        raise ValueError("there are fewer rows than its header declares")
+    return b"".join(pieces)
+
+
+def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
     """The rows as bytes, [height, bytes]."""
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
-    filtered = np.frombuffer(zlib.decompress(data), np.uint8)
-    if filtered.size < header.height * (size + 1):
-        raise ValueError("there are fewer rows than its header declares")
-    filtered = filtered[: header.height * (size + 1)].reshape(header.height, size + 1)
-    rows = np.zeros((header.height + 1, size + step), np.uint8)
-    for index, row in enumerate(filtered):
-        if row[0] > 4:
-            raise ValueError(f"row {index} has a filter that does not exist: {row[0]}")
-        rows[index + 1, step:] = row[1:]
-        rows[index + 1] = _row_of(int(row[0]), rows[index + 1], rows[index], step)
-    return rows[1:, step:]
+    data = _inflated(parts, header.height * (size + 1))
+    filtered = np.frombuffer(data, np.uint8).reshape(header.height, size + 1)
+    kinds, filtered = filtered[:, 0], filtered[:, 1:]
+    if kinds.max() > 4:
+        row = int(np.argmax(kinds > 4))
+        raise ValueError(f"row {row} has a filter that does not exist: {kinds[row]}")
+    rows = np.empty((header.height, size), np.uint8)
+    above = np.zeros(size, np.uint8)
+    for start in range(0, header.height, _BAND):
+        band = slice(start, min(start + _BAND, header.height))
+        if kinds[band].max() > 2:
+            rows[band] = _unfiltered_band(kinds[band], filtered[band], above, step)
+        else:
+            for index in range(band.start, band.stop):
+                rows[index] = _unfiltered_row(int(kinds[index]), filtered[index], above, step)
+                above = rows[index]
+        above = rows[band.stop - 1]
+    return rows
 
 
 def _pixels_of(rows: Any, header: _Header) -> Any:
@@ -174,6 +219,10 @@ def _looked_up(pixels: Any, palette: bytes, transparent: bytes) -> Any:
     return np.concatenate([rgb, alphas[pixels[:, :, 0]][:, :, None]], axis=2)
 
 
+def _joined(chunks: dict[bytes, list[bytes]], kind: bytes) -> bytes:
+    return b"".join(chunks.get(kind, ()))
+
+
 def decoded_png(data: bytes) -> tuple[Any, Any]:
     """(pixels, alpha): the pixels [height, width, channels], uint8 or uint16: 1 grey, 2 grey and
     alpha, 3 RGB, 4 RGB and alpha. Palettes are looked up; of fewer than 8 bits the range is that of
@@ -183,17 +232,17 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
     """
     if not data.startswith(PNG_SIGNATURE):
         raise ValueError("it does not begin as a PNG file")
-    parts: dict[bytes, bytes] = {}
+    chunks: dict[bytes, list[bytes]] = {}
     for kind, contents in _chunks(data):
-        parts[kind] = parts.get(kind, b"") + contents
-    header = _header_of(parts.get(b"IHDR", b""))
+        chunks.setdefault(kind, []).append(contents)
+    header = _header_of(_joined(chunks, b"IHDR"))
     try:
-        rows = _rows_of(parts.get(b"IDAT", b""), header)
+        rows = _rows_of(chunks.get(b"IDAT", ()), header)
     except zlib.error as error:
         raise ValueError(f"its data is damaged: {error}") from None
-    pixels, transparent = _pixels_of(rows, header), parts.get(b"tRNS", b"")
+    pixels, transparent = _pixels_of(rows, header), _joined(chunks, b"tRNS")
     if header.color == _PALETTE:
-        return _looked_up(pixels, parts.get(b"PLTE", b""), transparent), None
+        return _looked_up(pixels, _joined(chunks, b"PLTE"), transparent), None
     alpha = (
         None if header.color in (_GREY_ALPHA, _RGB_ALPHA) else _alpha(pixels, transparent, header)
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
@@ -121,6 +123,9 @@ _FLOAT = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _HEX = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
+_DIGITS, _DECIMALS = b"0123456789", b"0123456789+-.eE"
+_MOST_DIGITS = 32
+"""Signs that an integer has at most, but for zeros in front."""
 _SPACE = " \t\n\v\f\r"
 
 
@@ -143,7 +148,28 @@ def read_number(text: bytes, wanted: DType) -> Any:
     return (_integer if wanted.is_integer else _number)(written, wanted)
 
 
+def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
+    """The numbers that the texts are, an array; None unless all are plain decimal numbers."""
+    signs = _DIGITS if wanted.is_integer else _DECIMALS
+    if b"".join(texts).translate(None, signs) or not all(texts):
+        return None
+    try:
+        if not wanted.is_integer:
+            with np.errstate(over="ignore"):
+                return np.array(list(map(float, texts))).astype(wanted.as_numpy_dtype)
+        values = list(map(int, texts))
+    except ValueError:
+        return None
+    if values and not (wanted.min <= min(values) and max(values) <= wanted.max):
+        return None
+    return np.array(values, wanted.as_numpy_dtype)
+
+
 def _integer(text: str, wanted: DType) -> int | None:
+    if len(text) > _MOST_DIGITS:
+        text = text[:1] + text[1:].lstrip("0")
+        if len(text) > _MOST_DIGITS:
+            return None
     if not _INTEGER.fullmatch(text) or (wanted.is_unsigned and text.startswith("-")):
         return None
     value = int(text)
