@@ -119,6 +119,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "google": "formats",  # protobuf
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
+    "re2": "ops/strings/regex_engine.py",
 }
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
@@ -130,7 +131,9 @@ these have tensors, and each of them knows its owner: one object graph in three 
 DOORS = frozenset(
     {
         # CuPy is imported when a GPU is opened, not by all who import gpugraph.
-        ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver")
+        ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver"),
+        # An extra, for programs that have regular expressions.
+        ("gpugraph.ops.strings.regex_engine", "re2"),
     }
 )
 

@@ -1,142 +1,69 @@
-"""Regular expressions over strings: RegexReplace and RegexFullMatch, and their static forms.
-
-TensorFlow's are RE2's; Python's `re` runs these, which knows nearly all of that syntax. Syntax that
-differs is translated ([[:alpha:]], \\z, \\pL...); what RE2 refuses (lookaround, backreferences) is
-refused.
-"""
+"""Regular expressions over strings: RegexReplace and RegexFullMatch, and their static forms."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.strings.regex_engine import compiled_pattern
 from gpugraph.ops.strings.string_ops import host_op, string_op
-
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": r"\x00-\x7f",
-    "blank": r"\t ",
-    "cntrl": r"\x00-\x1f\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\t\n\v\f\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
-}
-_NAMED = re.compile(r"\[:(\w+):\]")
-_NEGATED = re.compile(r"\[\[:\^(\w+):\]\]")
-_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
-_SET = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\])", re.DOTALL)
-_LETTER = r"(?:[^\W\d_])"
-_PARTS = re.compile(r"\\p\{?L\}?|\\[zZ1-9]|\\.|\(\?[=!]|\(\?<[=!]|\(\?P=|\$", re.DOTALL)
-
-
-def _refusal(pattern: str, why: str) -> InvalidArgumentError:
-    return invalid_argument(f"Invalid pattern: {pattern}, error: {why}")
-
-
-def _translate(pattern: str) -> str:
-    """The pattern in Python's syntax."""
-
-    def named(match: re.Match[str]) -> str:
-        if match[1] not in _CLASSES:
-            raise _refusal(pattern, f"invalid character class range: {match[0]}")
-        return _CLASSES[match[1]]
-
-    def part(match: re.Match[str]) -> str:
-        text = match[0]
-        if text.startswith("\\p"):
-            return _LETTER
-        if text == "\\z":
-            return "\\Z"
-        if text == "$":
-            return "$" if multiline else "\\Z"  # not before a newline at the end
-        if text.startswith("(?"):
-            raise _refusal(pattern, f"invalid perl operator: {text}")
-        if text[1:] in "Z123456789":
-            raise _refusal(pattern, f"invalid escape sequence: {text}")
-        return text
-
-    multiline = re.match(r"\(\?\w*m", pattern) is not None
-    text = _QUOTED.sub(lambda match: re.escape(match[1]), pattern)
-    text = _NEGATED.sub(lambda match: f"[^{named(match)}]", text)
-    pieces = _SET.split(_NAMED.sub(named, text))
-    return "".join(
-        re.sub(r"(?<!^)(?<!\\)\[", r"\\[", piece) if index % 2 else _PARTS.sub(part, piece)
-        for index, piece in enumerate(pieces)
-    )
-
-
-@lru_cache(maxsize=256)
-def _compile(pattern: bytes) -> re.Pattern[str]:
-    text = _text(pattern)
-    try:
-        flags = 0 if "\\p" in text else re.ASCII
-        return re.compile(_translate(text), flags)
-    except re.error as error:
-        raise _refusal(text, str(error)) from error
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
 
 # -- replacing
 
-_REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
+_REFERENCE = re.compile(rb"\\(.?)", re.DOTALL)
 
 
-def _rewriter(
-    compiled: re.Pattern[str], rewrite: str, everywhere: bool
-) -> Callable[[re.Match[str]], str] | None:
-    """The function that gives the new text of a match; None where none is replaced.
+def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int] | None:
+    """A rewrite as text and numbers of groups; None where nothing is replaced.
 
     As in RE2, with a group that does not exist nothing is replaced. From a backslash on that means
     nothing, the rewrite is left out; where only the first match is replaced, nothing is.
     """
+    parts: list[bytes | int] = []
+    start = 0
     for match in _REFERENCE.finditer(rewrite):
         name = match[1]
-        if name.isdecimal():
-            if int(name) > compiled.groups:
+        parts.append(rewrite[start : match.start()])
+        start = match.end()
+        if name.isdigit():
+            if int(name) > groups:
                 return None
-        elif name != "\\":
-            if not everywhere:
-                return None
-            rewrite = rewrite[: match.start()]
-            break
-
-    def group(match: re.Match[str], reference: re.Match[str]) -> str:
-        name = reference[1]
-        return "\\" if name == "\\" else match[int(name)] or ""
-
-    return lambda match: _REFERENCE.sub(lambda reference: group(match, reference), rewrite)
+            parts.append(int(name))
+        elif name == b"\\":
+            parts.append(name)
+        else:
+            return parts if everywhere else None
+    return [*parts, rewrite[start:]]
 
 
 def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
-    compiled = _compile(pattern)
-    rewritten = _rewriter(compiled, _text(rewrite), everywhere)
-    if rewritten is None:
+    compiled = compiled_pattern(pattern)
+    parts = _parts_of(rewrite, compiled.compiled.groups, everywhere)
+    if parts is None:
         return lambda text: text
 
-    def replace(text: bytes) -> bytes:
-        return _bytes(compiled.sub(rewritten, _text(text), count=0 if everywhere else 1))
+    def replace(data: bytes) -> bytes:
+        text, pieces, start = compiled.prepared(data), [], 0
+        for match in compiled.matches(text):
+            pieces.append(compiled.encode(text[start : match.start()]))
+            for part in parts:
+                group = (
+                    compiled.encode(match.group(part) or text[:0])
+                    if isinstance(part, int)
+                    else part
+                )
+                pieces.append(group)
+            start = match.end()
+            if not everywhere:
+                break
+        return b"".join([*pieces, compiled.encode(text[start:])])
 
     return replace
 
@@ -215,8 +142,8 @@ def regex_replace(
 
 
 def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
-    compiled = _compile(pattern)
-    return lambda text: compiled.fullmatch(_text(text)) is not None
+    compiled = compiled_pattern(pattern)
+    return lambda text: compiled.compiled.fullmatch(compiled.prepared(text)) is not None
 
 
 host_op(
