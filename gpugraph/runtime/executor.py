@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from gpugraph.plan import FetchSlot, Plan, Step, failed_step
+from gpugraph.plan import FetchSlot, Plan, Step, TimeLimit, failed_step
+from gpugraph.runtime.interrupts import runs_plan
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_stats import StepStats, timed
 
 
+@runs_plan
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """Runs the plan with these arrays, in the order of `plan.feeds`. Returns the fetches' values.
 
@@ -26,13 +28,22 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     try:
         return plan.context.run(_execute, plan, feeds)
     finally:
-        plan.running = False
-        if plan.stale:  # since then: nobody else releases it
-            plan.release()
+        _end(plan)
+
+
+def _end(plan: Plan) -> None:
+    plan.running = False
+    plan.runs += 1
+    if plan.access is not None:
+        plan.access.leave()
+    if plan.stale:  # since then: nobody else releases it
+        plan.release()
 
 
 def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     slot: FetchSlot | None = None
+    if plan.access is not None:
+        plan.access.enter(plan.clock.check)
     try:
         for load, value in zip(plan.loads, feeds):
             load(value)
@@ -57,30 +68,31 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
             plan.reset()
 
 
+@runs_plan
 def execute_traced(
-    plan: Plan, feeds: Sequence[Any], trace: bool, timeout_s: float | None
+    plan: Plan, feeds: Sequence[Any], trace: bool, limit: TimeLimit | None
 ) -> tuple[list[Any], StepStats | None]:
     """As `execute`, with the time of each step, or with a time limit for the run.
 
     In a trace, each step ends when its device has computed it.
-    DeadlineExceededError between two steps once `timeout_s` is over.
+    DeadlineExceededError between two steps once the limit is over.
     """
     stats = StepStats(perf_counter_ns()) if trace else None
     plan.running = True
     try:
-        return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
+        return plan.context.run(_execute_traced, plan, feeds, stats, limit), stats
     finally:
-        plan.running = False
-        if plan.stale:  # since then: nobody else releases it
-            plan.release()
+        _end(plan)
 
 
 def _execute_traced(
-    plan: Plan, feeds: Sequence[Any], stats: StepStats | None, timeout_s: float | None
+    plan: Plan, feeds: Sequence[Any], stats: StepStats | None, limit: TimeLimit | None
 ) -> list[Any]:
     clock = plan.clock
-    clock.start(timeout_s)
+    clock.start(limit)
     try:
+        if plan.access is not None:
+            plan.access.enter(clock.check)
         for load, value in zip(plan.loads, feeds):
             load(value)
         if stats is not None:

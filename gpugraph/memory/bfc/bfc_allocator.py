@@ -32,6 +32,7 @@ from dataclasses import replace
 from itertools import count
 
 from gpugraph.base.errors import FailedPreconditionError, InternalError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
@@ -85,7 +86,7 @@ class BFCAllocator(Allocator):
         self._store = ChunkStore()
         self._last_id = 0
         self._stats = AllocatorStats(bytes_limit=total_memory)
-        self._lock = threading.RLock()
+        self._lock = new_rlock(brief=True)
         self._freed = threading.Condition(self._lock)
         self._waiters = 0
         self._busy = False
