@@ -17,34 +17,23 @@ from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_stats import StepStats, timed
 
 
-@runs_plan
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """Runs the plan with these arrays, in the order of `plan.feeds`. Returns the fetches' values.
 
     The caller holds `plan.lock`. An error that a step raises becomes TensorFlow's `OpError`, with
     the step's node and line.
     """
-    plan.running = True
-    try:
-        return plan.context.run(_execute, plan, feeds)
-    finally:
-        _end(plan)
+    return plan.context.run(_execute, plan, feeds)
 
 
-def _end(plan: Plan) -> None:
-    plan.running = False
-    plan.runs += 1
-    if plan.access is not None:
-        plan.access.leave()
-    if plan.stale:  # since then: nobody else releases it
-        plan.release()
-
-
+@runs_plan
 def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     slot: FetchSlot | None = None
-    if plan.access is not None:
-        plan.access.enter(plan.clock.check)
+    plan.running = True
+    access = plan.access
     try:
+        if access is not None:
+            access.enter(plan.clock.check)
         for load, value in zip(plan.loads, feeds):
             load(value)
         if plan.warm:
@@ -66,9 +55,14 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     finally:
         if plan.has_cells:
             plan.reset()
+        if access is not None:
+            access.leave()
+        plan.running = False
+        plan.runs += 1
+        if plan.stale:  # since it began: nobody else releases it
+            plan.release()
 
 
-@runs_plan
 def execute_traced(
     plan: Plan, feeds: Sequence[Any], trace: bool, limit: TimeLimit | None
 ) -> tuple[list[Any], StepStats | None]:
@@ -78,21 +72,20 @@ def execute_traced(
     DeadlineExceededError between two steps once the limit is over.
     """
     stats = StepStats(perf_counter_ns()) if trace else None
-    plan.running = True
-    try:
-        return plan.context.run(_execute_traced, plan, feeds, stats, limit), stats
-    finally:
-        _end(plan)
+    return plan.context.run(_execute_traced, plan, feeds, stats, limit), stats
 
 
+@runs_plan
 def _execute_traced(
     plan: Plan, feeds: Sequence[Any], stats: StepStats | None, limit: TimeLimit | None
 ) -> list[Any]:
     clock = plan.clock
     clock.start(limit)
+    plan.running = True
+    access = plan.access
     try:
-        if plan.access is not None:
-            plan.access.enter(clock.check)
+        if access is not None:
+            access.enter(clock.check)
         for load, value in zip(plan.loads, feeds):
             load(value)
         if stats is not None:
@@ -109,6 +102,12 @@ def _execute_traced(
     finally:
         clock.start(None)
         plan.reset()
+        if access is not None:
+            access.leave()
+        plan.running = False
+        plan.runs += 1
+        if plan.stale:
+            plan.release()
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:

@@ -206,15 +206,15 @@ class DirectRunner(Runner):
         self.fetches = fetches
         self.targets = targets
         self.plans = RunnerPlans(session.plans, self._compile)
-        self.limit_ms = session.options.config.operation_timeout_in_ms
+        self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
 
     def run(self, values: Sequence[Any], execution: _TracedExecution | None = None) -> list[Any]:
         """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
-        if execution is None and self.limit_ms > 0:
+        if execution is None and self.limit_ms:
             execution = _TracedExecution(False, self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
         try:
-            if cached is None or not cached.plan.lock.acquire(blocking=False):
+            if cached is None or not cached.plan.lock.acquire(False):
                 cached = self._idle_plan(values, execution)
             elif cached.plan.running or cached.plan.stale:
                 cached.plan.lock.release()
