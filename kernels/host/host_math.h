@@ -90,15 +90,16 @@ GG_INLINE float gg_expm1_tail_f32(float r) {
     r = gg_fma_f32(n, -0x1.7f7d1cp-20f, r)
 
 GG_INLINE float gg_exp_f32(float x) {
+    int is_zero = x < -104.0f; /* masked scores: a product that underflows takes 100 cycles */
     x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
+    x = is_zero ? 0.0f : x;
     gg_reduce_exp_f32(x, t, n, r);
     float p = 1.0f + gg_fma_f32(r * r, gg_exp_tail_f32(r), r);
     /* 2^n in two factors: only the second product overflows, or rounds to a denormal. */
     int32_t whole = (int32_t)(gg_bits_f32(t) - gg_bits_f32(GG_ROUND_F32)), half = whole >> 1;
     float one = gg_from_bits_f32((uint32_t)(half + 127) << 23);
     float other = gg_from_bits_f32((uint32_t)(whole - half + 127) << 23);
-    return p * one * other;
+    return is_zero ? 0.0f : p * one * other;
 }
 
 /* exp(x) of |x| < 80 or NaN */
@@ -283,15 +284,16 @@ GG_INLINE double gg_exp_tail_f64(double r) {
 }
 
 GG_INLINE double gg_exp_f64(double x) {
+    int is_zero = x < -746.0;
     x = x > 710.0 ? 710.0 : x;
-    x = x < -746.0 ? -746.0 : x;
+    x = is_zero ? 0.0 : x;
     gg_reduce_exp_f64(x, t, n, r);
     double p = 1.0 + gg_fma_f64(r * r, gg_exp_tail_f64(r), r);
     /* 2^n in two factors, n / 2 rounded down by unsigned numbers */
     uint64_t whole = gg_bits_f64(t) - gg_bits_f64(GG_ROUND_F64) + 2048, half = whole >> 1;
     double one = gg_from_bits_f64((half - 1) << 52);
     double other = gg_from_bits_f64((whole - half - 1) << 52);
-    return p * one * other;
+    return is_zero ? 0.0 : p * one * other;
 }
 
 /* exp(x) - 1 of -38 <= x <= 710 or NaN, but for the sign of 0. */

@@ -48,6 +48,18 @@ def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, count)
 
 
+def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
+    """The arrays with a width that one window covers as a part of the channels."""
+    x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
+    if x.window != x.size or x.out != 1 or x.before or not image.flags.c_contiguous:
+        return image, weights
+    batch, height, _, _ = image.shape
+    return (
+        image.reshape(batch, height, 1, -1),
+        weights.reshape(weights.shape[0], 1, -1, weights.shape[3]),
+    )
+
+
 class _Convolution:
     """One convolution's matrices, bound to arrays with their channels last.
 
@@ -55,6 +67,7 @@ class _Convolution:
     """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, result: Any) -> None:
+        image, weights = _folded(context, image, weights)
         self.context, self.image, self.result = context, image, result
         self.y, self.x = y, x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])
         self.depth = int(np.prod(weights.shape[:3]))

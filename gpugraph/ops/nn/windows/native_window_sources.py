@@ -28,7 +28,7 @@ def _check(signature: Signature) -> None:
 
 def convolution_source(function: str, shapes: Shapes) -> CSource:
     """A convolution or a gradient of it; `shapes` gives those of images, filter and results."""
-    return CSource("host_convolution.h", function, partial(_parameters, shapes))
+    return CSource("host_convolution.h", function, partial(_convolution_parameters, shapes))
 
 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
@@ -40,7 +40,7 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
             raise NotImplementedError(
                 "native convolutions with a bias need elements in images and filter"
             )
-        return [*_parameters(shapes, signature), activation(signature)]
+        return [*_convolution_parameters(shapes, signature), activation(signature)]
 
     return CSource("host_convolution.h", function, parameters)
 
@@ -55,6 +55,18 @@ def depthwise_source(function: str, shapes: Shapes) -> CSource:
         return _parameters(shapes, signature)
 
     return CSource("host_depthwise.h", function, parameters)
+
+
+def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
+    """Those of `_parameters`, where an axis that one window covers is a part of the channels."""
+    numbers = _parameters(shapes, signature)
+    for axis in (1, 0):  # width, then height, between which and the channels nothing is left
+        size, window, out, before = (numbers[start + axis] for start in (1, 4, 7, 13))
+        if not (size == window and out == 1 and before == 0 and numbers[11 + axis] == 1):
+            break
+        numbers[3] *= size
+        numbers[1 + axis] = numbers[4 + axis] = 1
+    return numbers
 
 
 def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
