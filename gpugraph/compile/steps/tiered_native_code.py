@@ -6,14 +6,15 @@
 
 A check computes a step twice from the same inputs, into memory of its own: no variable is written
 twice, no other run sees anything, and only the code differs. One run translates or checks at most
-`PORTION` steps, so that no run of a large plan takes long for it.
+for `PORTION_S`, so that no run of a large plan takes long for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
+from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -35,8 +36,8 @@ WORTHWHILE_S = 0.01
 """Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
 
 
-PORTION = 4096
-"""Steps that one run translates or checks, unless it waits for the compiler: a second or two."""
+PORTION_S = 0.5
+"""Seconds for which one run translates or checks steps, unless it waits for the compiler."""
 
 
 class _Compilation(NamedTuple):
@@ -61,8 +62,7 @@ class TieredCode:
         self.is_settled = False
         self._sequence = StepSequence(entry.step for entry in entries)
         self._spent = 0.0
-        self._compilations: dict[int, _Compilation] | None = None  # by index of the entry
-        self._pieces: dict[int, Piece] = {}
+        self._compilations: dict[int, _Compilation] = {}  # by index of the entry
         self._translated = 0  # entries, from the first on
         self._checked = 0
         self._native: dict[int, Calls] = {}
@@ -94,12 +94,12 @@ class TieredCode:
 
     def _is_compiled(self) -> bool:
         """Whether all code is compiled; compilation begins when the time for it has come."""
-        if self._compilations is None:
+        if self._translated < len(self.entries):
             if not self.waits and self._spent < WORTHWHILE_S:
                 return False
-            self._begin()
-        if self._compilations is None:
-            return False
+            self._translate()
+            if self._translated < len(self.entries):
+                return False
         reason = runtime_reason(self.waits)
         if reason:
             warn_once(reason)
@@ -112,49 +112,57 @@ class TieredCode:
                     compilation.prepared.get(True)
         return all(compilation.is_done for compilation in self._compilations.values())
 
-    def _begin(self) -> None:
-        """Translates the next entries; after the last of them, their compilation begins."""
-        end = self._end_of_portion(self._translated)
-        for index in range(self._translated, end):
+    def _translate(self) -> None:
+        """Translates the next entries, and begins to compile them."""
+        pieces: dict[int, Piece] = {}
+        end = self._end_of_portion()
+        for index in range(self._translated, len(self.entries)):
             piece = _piece(self.entries[index])
             if piece is not None:
-                self._pieces[index] = piece
-        self._translated = end
-        if end == len(self.entries):
-            codes = compile_pieces(list(self._pieces.values()))
-            self._compilations = {
-                index: _Compilation(piece, code)
-                for (index, piece), code in zip(self._pieces.items(), codes)
-            }
-            self._pieces = {}
+                pieces[index] = piece
+            self._translated += 1
+            if perf_counter() >= end:
+                break
+        codes = compile_pieces(list(pieces.values()))
+        for (index, piece), code in zip(pieces.items(), codes):
+            self._compilations[index] = _Compilation(piece, code)
 
-    def _end_of_portion(self, first: int) -> int:
-        return len(self.entries) if self.waits else min(first + PORTION, len(self.entries))
+    def _end_of_portion(self) -> float:
+        return inf if self.waits else perf_counter() + PORTION_S
 
     # -- checking
 
     def _check(self) -> None:
         """A run in which the native code of the next steps is compared with them."""
-        compilations = self._compilations or {}
-        native: dict[int, Calls] = {}
-        end = self._end_of_portion(self._checked)
-        portion = range(self._checked, end)
-        for index, entry in enumerate(self.entries):
-            step = entry.step
-            with noting_step(step):
-                if index in portion and index in compilations:
-                    calls = _sound_calls(entry, compilations[index])
-                    if calls is not None:
-                        native[index] = calls
-                        step = _native_step([(step, calls)])
-                step.run()
+        steps = [entry.step for entry in self.entries]
+        StepSequence(steps[: self._checked]).run()
+        native, checked = self._check_portion()
+        StepSequence(steps[checked:]).run()
         warn_once("")
         self._native.update(native)
-        self._checked = end
-        if end == len(self.entries):
-            self._settle(self._native)
+        self._checked = checked
+        if checked == len(steps):
+            self._settle()
 
-    def _settle(self, native: Mapping[int, Calls]) -> None:
+    def _check_portion(self) -> tuple[dict[int, Calls], int]:
+        """Runs the next steps: the sound calls among them, by index, and the index after them."""
+        native: dict[int, Calls] = {}
+        end = self._end_of_portion()
+        for index in range(self._checked, len(self.entries)):
+            entry = self.entries[index]
+            step, compilation = entry.step, self._compilations.get(index)
+            with noting_step(step):
+                calls = None if compilation is None else _sound_calls(entry, compilation)
+                if calls is not None:
+                    native[index] = calls
+                    step = _native_step([(step, calls)])
+                step.run()
+            if perf_counter() >= end:
+                return native, index + 1
+        return native, len(self.entries)
+
+    def _settle(self) -> None:
+        native = self._native
         steps: list[Step] = []
         for is_native, group in groupby(range(len(self.entries)), native.__contains__):
             indices = list(group)
@@ -169,7 +177,7 @@ class TieredCode:
                 steps += members
         self._sequence = StepSequence(steps)
         self.is_settled = True
-        self._compilations = None
+        self._compilations = {}
 
 
 def _piece(entry: Entry) -> Piece | None:

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 import gpugraph as tf
+from gpugraph.compile.fusion.group_dependencies import Dependencies
+from gpugraph.devices.codegen.c_compiler import compiler
 
 from ..stages import compiled, make_target, types
 
@@ -217,3 +219,25 @@ def test_a_group_that_grows_is_seen_by_those_that_came_before():
     assert not any({"a", "grown"} <= set(group) for group in fused(unit)) or not any(
         {"other", "last"} <= set(group) for group in fused(unit)
     )
+
+
+def test_an_op_of_many_groups_is_visited_in_proportion_to_its_inputs(monkeypatch):
+    monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)  # sums of many are fused natively
+    if compiler().reason:
+        pytest.skip(compiler().reason)
+    calls, reach = [], Dependencies.reach
+
+    def counting(self, node):
+        calls.append(node)
+        return reach(self, node)
+
+    monkeypatch.setattr(Dependencies, "reach", counting)
+    counts = []
+    for count in (50, 100):
+        with tf.Graph().as_default():
+            x = placeholder()
+            y = tf.add_n([tf.tanh(x * float(number)) for number in range(count)])
+            calls.clear()
+            compiled([y], {x: SHAPE}, upto="fuse")
+            counts.append(len(calls))
+    assert counts[1] < 3 * counts[0]
