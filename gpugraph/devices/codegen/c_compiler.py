@@ -185,7 +185,7 @@ class Compiler:
     def key(self, source: str) -> str:
         """The key of a source's library in the cache. OSError if the compiler is gone."""
         status = os.stat(self.path)
-        compiler = os.path.realpath(self.path), status.st_size, status.st_mtime_ns
+        compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
         return key_of(source, self.flags, compiler, platform.machine(), _processor())
 
     def _cached(self, key: str) -> ctypes.CDLL | None:
@@ -311,11 +311,17 @@ class Compiler:
         self._processes.close()
 
 
+@cache
+def _real_path(path: str) -> str:
+    return os.path.realpath(path)
+
+
 def _mark(key: str) -> str:
     """What a library has besides its functions, so that it is known to be the source's."""
     return f"gg_library_{key}"
 
 
+@cache
 def _processor() -> str:
     """The features of this processor, as text."""
     try:

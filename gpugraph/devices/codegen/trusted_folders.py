@@ -32,18 +32,31 @@ def open_folder(path: Path) -> Iterator[int]:
 
     PermissionError names the folder that others could write; OSError where none can be made.
     """
+    try:
+        handle = _walk(os.path.abspath(path))
+    except NotADirectoryError:  # a link, perhaps: it counts as what it leads to
+        handle = _walk(os.path.realpath(path))
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _walk(path: str) -> int:
+    """A descriptor of the folder at an absolute path without links."""
     reached = os.sep
     handle = os.open(reached, _FOLDER)
     try:
-        for name in Path(os.path.realpath(path)).parts[1:]:
+        for name in Path(path).parts[1:]:
             _check(os.fstat(handle), reached, owners=(0, os.geteuid()), is_sticky_safe=True)
             inner = _inner(handle, name)
             os.close(handle)
             handle, reached = inner, os.path.join(reached, name)
         _check(os.fstat(handle), reached, owners=(os.geteuid(),), is_sticky_safe=False)
-        yield handle
-    finally:
+    except BaseException:
         os.close(handle)
+        raise
+    return handle
 
 
 def _inner(folder: int, name: str) -> int:
