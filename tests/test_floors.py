@@ -75,7 +75,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "devices": (
         "out_of_memory",
         "device codegen",
-        "device_factory session_resources native",
+        "device_factory variable_access native",
+        "session_resources",
         "cpu_device cuda",
         "gpu_devices device_listing",
     ),

@@ -6,15 +6,17 @@ order of its sorted keys, so that dicts with the same keys are alike, however th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
+
+_VIEWS = (KeysView, ValuesView, ItemsView)
 
 
 def is_nested(value: Any) -> bool:
     """Whether `value` is a structure and no leaf."""
     if isinstance(value, (str, bytes, bytearray)):
         return False
-    return isinstance(value, (Sequence, Mapping, MappingView)) or _is_attrs(value)
+    return isinstance(value, (Sequence, Mapping, *_VIEWS)) or _is_attrs(value)
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -149,7 +151,7 @@ def _parts(structure: Any) -> Sequence[Any]:
     if _is_attrs(structure):
         kind: Any = type(structure)
         return [getattr(structure, attribute.name) for attribute in kind.__attrs_attrs__]
-    return list(structure) if isinstance(structure, MappingView) else structure
+    return list(structure) if isinstance(structure, _VIEWS) else structure
 
 
 def _keys(structure: Mapping[Any, Any]) -> list[Any]:
@@ -172,7 +174,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
         return kind(*parts)
     if kind is tuple:
         return tuple(parts)
-    is_list = kind is list or isinstance(structure, (range, MappingView))
+    is_list = kind is list or isinstance(structure, (range, *_VIEWS))
     return parts if is_list else kind(parts)
 
 

@@ -6,9 +6,10 @@ read them.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Protocol
+
+from gpugraph.base.fork_safe_locks import new_lock
 
 
 class Watcher(Protocol):
@@ -19,7 +20,7 @@ class Watcher(Protocol):
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
-_lock = threading.Lock()
+_lock = new_lock()
 """Of the watchers, which sessions of other threads join."""
 _settings = {"tensor_float_32": False}
 

@@ -35,3 +35,4 @@ from gpugraph.devices.session_resources import (
     VariableState as VariableState,
     uninitialized as uninitialized,
 )
+from gpugraph.devices.variable_access import RunAccess as RunAccess

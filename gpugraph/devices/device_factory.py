@@ -7,11 +7,11 @@ placement: a GPU (210) goes before the CPU (70).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from gpugraph.base.errors import AlreadyExistsError, NotFoundError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device import Device
 
@@ -32,7 +32,7 @@ class DeviceFactory:
     """The process's factories and their priorities, by device type."""
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
-    _lock = threading.Lock()
+    _lock = new_lock()
 
     @classmethod
     def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:

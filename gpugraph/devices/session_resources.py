@@ -6,7 +6,6 @@ memory; when it gets another shape, plans that hold the old memory become stale.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -14,7 +13,9 @@ from typing import Any, Protocol
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import FailedPreconditionError, InternalError
+from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.devices.device import Block, Device
+from gpugraph.devices.variable_access import AccessTable
 
 
 class Watcher(Protocol):
@@ -35,8 +36,8 @@ class VariableState:
         self.block: Block | None = None
         self.initialized = False
         self.watchers: dict[int, Watcher] = {}
-        self.lock = threading.RLock()  # held by writes with `use_locking`
-        self.resizing = threading.Lock()
+        self.lock = new_rlock()  # held by writes with `use_locking`
+        self.resizing = new_lock()
 
     @property
     def value(self) -> Any:
@@ -76,7 +77,8 @@ class Resources:
     """The variables, kernel states and constants of a session."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
+        self.access = AccessTable()
         self.variables: dict[tuple[str, str], VariableState] = {}
         self.states: dict[str, Any] = {}
         self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}

@@ -35,7 +35,8 @@ class Call(NamedTuple):
     Host inputs are not among the arguments: `context.value` reads them. dynamic: the outputs'
     sizes depend on the inputs' values; the outputs are not arguments, the call returns them. late:
     host inputs are arguments, as arrays in host memory, because their values come during a run
-    (the index of an element, the handle of a TensorArray).
+    (the index of an element, the handle of a TensorArray). waits: it may wait for other runs, or
+    for ever, since it calls the user's functions; variables are free meanwhile.
 
     Arrays of bfloat16 are arguments as float32; outputs, and the inputs numbered in `writes`, are
     rounded after the call (`bfloat16_rounding`). direct: the arguments are the arrays themselves,
@@ -47,6 +48,7 @@ class Call(NamedTuple):
     make: Callable[..., Callable[[], Any]] | None = None
     dynamic: bool = False
     late: bool = False
+    waits: bool = False
     direct: bool = False
     writes: tuple[int, ...] = ()
 

@@ -20,6 +20,7 @@ from gpugraph.base.errors import (
     NotFoundError,
     invalid_argument,
 )
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import Allocator
 
 AllocatorFactory = Callable[[], Allocator]
@@ -38,7 +39,7 @@ class AllocatorRegistry:
     """The process's factories; all methods are static in spirit and may be called by any thread."""
 
     _entries: ClassVar[list[_Entry]] = []
-    _lock: ClassVar[threading.RLock] = threading.RLock()
+    _lock: ClassVar[threading.RLock] = new_rlock()
 
     @classmethod
     def register(cls, name: str, priority: int, factory: AllocatorFactory) -> None:

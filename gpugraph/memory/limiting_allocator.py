@@ -12,10 +12,10 @@ allocation exceed the limit, it is freed.
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import replace
 
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import (
     Allocator,
     AllocatorWrapper,
@@ -41,7 +41,7 @@ class LimitingAllocator(AllocatorWrapper):
             )
         super().__init__(allocator)
         self._limit = limit_bytes
-        self._lock = threading.RLock()  # reentrant: a finalizer may free while it is held
+        self._lock = new_rlock(brief=True)  # reentrant: a finalizer may free while it is held
         self._reserved = 0
         self._in_use: dict[int, int] = {}
         self._stats = AllocatorStats(bytes_limit=limit_bytes)

@@ -15,12 +15,12 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-import threading
 from abc import ABC, abstractmethod
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 
 from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import HostRegion
 
 RegionVisitor = Callable[[int, int], None]
@@ -52,7 +52,7 @@ class HostRegions:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._lock = threading.Lock()
+        self._lock = new_rlock(brief=True)
         self._bases: list[int] = []
         self._regions: dict[int, HostRegion] = {}
 

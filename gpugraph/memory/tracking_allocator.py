@@ -17,11 +17,11 @@ holds it; the counts stay right if that happens between any two steps below.
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import NamedTuple
 
 from gpugraph.base.errors import FailedPreconditionError
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_address
 
 
@@ -42,7 +42,7 @@ class TrackingAllocator(AllocatorWrapper):
 
     def __init__(self, allocator: Allocator, track_sizes: bool) -> None:
         super().__init__(allocator)
-        self._lock = threading.RLock()
+        self._lock = new_rlock(brief=True)
         self._local = track_sizes and not allocator.tracks_allocation_sizes
         self._in_use: dict[int, _Local] = {}
         self._last_id = 0

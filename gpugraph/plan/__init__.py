@@ -1,7 +1,6 @@
 """The frozen record between compilation and runtime: what a run does, step by step."""
 
 from gpugraph.plan.plan_record import (
-    Clock as Clock,
     FeedSlot as FeedSlot,
     FetchSlot as FetchSlot,
     Mailbox as Mailbox,
@@ -13,13 +12,16 @@ from gpugraph.plan.plan_record import (
     rendezvous_key as rendezvous_key,
 )
 from gpugraph.plan.plan_steps import (
+    Access as Access,
     Run as Run,
     Step as Step,
     StepGroup as StepGroup,
     StepKind as StepKind,
     StepSequence as StepSequence,
+    WaitingRun as WaitingRun,
     all_steps as all_steps,
     failed_step as failed_step,
     note_step as note_step,
     noting_step as noting_step,
 )
+from gpugraph.plan.run_clock import Clock as Clock, TimeLimit as TimeLimit

@@ -17,14 +17,14 @@ import contextvars
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import CancelledError, DeadlineExceededError
-from gpugraph.plan.plan_steps import Step, StepSequence
+from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.plan.plan_steps import Access, Step, StepSequence
+from gpugraph.plan.run_clock import Clock
 
 
 class PlanKey(NamedTuple):
@@ -53,37 +53,6 @@ def rendezvous_key(
 ) -> str:
     """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's transfer in a step."""
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
-
-
-class Clock:
-    """The time limit of a run, which long steps `check` while it is `armed`."""
-
-    __slots__ = ("_cancelled", "_ends", "_limit_s", "armed", "stop")
-
-    def __init__(self) -> None:
-        self.armed = False
-        self.stop = np.zeros(1, np.int64)  # not 0 once cancelled: native code looks at it
-        self._cancelled = False
-        self._ends: float | None = None
-        self._limit_s: float | None = None
-
-    def start(self, limit_s: float | None) -> None:
-        """A run starts, which may take `limit_s` seconds (None: for ever)."""
-        self._limit_s = limit_s
-        self._ends = None if limit_s is None else monotonic() + limit_s
-        self.armed = self._cancelled or limit_s is not None
-
-    def cancel(self) -> None:
-        """Ends the run, and all to come, at the next check. Any thread may call this."""
-        self._cancelled = self.armed = True
-        self.stop[0] = 1
-
-    def check(self, where: str) -> None:
-        """CancelledError after `cancel`, DeadlineExceededError when the time is over."""
-        if self._cancelled:
-            raise CancelledError(None, None, f"The run was cancelled {where}")
-        if self._ends is not None and monotonic() > self._ends:
-            raise DeadlineExceededError(None, None, f"Timed out {where} after {self._limit_s} s")
 
 
 class FeedSlot(NamedTuple):
@@ -142,6 +111,9 @@ class Plan:
     stale. The lock is reentrant: a kernel that comes back to the plan that runs it finds it
     `running` instead of waiting for itself.
 
+    A run `enters` the session's table of variables before its first step, and leaves it at its end.
+    `runs` counts runs: whether the lock's holder goes on with one run or has begun another.
+
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
     costs a run a microsecond).
     """
@@ -159,8 +131,10 @@ class Plan:
     moved: Callable[[], bool]
     reset: Callable[[], None]
     release_memory: Callable[[], None]
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: threading.RLock = field(default_factory=new_rlock)
     running: bool = False
+    runs: int = 0
+    access: Access | None = None
     stale: bool = False
     warm: bool = False
     has_cells: bool = False

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Run = Callable[[], Any]
 
@@ -77,6 +77,37 @@ class StepGroup(ABC):
     def parts(self, traced: bool) -> Sequence[Step] | None:
         """The steps that this run does one by one, in a trace or not; None: it runs as a whole."""
         return None
+
+
+class Access(Protocol):
+    """The variables that a run touches, and a session's table of such runs."""
+
+    def enter(self, check: Callable[[str], None]) -> None:
+        """Waits until no other run is in the way; `check` raises to end the waiting."""
+
+    def leave(self) -> None:
+        """Lets others go on; nothing where it has not entered."""
+
+
+class WaitingRun:
+    """Runs a step that may wait for other runs, or for ever: what calls the user's functions.
+
+    Meanwhile others may use the variables of its run, and Ctrl-C interrupts it.
+    """
+
+    __slots__ = ("access", "check", "step_run")
+
+    def __init__(self, step_run: Run, access: Access, check: Callable[[str], None]) -> None:
+        self.step_run = step_run
+        self.access = access
+        self.check = check
+
+    def __call__(self) -> None:
+        self.access.leave()
+        try:
+            self.step_run()
+        finally:
+            self.access.enter(self.check)
 
 
 class StepSequence:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import logging
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.named_function import named
 
 DEBUG = logging.DEBUG
@@ -46,7 +46,7 @@ def _made() -> logging.Logger:
 
 
 _logger = _made()
-_lock = threading.Lock()
+_lock = new_lock()
 _counters: dict[tuple[str, int], Iterator[int]] = {}
 _DEPTH = 2
 """The caller's frame, seen from the logger: what `%(filename)s` of a format means."""

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from gpugraph.plan import FetchSlot, Plan, Step, failed_step
+from gpugraph.plan import FetchSlot, Plan, Step, TimeLimit, failed_step
+from gpugraph.runtime.interrupts import runs_plan
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_stats import StepStats, timed
 
@@ -22,18 +23,17 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     The caller holds `plan.lock`. An error that a step raises becomes TensorFlow's `OpError`, with
     the step's node and line.
     """
-    plan.running = True
-    try:
-        return plan.context.run(_execute, plan, feeds)
-    finally:
-        plan.running = False
-        if plan.stale:  # since then: nobody else releases it
-            plan.release()
+    return plan.context.run(_execute, plan, feeds)
 
 
+@runs_plan
 def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     slot: FetchSlot | None = None
+    plan.running = True
+    access = plan.access
     try:
+        if access is not None:
+            access.enter(plan.clock.check)
         for load, value in zip(plan.loads, feeds):
             load(value)
         if plan.warm:
@@ -55,32 +55,37 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     finally:
         if plan.has_cells:
             plan.reset()
+        if access is not None:
+            access.leave()
+        plan.running = False
+        plan.runs += 1
+        if plan.stale:  # since it began: nobody else releases it
+            plan.release()
 
 
 def execute_traced(
-    plan: Plan, feeds: Sequence[Any], trace: bool, timeout_s: float | None
+    plan: Plan, feeds: Sequence[Any], trace: bool, limit: TimeLimit | None
 ) -> tuple[list[Any], StepStats | None]:
     """As `execute`, with the time of each step, or with a time limit for the run.
 
     In a trace, each step ends when its device has computed it.
-    DeadlineExceededError between two steps once `timeout_s` is over.
+    DeadlineExceededError between two steps once the limit is over.
     """
     stats = StepStats(perf_counter_ns()) if trace else None
-    plan.running = True
-    try:
-        return plan.context.run(_execute_traced, plan, feeds, stats, timeout_s), stats
-    finally:
-        plan.running = False
-        if plan.stale:  # since then: nobody else releases it
-            plan.release()
+    return plan.context.run(_execute_traced, plan, feeds, stats, limit), stats
 
 
+@runs_plan
 def _execute_traced(
-    plan: Plan, feeds: Sequence[Any], stats: StepStats | None, timeout_s: float | None
+    plan: Plan, feeds: Sequence[Any], stats: StepStats | None, limit: TimeLimit | None
 ) -> list[Any]:
     clock = plan.clock
-    clock.start(timeout_s)
+    clock.start(limit)
+    plan.running = True
+    access = plan.access
     try:
+        if access is not None:
+            access.enter(clock.check)
         for load, value in zip(plan.loads, feeds):
             load(value)
         if stats is not None:
@@ -97,6 +102,12 @@ def _execute_traced(
     finally:
         clock.start(None)
         plan.reset()
+        if access is not None:
+            access.leave()
+        plan.running = False
+        plan.runs += 1
+        if plan.stale:
+            plan.release()
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:

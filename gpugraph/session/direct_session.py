@@ -7,12 +7,20 @@ When a device is full, plans that no thread runs give their memory up.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
+from weakref import WeakSet
 
-from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
+from gpugraph.base.errors import (
+    AlreadyExistsError,
+    CancelledError,
+    FailedPreconditionError,
+    OpError,
+    invalid_argument,
+)
 from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
@@ -21,8 +29,8 @@ from gpugraph.devices import DeviceAttributes, DeviceFactory, Resources, no_gpu_
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.plan import Plan, PlanKey
-from gpugraph.runtime import Rendezvous, StepStats, execute, execute_traced
+from gpugraph.plan import Plan, PlanKey, TimeLimit
+from gpugraph.runtime import Rendezvous, StepStats, execute, execute_traced, install_interrupts
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
@@ -38,13 +46,19 @@ from gpugraph.session.plan_cache import (
 from gpugraph.session.session_backend import Runner, SessionBackend
 from gpugraph.session.session_factory import SessionFactory
 
-Execution = Callable[[Plan, Sequence[Any]], list[Any]]
-"""Runs a plan, whose lock is held, with fed arrays."""
+_RUNS_BETWEEN = 63
+"""Runs of a plan after which the handler of Ctrl-C is looked at again, plus 1: a power of two."""
+
+_PATIENCE_S = 0.1
+"""How long a single run may hold a plan before another run of the same gets a spare."""
 
 _shape = attrgetter("shape")
 
 PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
 """Called with each new plan's explanation: how the command line explains a program's plans."""
+
+
+_SESSIONS: WeakSet[DirectSession] = WeakSet()
 
 
 class DirectSession(SessionBackend):
@@ -64,6 +78,7 @@ class DirectSession(SessionBackend):
         )
         self.graph: Graph | None = None
         self.closed = False
+        self.is_of_parent = False  # with devices that a forked child can not use
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
         self.runners: dict[Any, DirectRunner] = {}
@@ -71,12 +86,20 @@ class DirectSession(SessionBackend):
         for device in self.devices:
             device.reclaim = self._reclaim
         watch(self)
+        install_interrupts()
+        _SESSIONS.add(self)
 
     def settings_changed(self) -> None:
         """Gives up all plans for GPUs with kernels: products in them are as was allowed then."""
         if any(device.has_kernels for device in self.devices):
             with self.lock:
                 self.plans.drop_all()
+
+    def after_fork(self) -> None:
+        """Has a forked child begin anew: no run of the parent's other threads ends there."""
+        self.is_of_parent = any(device.has_kernels for device in self.devices)
+        self.resources.access.forget_all()
+        self.plans.abandon(idle_too=self.is_of_parent)
 
     def _reclaim(self) -> None:
         """Gives up idle plans, and the constants that only they used."""
@@ -111,6 +134,11 @@ class DirectSession(SessionBackend):
         """CancelledError when closed, InvalidArgumentError before `create`."""
         if self.closed:
             raise CancelledError.of_no_node("Session has been closed.")
+        if self.is_of_parent:
+            raise FailedPreconditionError.of_no_node(
+                "This session has a GPU and was created before the process forked; the child can't "
+                "use it: create sessions after a fork, or start processes by 'spawn'"
+            )
         if self.graph is None:
             raise invalid_argument("Session was not created with a graph before Run()!")
 
@@ -178,36 +206,57 @@ class DirectRunner(Runner):
         self.fetches = fetches
         self.targets = targets
         self.plans = RunnerPlans(session.plans, self._compile)
-        self.limit_ms = session.options.config.operation_timeout_in_ms
-        self._execute = _TracedExecution(False, self.limit_ms) if self.limit_ms > 0 else execute
+        self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
 
-    def run(self, values: Sequence[Any], execution: Execution | None = None) -> list[Any]:
+    def run(self, values: Sequence[Any], execution: _TracedExecution | None = None) -> list[Any]:
         """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
-        if execution is None:
-            execution = self._execute
+        if execution is None and self.limit_ms:
+            execution = _TracedExecution(False, self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
         try:
-            while True:
-                if cached is None:
-                    cached = self.plan_for(values)
-                plan = cached.plan
-                with plan.lock:
-                    if plan.running:
-                        return self._run_nested(values, execution)
-                    if not plan.stale:
-                        return execution(plan, values)
-                cached = None
+            if cached is None or not cached.plan.lock.acquire(False):
+                cached = self._idle_plan(values, execution)
+            elif cached.plan.running or cached.plan.stale:
+                cached.plan.lock.release()
+                cached = self._idle_plan(values, execution)
+            plan = cached.plan
+            try:
+                if not plan.runs & _RUNS_BETWEEN:
+                    install_interrupts()
+                return execute(plan, values) if execution is None else execution(plan, values)
+            finally:
+                plan.lock.release()
+                if plan.clock.interrupted is not None:
+                    plan.clock.deliver()
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
-    def _run_nested(self, values: Sequence[Any], execution: Execution) -> list[Any]:
-        """A run by a kernel of the same plan's run: on a plan that is compiled for it alone."""
-        with self.session.lock:
-            plan = self._compile(tuple(map(_shape, values)))
-        try:
-            return execution(plan, values)
-        finally:
-            plan.release()
+    def _idle_plan(self, values: Sequence[Any], execution: _TracedExecution | None) -> CachedPlan:
+        """A plan that no run holds, with its lock held."""
+        while True:
+            cached = self.plan_for(values)
+            spares = self.plans.spares.get(cached.plan.key, ())
+            for candidate in (cached, *spares):
+                if _is_taken(candidate.plan):
+                    return candidate
+            if not cached.plan.stale and not self._waited(cached.plan, execution):
+                with self.session.lock:
+                    self.session.check_open()
+                    spare = self.plans.add_spare(cached.plan.key)
+                if _is_taken(spare.plan):
+                    return spare
+
+    def _waited(self, plan: Plan, execution: _TracedExecution | None) -> bool:
+        """Waits for the run of another thread; False once it has taken long."""
+        runs = plan.runs
+        if plan.lock.acquire(timeout=_PATIENCE_S):
+            is_nested = plan.running  # by a kernel of the same plan's run, in this thread
+            plan.lock.release()
+            return not is_nested
+        self.session.check_open()
+        if execution is not None and execution.limit is not None:
+            execution.limit.check("while it waited for another run of the same fetches")
+        return plan.runs != runs
 
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
@@ -276,21 +325,30 @@ class DirectRunner(Runner):
         return same_kind(error, op.node_def, op, error.message)
 
 
-class _TracedExecution:
-    """Executes plans with a time limit (0: none) and, if `trace`, with statistics.
+def _is_taken(plan: Plan) -> bool:
+    """Takes a plan's lock if the plan can run now."""
+    if plan.lock.acquire(blocking=False):
+        if not (plan.running or plan.stale):
+            return True
+        plan.lock.release()
+    return False
 
-    `stats` and `key`, of the plan, are those of the last run.
+
+class _TracedExecution:
+    """Executes a plan with a time limit, which starts now (0: none), and statistics if `trace`.
+
+    `stats` and `key` are those of the plan that was run.
     """
 
     def __init__(self, trace: bool, limit_ms: int) -> None:
         self.trace = trace
-        self.limit_s = limit_ms / 1000 if limit_ms > 0 else None
+        self.limit = TimeLimit.of(limit_ms / 1000) if limit_ms > 0 else None
         self.stats: StepStats | None = None
         self.key: PlanKey | None = None
 
     def __call__(self, plan: Plan, values: Sequence[Any]) -> list[Any]:
         self.key = plan.key
-        results, self.stats = execute_traced(plan, values, self.trace, self.limit_s)
+        results, self.stats = execute_traced(plan, values, self.trace, self.limit)
         return results
 
 
@@ -307,3 +365,12 @@ class DirectSessionFactory:
 
 
 SessionFactory.register("DIRECT_SESSION", DirectSessionFactory())
+
+
+def _after_fork() -> None:
+    for session in list(_SESSIONS):
+        session.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

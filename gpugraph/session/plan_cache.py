@@ -12,15 +12,19 @@ that gets a plan's lock after the plan was dropped finds it stale and looks for 
 A run holds its plan's lock, and its kernels may take the session's (by runs of their own). So a
 thread that holds the session's lock never waits for a plan's: it tries, and leaves the plan to its
 run.
+
+A run that finds its plan busy waits for as long as the other's single run is short; then it gets a
+`spare`, the same plan compiled once again, which may run beside it. So two runs of the same fetches
+that wait for each other, one inside the other, or one that never ends, stop nobody.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.plan import Plan, PlanKey
 
 EXACT_PLANS = 8
@@ -48,7 +52,7 @@ class PlanCache:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
         self._plans: OrderedDict[int, CachedPlan] = OrderedDict()
 
     def __len__(self) -> int:
@@ -90,6 +94,14 @@ class PlanCache:
             self.drop(cached)
         return [cached.plan for cached in dropped]
 
+    def abandon(self, idle_too: bool) -> None:
+        """Forgets the plans that are running: in a forked child no other thread ends their runs."""
+        for cached in list(self._plans.values()):
+            if cached.plan.running or idle_too:
+                self._plans.pop(id(cached.plan))
+                cached.forget()
+                cached.plan.stale = True
+
     def drop_idle(self) -> None:
         """Releases the plans that no thread runs, for their memory.
 
@@ -121,6 +133,7 @@ class RunnerPlans:
         self._cache = cache
         self._compile = compile_plan
         self.exact: dict[Shapes, CachedPlan] = {}
+        self.spares: dict[PlanKey, list[CachedPlan]] = {}
         self.open: CachedPlan | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
@@ -151,6 +164,17 @@ class RunnerPlans:
         plan = self._compile([_common_shape(feed_shapes) for feed_shapes in zip(*shape_sets)])
         self.open = self._cache.add(plan, self._forget_open)
         return self.open
+
+    def add_spare(self, key: PlanKey) -> CachedPlan:
+        """Another plan for the same."""
+        plan = self._compile([shape for _, shape in key.feeds])
+        spares = self.spares.setdefault(key, [])
+
+        def forget() -> None:
+            spares[:] = [spare for spare in spares if spare.plan is not plan]
+
+        spares.append(self._cache.add(plan, forget))
+        return spares[-1]
 
     def _forget_open(self) -> None:
         self.open = None

@@ -7,10 +7,10 @@ must accept the options of a session: `''` is the DirectSession's.
 from __future__ import annotations
 
 import logging
-import threading
 from typing import Any, Protocol
 
 from gpugraph.base.errors import InternalError, NotFoundError
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config import SessionOptions
 from gpugraph.session.session_backend import SessionBackend
 
@@ -31,7 +31,7 @@ class SessionFactory:
     """Process-wide: runtime type to factory."""
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
-    _lock = threading.Lock()
+    _lock = new_lock()
 
     @classmethod
     def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:

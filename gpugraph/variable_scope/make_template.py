@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import functools
 import logging
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from typing import Any
 
 from gpugraph.base.errors import OpError
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -95,7 +95,7 @@ class Template:
         self._custom_getter = custom_getter
         self._scope: VariableScope | None = None
         self._going_on: list[_FirstCall] = []  # one, or some in as many threads
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._variables_created = False
         if create_scope_now:
             chosen = unique_name or scope_stack().unique(name)

@@ -7,12 +7,12 @@ from where each was asked for, which `explain_variables` lists.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -31,7 +31,7 @@ from gpugraph.variables import PartitionedVariable, SaveSliceInfo
 from gpugraph.variables.replication_modes import checked_modes, trains
 
 _KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds it
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
@@ -61,7 +61,7 @@ class VariableStore:
         self.variables: dict[str, Any] = {}
         self.partitioned: dict[str, PartitionedVariable] = {}
         self.sites: dict[str, dict[tuple[Origin, bool], int]] = {}
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
 
     def get(self, spec: VariableSpec, custom_getter: Callable[..., Any] | None = None) -> Any:
         """What `spec` asks for, or what `custom_getter` gives in its place."""

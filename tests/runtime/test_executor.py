@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Step
+from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Step, TimeLimit
 from gpugraph.runtime import execute, execute_traced
 
 
@@ -65,7 +65,7 @@ def runners() -> list[Any]:
     return [
         execute,
         lambda plan, feeds: execute_traced(plan, feeds, False, None)[0],
-        lambda plan, feeds: execute_traced(plan, feeds, True, 60)[0],
+        lambda plan, feeds: execute_traced(plan, feeds, True, TimeLimit.of(60))[0],
     ]
 
 
@@ -133,7 +133,7 @@ def test_a_limit_ends_a_run_before_the_next_step() -> None:
     diary = Diary("a", "b")
     diary.does["a"] = lambda: time.sleep(0.02)
     with pytest.raises(tf.errors.DeadlineExceededError, match="'b'"):
-        execute_traced(diary.plan, [1], False, 0.01)
+        execute_traced(diary.plan, [1], False, TimeLimit.of(0.01))
     assert diary.page() == ["x=1", "a", "reset"]
 
 

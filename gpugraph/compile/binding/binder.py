@@ -29,9 +29,9 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices import Enqueued, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Kernel, Sized
+from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import Plan, Run, Step, all_steps, rendezvous_key
+from gpugraph.plan import Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
 
 _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
@@ -71,6 +71,7 @@ def bind(unit: Unit) -> Plan:
         holdings.moved,
         holdings.reset,
         holdings.release,
+        access=binder.access if binder.access.reads else None,
         has_cells=bool(binder.cells or holdings.objects),
         ends=tuple(ends.end(name) for name in binder.refusals),
         clock=binder.clock,
@@ -138,7 +139,11 @@ class Binder(StepList):
         assigns = bool(written) and node.op_def.allows_uninitialized_input
         if assigns:
             run, native = _initializing(run, written), None
-        if written and node.attrs.get("use_locking"):
+        self.access.writes |= self.access.reads.intersection(map(id, written))
+        if reference(kernel).waits:
+            run = WaitingRun(run, self.access, self.clock.check)
+        by_reference = [state for state in written if id(state) not in self.access.writes]
+        if by_reference and node.attrs.get("use_locking"):
             run, native = _locking(run, written), None
         self.add(node, run, "kernel", native, assigns)
 

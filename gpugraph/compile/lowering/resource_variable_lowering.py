@@ -95,6 +95,8 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
         if key in op_def.attrs:
             attrs[key] = dtype
     known = shape.is_fully_defined()
+    if op is maker:
+        attrs["_by_handle"] = True  # runs wait for each other: `devices/variable_access.py`
     if op is maker and not known:
         attrs |= {"shape": TensorShape.of(None), "_resizable": True}
     elif op.type == "AssignVariableOp":

@@ -110,7 +110,15 @@ class _Planner:
     def _writers(self) -> dict[tuple[str, str], list[int]]:
         """Variable to the positions of the steps that write it, ascending."""
         writers: dict[tuple[str, str], list[int]] = {}
+        by_handle = {
+            variable_key(variable)
+            for variable in self.references.values()
+            if variable.attrs.get("_by_handle")
+        }
         for position, node in enumerate(self.unit.order if self.references else ()):
+            if by_handle and node.node_class not in _NO_KERNEL and self._waits(node):
+                for key in by_handle:  # others may write them meanwhile
+                    writers.setdefault(key, []).append(position)
             decl = DECLARATIONS.get(node.type)
             for slot in decl.writes if decl is not None else ():
                 edge = node.input_edge(slot)
@@ -118,6 +126,9 @@ class _Planner:
                 if variable is not None:
                     writers.setdefault(variable_key(variable), []).append(position)
         return writers
+
+    def _waits(self, node: Node) -> bool:
+        return reference(self.unit.kernel(node)).waits
 
     def visit(self, position: int, node: Node) -> None:
         """Gives each output of the node its home."""

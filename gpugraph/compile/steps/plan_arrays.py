@@ -14,7 +14,7 @@ import numpy as np
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
-from gpugraph.devices import Block, Device, VariableState, out_of_memory
+from gpugraph.devices import Block, Device, RunAccess, VariableState, out_of_memory
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import Mailbox
@@ -66,6 +66,7 @@ class Arrays:
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
         self.variables: dict[int, VariableState] = {}
+        self.access = RunAccess(unit.target.resources.access)
         self.devices = {device.name: device for device in unit.target.devices}
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
         self.recvs = {send.id: recv for send, recv in unit.send_recv_pairs}
@@ -168,6 +169,8 @@ class Arrays:
                 *variable_key(node), self.devices[node.assigned_device], node.attrs["dtype"]
             )
             self.variables[node.id] = state
+            if node.attrs.get("_by_handle"):
+                self.access.reads.add(id(state))
         return state
 
     def cell(self, storage: Storage) -> Cell:

@@ -9,13 +9,13 @@ is released. Errors of CUDA itself are raised when the GPU is waited for (`late`
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError, ResourceExhaustedError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
 from gpugraph.kernel import note_op
@@ -37,7 +37,7 @@ class FlagMemory:
         self._pinned = pinned
         self._address = 0
         self._free: list[int] = []
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def take(self) -> int:
         """The number of a free flag, which is set to 0."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 
@@ -18,7 +18,7 @@ class GraphElements:
     """The operations of a graph in creation order and by name; `Graph` inherits from it."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
 

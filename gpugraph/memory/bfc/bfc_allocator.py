@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from gpugraph.base.errors import FailedPreconditionError, InternalError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
@@ -83,7 +84,7 @@ class BFCAllocator(Allocator):
         self._store = ChunkStore()
         self._last_id = 0
         self._stats = AllocatorStats(bytes_limit=total_memory)
-        self._lock = threading.RLock()
+        self._lock = new_rlock(brief=True)
         self._freed = threading.Condition(self._lock)
         self._waiters = 0
         self._busy = False
@@ -370,12 +371,11 @@ class BFCAllocator(Allocator):
         self, num_bytes: int, rounded: int, holder: Holder | None
     ) -> int | None:
         """Tries again at every deallocation until it succeeds, the time is up, or none can come."""
-        deadline = time.monotonic() + self._retry_timeout_s
-        address = None
+        address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                break
+                return None
             self._waiters += 1
             try:
                 self._freed.wait(remaining)

@@ -130,7 +130,7 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
             "Tout": Attr("list(type)", required=True),
         },
         infer=unknown,
-        cpu=Call(make=_bind, dynamic=True),
+        cpu=Call(make=_bind, dynamic=True, waits=True),
         gpu=HostOnly("Python functions run on the host"),
         grad=NO_GRADIENT,
         stateful=_stateful,

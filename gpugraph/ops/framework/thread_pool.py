@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import thread_count
 
 Work = Callable[[], Any]
@@ -42,7 +43,7 @@ class _Pool:
 
 _POOLS: dict[int, _Pool] = {}
 """The pool of this process; a forked child makes its own."""
-_MAKING = threading.Lock()
+_MAKING = new_lock()
 
 
 def run_in_threads(works: Sequence[Work]) -> None:

@@ -8,13 +8,13 @@ too. Stateless ops derive a position from a seed of two numbers, by a draw with 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.kernel import DeviceState, KernelContext, Signature, State
 from gpugraph.ops.framework.op_declaration import Attr
@@ -83,7 +83,7 @@ class Stream:
         if seed == seed2 == 0:
             seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
         self._place = Philox(seed % _LONG, (seed2 % _LONG) << 64)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
         self._kind: Any = None  # law, size and dtype of the rows ahead; None if there are none

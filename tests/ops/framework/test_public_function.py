@@ -36,9 +36,10 @@ def test_parameters_are_the_ops_inputs_and_a_name():
     assert inspect.signature(tf.add).parameters["name"].default is None
     assert list(inspect.signature(tf.nn.softplus).parameters) == ["features", "name"]
     assert get_type_hints(tf.add) == {"x": Any, "y": Any, "name": str | None, "return": tf.Tensor}
-    assert tf.nn.softplus(features=1.0, name="soft").op.name == "soft"
-    assert tf.add(1, y=2, name="three").op.name == "three"
-    assert tf.add(1, 2, "sum").op.name == "sum"
+    with tf.Graph().as_default():
+        assert tf.nn.softplus(features=1.0, name="soft").op.name == "soft"
+        assert tf.add(1, y=2, name="three").op.name == "three"
+        assert tf.add(1, 2, "sum").op.name == "sum"
     with pytest.raises(TypeError, match="add"):
         tf.add(1)
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import threading
 from typing import NamedTuple
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import is_on, value_of
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
 from gpugraph.devices.cuda.detection.cupy_packages import (
@@ -61,7 +61,7 @@ class Detection(NamedTuple):
     surprising: bool = False
 
 
-_lock = threading.Lock()
+_lock = new_lock()
 _detections: dict[tuple[int, str | None], Detection] = {}
 _started_in: list[int] = []
 """The process that started the driver: a process forked from it can't use it."""

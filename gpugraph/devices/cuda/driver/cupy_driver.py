@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.cuda.driver.cuda_statuses import (
     NOT_READY,
     OUT_OF_MEMORY,
@@ -86,7 +86,7 @@ class CupyDriver:
         self._compiler = compiler
         self._make_products = make_products
         self._products: ProductBinder | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._closed = False
         self._free_by_address: dict[int, Callable[[int], None]] = {}
         self._streams: dict[int, str] = {}

@@ -21,12 +21,12 @@ import glob
 import os
 import re
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder, key_of, log_once
 from gpugraph.devices.cuda.driver.cuda_libraries import LIBRARY_FOLDERS, cuda_roots
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
@@ -218,7 +218,7 @@ def _headers_major(folder: str) -> int:
     return 0
 
 
-_search_lock = threading.Lock()
+_search_lock = new_lock()
 
 
 def find_nvrtc() -> NvrtcSearch:

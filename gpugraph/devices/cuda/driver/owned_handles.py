@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
-import threading
 from collections.abc import Callable, Iterator
 
-_lock = threading.Lock()
+from gpugraph.base.fork_safe_locks import new_lock
+
+_lock = new_lock()
 _waits: list[bool] = []
 """For each `nothing_collected` in progress, whether the collector was enabled before it."""
 

@@ -16,12 +16,12 @@ import ctypes
 import mmap
 import re
 import struct
-import threading
 from collections.abc import Sequence
 from functools import cache
 from math import prod
 from typing import Any
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import Compiler
 from gpugraph.devices.codegen.object_cache import log_once
@@ -138,7 +138,7 @@ def _address(buffer: mmap.mmap) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
-_ONE_LAUNCH = threading.Lock()
+_ONE_LAUNCH = new_lock()
 
 
 class HostModule:

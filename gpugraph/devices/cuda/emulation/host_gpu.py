@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Span
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
 from gpugraph.devices.cuda.emulation.host_memory import Regions
@@ -28,7 +28,7 @@ class HostMachine:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
         self.timeline = Timeline(seed)
         self.timeline.failed = _note_failure
         self.drivers: list[HostGPU] = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.cuda.driver.driver_interface import Driver
 from gpugraph.memory import HostRegion, HostRegions, SubAllocator, no_such_region
 
@@ -18,7 +18,7 @@ class DeviceSubAllocator(SubAllocator):
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.errors import NotFoundError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -79,7 +80,7 @@ def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: s
         count, unique = attrs["num_sampled"], attrs["unique"]
 
         def fresh() -> _State:
-            return _State(law(attrs), Stream(attrs["seed"], attrs["seed2"]), threading.Lock())
+            return _State(law(attrs), Stream(attrs["seed"], attrs["seed2"]), new_lock())
 
         state: _State = context.state(fresh)
 

@@ -1,0 +1,80 @@
+"""What ends a run before its end: a time limit, a session that closes, Ctrl-C."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import CancelledError, DeadlineExceededError
+
+_INSISTING_S = 1.0  # between two interrupts of a run of which the second is raised at once
+
+
+class TimeLimit(NamedTuple):
+    """The seconds that a run may take, and the time of `time.monotonic` when they are over."""
+
+    seconds: float
+    ends: float
+
+    @classmethod
+    def of(cls, seconds: float) -> TimeLimit:
+        """A limit that starts now."""
+        return cls(seconds, monotonic() + seconds)
+
+    def check(self, where: str) -> None:
+        """DeadlineExceededError when the time is over."""
+        if monotonic() > self.ends:
+            raise DeadlineExceededError(None, None, f"Timed out {where} after {self.seconds} s")
+
+
+class Clock:
+    """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""
+
+    __slots__ = ("_cancelled", "_limit", "armed", "interrupted", "stop")
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.stop = np.zeros(1, np.int64)  # not 0 once it ends: native code looks at it
+        self.interrupted: float | None = None  # the time of `monotonic` when Ctrl-C came
+        self._cancelled = False
+        self._limit: TimeLimit | None = None
+
+    def start(self, limit: TimeLimit | None) -> None:
+        """A run starts, or ends, with this limit (None: it may take for ever)."""
+        self._limit = limit
+        self.armed = self._cancelled or limit is not None or self.interrupted is not None
+
+    def cancel(self) -> None:
+        """Ends the run, and all to come, at the next check. Any thread may call this."""
+        self._cancelled = self.armed = True
+        self.stop[0] = 1
+
+    def interrupt(self) -> bool:
+        """Ends the run at the next check; whoever started it calls `deliver` after it.
+
+        False for a second interrupt that comes late enough to be meant: it is not to wait.
+        """
+        if self.interrupted is not None:
+            return monotonic() - self.interrupted < _INSISTING_S
+        self.interrupted = monotonic()
+        self.armed = True
+        self.stop[0] = 1
+        return True
+
+    def deliver(self) -> None:
+        """Raises KeyboardInterrupt for the interrupt that came during the run that is over."""
+        self.interrupted = None
+        self.armed = self._cancelled
+        self.stop[0] = self._cancelled
+        raise KeyboardInterrupt
+
+    def check(self, where: str) -> None:
+        """Raises what ends the run: KeyboardInterrupt, CancelledError, DeadlineExceededError."""
+        if self.interrupted is not None:
+            raise KeyboardInterrupt
+        if self._cancelled:
+            raise CancelledError(None, None, f"The run was cancelled {where}")
+        if self._limit is not None:
+            self._limit.check(where)
