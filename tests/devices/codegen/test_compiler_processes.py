@@ -20,6 +20,11 @@ from gpugraph.devices.codegen.trusted_folders import private_folder
 ANSWER = "int answer(void) { return 42; }\n"
 
 
+@pytest.fixture(autouse=True)
+def _native(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
+
+
 def script(folder: Path, text: str) -> str:
     path = folder / "my-cc"
     path.write_text(f"#!/bin/sh\n{text}\n")
