@@ -141,12 +141,13 @@ class _Search:
         whether it is more than one of these."""
         joined: Group | None = None
         has_taken_in = False
+        barred = self._barred_groups(node)
         for edge in node.input_edges():
             group = self.dependencies.group(edge.src)
-            if group is None or group is joined or group.key != key:
+            if group is None or group is joined or group.key != key or group.bits & barred:
                 continue
             common = _common(group.sizes, sizes, self.native[node.assigned_device])
-            if common is None or not self._is_convex(node, group, joined):
+            if common is None or (joined is not None and _depend(joined, group)):
                 continue
             if joined is None:
                 joined = group
@@ -156,24 +157,34 @@ class _Search:
             sizes = joined.sizes = common
         return joined, has_taken_in
 
-    def _is_convex(self, node: Node, group: Group, joined: Group | None) -> bool:
-        """Whether no path from the group to the node, or to what it joined, is through others."""
+    def _barred_groups(self, node: Node) -> int:
+        """The bits of the node's groups that it can't join: a path from them to the node leads
+        through others, or a kernel knows what the node takes of them only when it is done."""
+        reach_by_source: dict[Group | Node, int] = {}
+        barred = 0
         for edge in node._in:
             if edge.is_back_edge:
                 continue
-            source = self.dependencies.group(edge.src)
-            if source is not None and (source is group or source is joined):
-                if not self._is_inside(edge):
-                    return False
-            elif self.dependencies.reach(edge.src) & group.bits:
-                return False
-        if joined is None:
-            return True
-        return not (joined.above & group.bits or group.above & joined.bits)
+            group = self.dependencies.group(edge.src)
+            source = edge.src if group is None else group
+            reach = self.dependencies.reach(edge.src)
+            reach_by_source[source] = reach_by_source.get(source, 0) | reach
+            if group is not None and not self._is_inside(edge):
+                barred |= group.bits
+        reached = 0
+        for reach in reach_by_source.values():
+            barred |= reached & reach
+            reached |= reach
+        return barred
 
     def _is_inside(self, edge: Edge) -> bool:
         """Whether a kernel knows the value before all is done."""
         return edge.is_control or self.spaces[edge.src.id].inside[edge.src_output]
+
+
+def _depend(one: Group, other: Group) -> bool:
+    """Whether one of the groups depends on the other."""
+    return bool(one.above & other.bits or other.above & one.bits)
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:

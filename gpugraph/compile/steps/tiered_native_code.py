@@ -5,7 +5,8 @@
     settled    sound code is called, steps in a row as one; the other steps stay
 
 A check computes a step twice from the same inputs, into memory of its own: no variable is written
-twice, no other run sees anything, and only the code differs.
+twice, no other run sees anything, and only the code differs. One run translates or checks at most
+`PORTION` steps, so that no run of a large plan takes long for it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ WORTHWHILE_S = 0.01
 """Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
 
 
+PORTION = 4096
+"""Steps that one run translates or checks, unless it waits for the compiler: a second or two."""
+
+
 class _Compilation(NamedTuple):
     """The native code of an entry while it is compiled. None: there is nothing to compile."""
 
@@ -57,7 +62,10 @@ class TieredCode:
         self._sequence = StepSequence(entry.step for entry in entries)
         self._spent = 0.0
         self._compilations: dict[int, _Compilation] | None = None  # by index of the entry
-        self._native: Mapping[int, Calls] = {}
+        self._pieces: dict[int, Piece] = {}
+        self._translated = 0  # entries, from the first on
+        self._checked = 0
+        self._native: dict[int, Calls] = {}
 
     def run(self) -> None:
         """Runs the steps, or the native calls that replace them."""
@@ -73,8 +81,11 @@ class TieredCode:
     def parts(self, traced: bool) -> list[Step]:
         """The steps of which a run consists now; native steps by calls of their own."""
         steps = [entry.step for entry in self.entries]
-        if not self.is_settled and self._is_compiled():
-            return [replace(steps[0], name=f"{steps[0].name} .. {steps[-1].name}", run=self._check)]
+        if not self.is_settled:
+            if self._is_compiled():
+                name = f"{steps[0].name} .. {steps[-1].name}"
+                return [replace(steps[0], name=name, run=self._check)]
+            return steps
         for index, calls in self._native.items():
             steps[index] = _native_step([(steps[index], calls)])
         return steps
@@ -87,7 +98,8 @@ class TieredCode:
             if not self.waits and self._spent < WORTHWHILE_S:
                 return False
             self._begin()
-        assert self._compilations is not None
+        if self._compilations is None:
+            return False
         reason = runtime_reason(self.waits)
         if reason:
             warn_once(reason)
@@ -101,35 +113,48 @@ class TieredCode:
         return all(compilation.is_done for compilation in self._compilations.values())
 
     def _begin(self) -> None:
-        pieces = {}
-        for index, entry in enumerate(self.entries):
-            piece = _piece(entry)
+        """Translates the next entries; after the last of them, their compilation begins."""
+        end = self._end_of_portion(self._translated)
+        for index in range(self._translated, end):
+            piece = _piece(self.entries[index])
             if piece is not None:
-                pieces[index] = piece
-        codes = compile_pieces(list(pieces.values()))
-        self._compilations = {
-            index: _Compilation(piece, code) for (index, piece), code in zip(pieces.items(), codes)
-        }
+                self._pieces[index] = piece
+        self._translated = end
+        if end == len(self.entries):
+            codes = compile_pieces(list(self._pieces.values()))
+            self._compilations = {
+                index: _Compilation(piece, code)
+                for (index, piece), code in zip(self._pieces.items(), codes)
+            }
+            self._pieces = {}
+
+    def _end_of_portion(self, first: int) -> int:
+        return len(self.entries) if self.waits else min(first + PORTION, len(self.entries))
 
     # -- checking
 
     def _check(self) -> None:
-        """A run in which each step's native code is compared with the step."""
+        """A run in which the native code of the next steps is compared with them."""
         compilations = self._compilations or {}
         native: dict[int, Calls] = {}
+        end = self._end_of_portion(self._checked)
+        portion = range(self._checked, end)
         for index, entry in enumerate(self.entries):
             step = entry.step
             with noting_step(step):
-                calls = _sound_calls(entry, compilations[index]) if index in compilations else None
-                if calls is not None:
-                    native[index] = calls
-                    step = _native_step([(step, calls)])
+                if index in portion and index in compilations:
+                    calls = _sound_calls(entry, compilations[index])
+                    if calls is not None:
+                        native[index] = calls
+                        step = _native_step([(step, calls)])
                 step.run()
         warn_once("")
-        self._settle(native)
+        self._native.update(native)
+        self._checked = end
+        if end == len(self.entries):
+            self._settle(self._native)
 
     def _settle(self, native: Mapping[int, Calls]) -> None:
-        self._native = native
         steps: list[Step] = []
         for is_native, group in groupby(range(len(self.entries)), native.__contains__):
             indices = list(group)

@@ -132,14 +132,16 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
         return slots
     last, targets = len(order.passes) - 1, _targets(order, order.passes[-1])
     free = [slot for _, slot in order.passes[-1].stores]
-    for index in reversed(program.needed(targets)):
-        is_needed = index in program.needed(targets, slots)
-        if is_needed and first[index] < last and _is_expensive(order, index):
+    needed = program.needed(targets)
+    still_needed = set(needed)
+    for index in reversed(needed):
+        if index in still_needed and first[index] < last and _is_expensive(order, index):
             dtype = program.values[index].dtype
             for slot in free:
                 if program.values[program.outputs[slot]].dtype is dtype:
                     slots[index] = slot
                     free.remove(slot)
+                    still_needed = set(program.needed(targets, slots))
                     break
     return slots
 
