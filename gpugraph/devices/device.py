@@ -62,14 +62,16 @@ class Block:
     def release(self) -> None:
         """Drops the array and deallocates its memory."""
         self.array = None
-        address, self.address = self.address, None
-        if address is not None:
-            self.device.owners.pop(address, None)
-            self.device.allocator.deallocate_raw(address)
+        if self.address is not None:
+            self.device.owners.pop(self.address, None)
+            self.device.allocator.deallocate_for(self)
 
     def __del__(self) -> None:
-        if self.address is not None and not sys.is_finalizing():
-            self.release()
+        if getattr(self, "address", None) is not None and not sys.is_finalizing():
+            try:
+                self.release()
+            finally:  # Ctrl-C in the first attempt
+                self.release()
 
 
 class Device(ABC):
@@ -150,15 +152,23 @@ class Device(ABC):
     def close(self) -> None:  # noqa: B027 - or to release
         """Releases what the device holds beside its allocations."""
 
-    def take(self, num_bytes: int, owner: str) -> int | None:
-        """The address of so many bytes, for which idle plans may be released, or None."""
-        address = self.allocator.allocate_raw(num_bytes, optional=True)  # not final yet
-        if address is None:
+    def take(self, num_bytes: int, owner: str) -> Block | None:
+        """A block of so many bytes without an array, for which idle plans may be released; or None.
+
+        From the moment on in which they are in use they are the block's, so that Ctrl-C loses none.
+        """
+        block = Block(self, None, None)
+        if not self.allocator.allocate_for(block, num_bytes, optional=True):  # not final yet
             self.reclaim()
-            address = self.allocator.allocate_raw(num_bytes)
-        if address is not None:
-            self.owners[address] = (num_bytes, owner)
-        return address
+            if not self.allocator.allocate_for(block, num_bytes):
+                return None
+        self.note_owner(block, num_bytes, owner)
+        return block
+
+    def note_owner(self, block: Block, num_bytes: int, owner: str) -> None:
+        """Remembers whose memory it is, for messages."""
+        if block.address is not None:
+            self.owners[block.address] = (num_bytes, owner)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """A new array for `owner` (a node's name, for messages).
@@ -172,12 +182,13 @@ class Device(ABC):
             size *= length
         if size == 0:
             return Block(self, None, self.view(None, shape, dtype))
-        address = self.take(size, owner)
-        if address is None:
+        block = self.take(size, owner)
+        if block is None:
             raise out_of_memory(
                 self, size, f"tensor with shape{list(shape)} and type {dtype.name} of '{owner}'"
             )
-        return Block(self, address, self.view(address, shape, dtype))
+        block.array = self.view(block.address, shape, dtype)
+        return block
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import mmap
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gpugraph.base.errors import FailedPreconditionError, InvalidArgumentError, invalid_argument
 from gpugraph.memory.allocator_stats import AllocatorStats
@@ -44,6 +44,12 @@ class LiveAllocation(NamedTuple):
     allocation_id: int
 
 
+class Holder(Protocol):
+    """What owns an allocation: its address, or None."""
+
+    address: int | None
+
+
 class Allocator(ABC):
     """Hands out byte ranges of one memory space; see the module for the rules."""
 
@@ -61,6 +67,19 @@ class Allocator(ABC):
     @abstractmethod
     def deallocate_raw(self, address: int | None) -> None:
         """Frees a range by the address that `allocate_raw` returned."""
+
+    def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
+        """As `allocate_raw`, with the address in `holder`; False where there is none.
+
+        An allocator that overrides it leaves no moment in which Ctrl-C could lose the address.
+        """
+        holder.address = self.allocate_raw(num_bytes, optional=optional)
+        return holder.address is not None
+
+    def deallocate_for(self, holder: Holder) -> None:
+        """Frees the range that `holder` has, which has none from then on."""
+        address, holder.address = holder.address, None
+        self.deallocate_raw(address)
 
     @property
     def tracks_allocation_sizes(self) -> bool:

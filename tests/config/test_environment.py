@@ -33,6 +33,18 @@ def test_values_are_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         setting(name)
 
 
+@pytest.mark.parametrize("value", ["off", "OFF", "false", "no", "00"])
+def test_native_code_is_never_on_for_another_word(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_NATIVE", value)
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.tanh(tf.constant([1.0, 2.0])) * 2.0
+        message = f"GPUGRAPH_NATIVE is '{value}'; possible are: 0 "
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            session.run(y)
+
+
 def test_other_variables_are_taken_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_CC", "clang-14")
     assert setting("GPUGRAPH_CC") == "clang-14"

@@ -80,8 +80,8 @@ class Arrays:
         if size == 0:
             return
         wanted = [*self.unit.key.fetches, *self.unit.key.targets]
-        address = device.take(size, f"a run of {', '.join(wanted[:3])}")
-        if address is None:
+        block = device.take(size, f"a run of {', '.join(wanted[:3])}")
+        if block is None or block.address is None:
             self.holdings.release()
             largest = self._largest(device)
             sizes = ", ".join(f"'{x.owner}' ({human_readable_bytes(x.size)})" for x in largest)
@@ -89,8 +89,8 @@ class Arrays:
                 device, size, f"the arena of a run, whose largest tensors are {sizes},"
             )
             raise at_node(error, self._writer(largest[0]))
-        self.owned.append(Block(device, address, None))
-        self.arenas[device.name] = address
+        self.owned.append(block)
+        self.arenas[device.name] = block.address
 
     def _largest(self, device: Device) -> list[Storage]:
         """The tensors that take most of a device's arena, for the message that it is too big."""

@@ -22,24 +22,24 @@ sum are two roundings, as in NumPy, so that + - * / and sqrt give its very bits.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import ctypes
-import hashlib
 import os
 import platform
 import queue
+import secrets
 import shutil
-import signal
-import subprocess
-import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from gpugraph.config.environment import setting
-from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
+from gpugraph.devices.codegen.compilation import Compilation, Library
+from gpugraph.devices.codegen.compiler_processes import CompilerProcesses
+from gpugraph.devices.codegen.library_loading import load_library
+from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder, key_of
+from gpugraph.devices.codegen.trusted_folders import private_folder
 
 FLAGS = (
     "-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
@@ -52,11 +52,19 @@ NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
 TIME_LIMIT = 60.0
 """Seconds after which a compiler is stopped."""
 
-_NICE = 10
-"""The niceness of a compiler in the background."""
+_MOST_VERDICT_BYTES = 4 << 20
+
+_EXPORTED = {
+    "c": '__attribute__((visibility("default")))',
+    "c++": 'extern "C" __attribute__((visibility("default")))',
+}
+"""By language: how a name is declared that a library shows."""
 
 _MESSAGE = 600
 """Characters of a compiler's message that a reason repeats."""
+
+
+_COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class CompilerStatus(NamedTuple):
@@ -64,7 +72,7 @@ class CompilerStatus(NamedTuple):
 
     reason: why nothing is compiled; empty where all is well so far.
     version: the first line of `cc --version`; empty while it was not needed.
-    folder: where objects are kept. cache_reason: why new ones are not kept there.
+    folder: where objects are kept. cache_reason: why they are not kept there.
     compiled, loaded, failed: how many sources were compiled, found in the cache, refused.
     failures: messages of the last ones.
     """
@@ -80,67 +88,20 @@ class CompilerStatus(NamedTuple):
     failures: tuple[str, ...]
 
 
-class Compilation:
-    """A source that is compiled to a library.
-
-    library: what ctypes loaded; None while it is not done, or failed.
-    reason: why it failed.
-    """
-
-    def __init__(self, owner: Compiler, source: str, name: str) -> None:
-        self.name = name
-        self.library: ctypes.CDLL | None = None
-        self.reason = ""
-        self._owner = owner
-        self._source = source
-        self._is_done = False
-        self._lock = threading.Lock()
-
-    @property
-    def done(self) -> bool:
-        """Whether it is over; a thread works on it if not."""
-        if not self._is_done:
-            self._owner.serve(self)
-        return self._is_done
-
-    def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
-        """The library, compiled by this thread if no other one does; None with a reason.
-
-        None without one when others took longer than `timeout` seconds.
-        """
-        if not self._is_done and self._lock.acquire(timeout=timeout):
-            try:
-                if not self._is_done:
-                    self._make()
-            finally:
-                self._lock.release()
-        return self.library
-
-    def _make(self) -> None:
-        try:
-            self.library, self.reason = self._owner.make(self._source, self.name)
-        except Exception as error:  # whatever it was: NumPy is always there
-            self.reason = f"{type(error).__name__}: {error}"
-        self._source = ""
-        self._is_done = True
-
-    def forget_others(self) -> None:
-        """In a forked process: no other thread works on it."""
-        self._lock = threading.Lock()
-
-
 class Compiler:
     """A C compiler, its cache, and the thread that feeds it."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c"
+    loads_from_memory = True
     most_message = _MESSAGE
 
     def __init__(self, command: str = "cc", folder: Path | None = None) -> None:
         self.command = command
         self.cache = ObjectCache(folder or cache_folder())
+        self.verdicts = ObjectCache(self.cache.folder, _MOST_VERDICT_BYTES, ".verdict")
         self.time_limit = TIME_LIMIT
-        self._lock = threading.Lock()
+        self._stopped = ""
         self._path: str | None = None
         self._version = ""
         self._native: str | None = None
@@ -148,6 +109,7 @@ class Compiler:
         self._failures: list[str] = []
         self._pending: weakref.WeakSet[Compilation] = weakref.WeakSet()
         self._start_anew()
+        _COMPILERS.add(self)
 
     # -- public
 
@@ -167,13 +129,18 @@ class Compiler:
             self._path = shutil.which(self.command) or ""
         return self._path
 
-    def start(self, source: str, name: str) -> Compilation:
-        """Begins to compile a C source; `name` is for messages."""
-        compilation = Compilation(self, source, name)
-        if self.reason or setting("GPUGRAPH_NATIVE") == "wait":
+    def start(self, source: str, name: str, waits: bool | None = None) -> Compilation:
+        """Begins to compile a source, or waits for it; `name` is for messages.
+
+        waits: None for what GPUGRAPH_NATIVE says.
+        """
+        compilation = Compilation(self.make, self.serve, source, name)
+        self._pending.add(compilation)
+        if waits is None:
+            waits = bool(self.reason) or setting("GPUGRAPH_NATIVE") == "wait"
+        if waits:
             compilation.wait()
         else:
-            self._pending.add(compilation)
             self._put(compilation)
         return compilation
 
@@ -194,43 +161,58 @@ class Compiler:
 
     # -- the work
 
-    def make(self, source: str, name: str) -> tuple[ctypes.CDLL | None, str]:
-        """The library of a source, from the cache or compiled; else None and why."""
+    def make(self, source: str, name: str) -> Library:
+        """The library of a source, from the cache or compiled."""
         if self.reason:
-            return None, self.reason
-        key = self._key(source)
-        path = self.cache.find(key)
-        if path is not None:
-            try:
-                cached = ctypes.CDLL(str(path))
-            except OSError:  # of another system, or gone meanwhile
-                self.cache.drop(path)
-            else:
-                self._count("loaded")
-                return cached, ""
-        library = None
+            return Library(None, self.reason)
         try:
-            content, reason = self._compile(source)
-            library = None if reason else self._stored(key, content)
+            result = self._find_or_compile(self.key(source), source)
         except OSError as error:
-            reason = f"the compiled object can't be kept or loaded: {error}"
+            result = Library(None, f"the compiled object can't be kept or loaded: {error}")
+        if result.library is None:
+            self._failed(f"{name}: {result.reason}")
+        return result
+
+    def _find_or_compile(self, key: str, source: str) -> Library:
+        library, reason = self._cached(key), ""
         if library is None:
-            self._failed(f"{name}: {reason}")
-        else:
-            self._count("compiled")
-        return library, reason
+            with self.cache.locked(key, self.time_limit):  # of several processes one compiles
+                library = self._cached(key)
+                if library is None:
+                    library, reason = self._compiled(key, source)
+        return Library(library, reason, key)
 
-    def _stored(self, key: str, content: bytes) -> ctypes.CDLL:
-        try:
-            return ctypes.CDLL(str(self.cache.store(key, content)))
-        except OSError:  # a folder, perhaps, from which nothing may be run
-            return ctypes.CDLL(str(self.cache.store(key, content, private=True)))
-
-    def _key(self, source: str) -> str:
+    def key(self, source: str) -> str:
+        """The key of a source's library in the cache. OSError if the compiler is gone."""
         status = os.stat(self.path)
-        compiler = os.path.realpath(self.path), status.st_size, status.st_mtime_ns
-        parts = source, self.flags, compiler, platform.machine(), _processor()
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
+        compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
+        return key_of(source, self.flags, compiler, platform.machine(), _processor())
+
+    def _cached(self, key: str) -> ctypes.CDLL | None:
+        content = self.cache.load(key)
+        if content is None:
+            return None
+        try:
+            library = load_library(content, self.loads_from_memory)
+        except OSError:  # of another system
+            library = None
+        if library is None or not hasattr(library, _mark(key)):
+            self.cache.drop(key)
+            return None
+        self._count("loaded")
+        return library
+
+    def _compiled(self, key: str, source: str) -> tuple[ctypes.CDLL | None, str]:
+        mark = f"{_EXPORTED[self.language]} char {_mark(key)} = 1;"
+        content, reason = self._compile(f"{source}\n{mark}\n")
+        if reason:
+            return None, reason
+        library = load_library(content, self.loads_from_memory)
+        if not hasattr(library, _mark(key)):
+            return None, f"{self.path} makes a library of another source"
+        self.cache.store(key, content)
+        self._count("compiled")
+        return library, ""
 
     def _compile(self, source: str) -> tuple[bytes, str]:
         """The object's bytes; or none, and why."""
@@ -250,52 +232,32 @@ class Compiler:
         return ""
 
     def _object(self, flags: list[str], source: str) -> tuple[bytes, str]:
-        out = Path(tempfile.mkdtemp(dir=self.cache.private()), "out.so")  # gone at exit at last
+        folder = private_folder() / secrets.token_hex(8)
+        out = folder / "out.so"
         try:
+            folder.mkdir(0o700)
             command = [self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"]
-            code, message = self._run(command, source)
+            code, message = self._run(command, source, TMPDIR=str(folder))
             if code != 0:
                 return b"", f"{self.path} failed ({code}): {message.strip()[: self.most_message]}"
             return out.read_bytes(), ""
         finally:
-            shutil.rmtree(out.parent, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(self, command: list[str], source: str) -> tuple[int, str]:
-        """Exit status and output; a compiler that hangs is stopped, with all it started."""
-        try:
-            child = subprocess.Popen(
+    def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
+        """Exit status and output. One that had to be stopped once is not asked again."""
+        if not self._stopped:
+            outcome = self._processes.run(
                 command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**os.environ, "LC_ALL": "C"},
+                source,
+                self.time_limit,
+                {"LC_ALL": "C", **variables},
+                is_nice=threading.current_thread() is self._thread,
             )
-        except OSError as error:
-            return 127, f"it can't be run: {error.strerror or error}"
-        if threading.current_thread() is self._thread:
-            with contextlib.suppress(OSError):  # what the program does meanwhile goes first
-                os.setpriority(os.PRIO_PGRP, child.pid, _NICE)
-        with child, self._stopped_at_exit(child):
-            try:
-                output = child.communicate(source.encode(), timeout=self.time_limit)[0]
-            except subprocess.TimeoutExpired:
-                _stop(child)
-                return 124, f"it took longer than {self.time_limit:g} s and was stopped"
-            except BaseException:
-                _stop(child)
-                raise
-        return child.returncode, output.decode(errors="replace")
-
-    @contextlib.contextmanager
-    def _stopped_at_exit(self, child: subprocess.Popen[bytes]) -> Iterator[None]:
-        with self._lock:
-            self._children.add(child)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._children.discard(child)
+            if not outcome.stopped:
+                return outcome.status, outcome.output
+            self._stopped = f"{outcome.stopped}; it is not called again"
+        return 124, self._stopped
 
     def _count(self, kind: str) -> None:
         with self._lock:
@@ -313,7 +275,7 @@ class Compiler:
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._children: set[subprocess.Popen[bytes]] = set()
+        self._processes = CompilerProcesses()
 
     def after_fork(self) -> None:
         """What the parent's thread was to compile is compiled when it is asked for."""
@@ -346,18 +308,20 @@ class Compiler:
     def close(self) -> None:
         """Stops what runs; nothing more is compiled in the background."""
         self._queue.put(None)
-        with self._lock:
-            children = list(self._children)
-        for child in children:
-            _stop(child)
+        self._processes.close()
 
 
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Ends a compiler and the programs it started, which are in a session of their own."""
-    with contextlib.suppress(OSError):
-        os.killpg(child.pid, signal.SIGKILL)
+@cache
+def _real_path(path: str) -> str:
+    return os.path.realpath(path)
 
 
+def _mark(key: str) -> str:
+    """What a library has besides its functions, so that it is known to be the source's."""
+    return f"gg_library_{key}"
+
+
+@cache
 def _processor() -> str:
     """The features of this processor, as text."""
     try:
@@ -371,20 +335,21 @@ def _processor() -> str:
     )
 
 
-_ALL: list[Compiler] = []
-
-
+@cache
 def compiler() -> Compiler:
     """This process's compiler, by the environment as it is at the first call."""
-    if not _ALL:
-        _ALL.append(Compiler(setting("GPUGRAPH_CC")))
-        atexit.register(_ALL[0].close)
-    return _ALL[0]
+    return Compiler(setting("GPUGRAPH_CC"))
 
 
 def _after_fork() -> None:
-    for running in _ALL:
+    for running in list(_COMPILERS):
         running.after_fork()
 
 
+def _close() -> None:
+    for running in list(_COMPILERS):
+        running.close()
+
+
 os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_close)

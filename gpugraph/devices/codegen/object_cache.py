@@ -1,39 +1,50 @@
-"""Compiled objects on disk, by content: each is compiled once.
+"""Compiled code on disk, by content: native libraries, cubins, and what is known of them.
 
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
-        <key>.so     the object, and after its end the digest of its bytes
+        <key>.so     the content, and after its end the digest of its name and bytes
 
-Objects are code that will run, so a folder that others could write to is not used. A file appears
-whole (written beside, then renamed) and is checked against its digest before it is loaded: what a
-full disk or a broken one left is compiled again. Threads and processes may share the folder, and
-any file may vanish at any time. Beyond a bound the files that were longest unused go.
+What lies there will run, so that only what this user (or root) alone can have written counts: the
+folder is checked with those above it at each use, each file once it is open
+(`codegen.trusted_folders`). A file appears whole and is checked against its digest: what a full
+disk or a broken one left, or what lies under another name, is removed and compiled again. Threads
+and processes may share the folder, and any file may vanish at any time; who compiles an entry locks
+it, so that others wait for it. Beyond a bound the files that were longest unused go.
 
-Where the folder can't be used, objects go to one of this process's own, which goes with it; the
-reason is kept.
+Where the folder can't be used, nothing is kept, and the reason is.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import errno
+import fcntl
 import hashlib
+import logging
 import os
-import secrets
-import shutil
+import re
 import stat
-import tempfile
-import threading
 import time
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from gpugraph.config.environment import setting
+from gpugraph.devices.codegen.trusted_folders import open_folder, read_file, remove_file, write_file
 
 MOST_BYTES = 256 << 20
-"""What the objects in the folder may take together."""
+"""What the entries of a folder may take together."""
 
+_MOST_ENTRY_BYTES = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
+_KEY = "[0-9a-f]{40,64}"
 _RECENT = 3600.0
-"""Seconds in which a file that was just used is not removed: someone may be loading it."""
+"""Seconds in which a file that was just used is not removed."""
+
+_POLL = 0.02
+"""Seconds between two looks at a lock."""
+
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
+"""Errors that say nothing of the file."""
 
 
 def cache_folder() -> Path:
@@ -43,10 +54,21 @@ def cache_folder() -> Path:
     return root / "gpugraph" / "native"
 
 
-class ObjectCache:
-    """A folder of compiled objects.
+@cache
+def log_once(reason: str) -> None:
+    """Logs why compiled code is not kept."""
+    logging.getLogger(__name__).warning("%s", reason)
 
-    reason: why new objects are not kept in the user's folder; empty where they are.
+
+def key_of(*parts: object) -> str:
+    """A key: the digest of all that decides an entry's content, by its `repr`."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
+
+
+class ObjectCache:
+    """Entries of one kind, by key, in a folder.
+
+    reason: why nothing is kept; empty while all is well.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:
@@ -54,126 +76,140 @@ class ObjectCache:
         self.ending = ending
         self.most_bytes = most_bytes
         self.reason = ""
-        self._lock = threading.Lock()
-        self._trusted: bool | None = None  # None: not looked at yet
-        self._private: tuple[int, Path] | None = None  # with its process
+        self._own_name = re.compile(rf"{_KEY}{re.escape(ending)}")
+        self._unfinished_name = re.compile(rf"\.{_KEY}{re.escape(ending)}\.\w+")
+        self._unpruned = most_bytes  # bytes stored since the last look: the first store looks
 
-    def find(self, key: str) -> Path | None:
-        """The file of a whole object, or None. A broken one is removed."""
-        if not self._is_trusted():
-            return None
-        path = self.folder / f"{key}{self.ending}"
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return None
-        if len(content) > _DIGEST and _digest(content[:-_DIGEST]) == content[-_DIGEST:]:
-            _touch(path)
-            return path
-        self.drop(path)
+    def load(self, key: str) -> bytes | None:
+        """What was stored under the key, or None. Anything else of this name is removed."""
+        name = self._name(key)
+        with self._folder() as folder:
+            if folder is None:
+                return None
+            try:
+                content = read_file(folder, name, _MOST_ENTRY_BYTES)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                if error.errno in _PASSING:
+                    return None
+                content = b""
+            if len(content) >= _DIGEST and content.endswith(_digest(name, content[:-_DIGEST])):
+                return content[:-_DIGEST]
+            remove_file(folder, name)
         return None
 
-    def content(self, key: str) -> bytes | None:
-        """What was stored under the key, or None."""
-        path = self.find(key)
+    def store(self, key: str, content: bytes) -> bool:
+        """Keeps a content under its key; False where that can't be, with `reason`."""
+        name = self._name(key)
+        if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:
+            return False
+        with self._folder() as folder:
+            if folder is not None:
+                write_file(folder, name, content + _digest(name, content))
+                self._unpruned += len(content)
+                if self._unpruned > self.most_bytes // 16:
+                    self._unpruned = 0
+                    self._prune(folder)
+        return not self.reason
+
+    def drop(self, key: str) -> None:
+        """Removes an entry that is of no use."""
+        with self._folder() as folder:
+            if folder is not None:
+                remove_file(folder, self._name(key))
+
+    @contextlib.contextmanager
+    def locked(self, key: str, most_seconds: float) -> Iterator[None]:
+        """Lets others of this lock wait, in this process or another: who compiles, who is next.
+
+        After `most_seconds`, or where no lock can be had, it goes on without one.
+        """
+        name = f".{self._name(key)}.lock"
+        handle = self._lock(name, time.monotonic() + most_seconds)
         try:
-            return None if path is None else path.read_bytes()[:-_DIGEST]
-        except OSError:  # gone meanwhile
+            yield
+        finally:
+            if handle is not None:
+                with self._folder() as folder:
+                    if folder is not None:
+                        remove_file(folder, name)
+                fcntl.flock(handle, fcntl.LOCK_UN)  # a forked process has the descriptor too
+                os.close(handle)
+
+    def _lock(self, name: str, deadline: float) -> int | None:
+        if self.reason:
+            return None
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            with open_folder(self.folder) as folder:
+                handle = os.open(name, flags, 0o600, dir_fd=folder)
+        except OSError:
+            return None
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return handle
+            except BlockingIOError:
+                if time.monotonic() < deadline:
+                    time.sleep(_POLL)
+                    continue
+            except OSError:  # a file system without locks
+                pass
+            os.close(handle)
             return None
 
-    def store(self, key: str, content: bytes, private: bool = False) -> Path:
-        """The file that now holds this object. OSError where there is no room for it at all."""
-        if not private and self._is_trusted() and not self.reason:
-            try:
-                path = _write(self.folder, key, self.ending, content)
-            except OSError as error:
-                self.reason = f"{self.folder} can't be written: {error.strerror or error}"
-            else:
-                self._prune()
-                return path
-        return _write(self.private(), key, self.ending, content)
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[int | None]:
+        """The folder, checked; None where it can't be used. What fails in it is the reason."""
+        is_open = False
+        try:
+            with open_folder(self.folder) as folder:
+                is_open = True
+                yield folder
+        except OSError as error:
+            self.reason = f"compiled code is not kept in {self.folder}: {error}"
+            if not is_open:
+                yield None
 
-    def drop(self, path: Path) -> None:
-        """Removes a file that can't be loaded."""
-        with contextlib.suppress(OSError):  # not ours, or gone: then it is stored elsewhere
-            path.unlink()
+    def _name(self, key: str) -> str:
+        name = key + self.ending
+        assert self._own_name.fullmatch(name), "keys are hexadecimal digests"
+        return name
 
-    def private(self) -> Path:
-        """A folder of this process alone, made at first use."""
-        with self._lock:
-            if self._private is None or self._private[0] != os.getpid():  # a fork takes it along
-                self._private = os.getpid(), Path(tempfile.mkdtemp(prefix="gpugraph-"))
-                atexit.register(_remove, *self._private)
-            return self._private[1]
+    def _prune(self, folder: int) -> None:
+        """Removes what was longest unused, down to three quarters of the bound.
 
-    def _is_trusted(self) -> bool:
-        """Whether what lies in the user's folder may be loaded; looked at once."""
-        with self._lock:
-            if self._trusted is None:
-                self.reason = _refusal(self.folder)
-                self._trusted = not self.reason
-            return self._trusted
-
-    # -- the bound
-
-    def _prune(self) -> None:
-        """Removes what was longest unused, down to three quarters of the bound."""
+        Only regular files with names of this cache count, and what a process that died left.
+        """
         files = []
-        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):  # gone: others are at it too
-                    files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
-        total = sum(size for _, size, _ in files)
-        if total <= self.most_bytes:
-            return
+        for name in _names(folder):
+            is_unfinished = self._unfinished_name.fullmatch(name)
+            if not is_unfinished and not self._own_name.fullmatch(name):
+                continue
+            with contextlib.suppress(OSError):  # gone: others are at it too
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    files.append((not is_unfinished, status.st_mtime, status.st_size, name))
+        total = sum(size for _, _, size, _ in files)
+        wanted = self.most_bytes * 3 // 4 if total > self.most_bytes else total
         now = time.time()
-        for used, size, path in sorted(files):
-            if total <= self.most_bytes * 3 // 4 or now - used < _RECENT:
-                return
-            self.drop(Path(path))
+        for is_entry, used, size, name in sorted(files):
+            if (is_entry and total <= wanted) or now - used < _RECENT:
+                continue
+            remove_file(folder, name)
             total -= size
 
 
-def _refusal(folder: Path) -> str:
-    """Makes the folder; why it must not be used, or nothing."""
+def _names(folder: int) -> list[str]:
+    handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = os.stat(folder)
-    except OSError as error:
-        return f"{folder} can't be made: {error.strerror or error}"
-    if not stat.S_ISDIR(status.st_mode):
-        return f"{folder} is no folder"
-    if status.st_uid != os.geteuid():
-        return f"{folder} belongs to another user (id {status.st_uid})"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"{folder} can be written by others (mode {stat.S_IMODE(status.st_mode):o})"
-    return ""
+        return os.listdir(handle)
+    finally:
+        os.close(handle)
 
 
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()
-
-
-def _write(folder: Path, key: str, ending: str, content: bytes) -> Path:
-    """Writes beside, then renames: no process ever sees half a file."""
-    path = folder / f"{key}{ending}"
-    beside = folder / f".{key}.{os.getpid()}.{secrets.token_hex(4)}"
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content + _digest(content))
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    return path
-
-
-def _touch(path: Path) -> None:
-    with contextlib.suppress(OSError):  # a folder that is only read serves as well
-        os.utime(path)
-
-
-def _remove(owner: int, folder: Path) -> None:
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+def _digest(name: str, content: bytes) -> bytes:
+    digest = hashlib.sha256(name.encode() + b"\0")
+    digest.update(content)
+    return digest.digest()

@@ -21,7 +21,7 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.cuda.transfers.host_fallback import OnHost
 from gpugraph.devices.cuda.transfers.memory_regions import DeviceSubAllocator, PinnedSubAllocator
 from gpugraph.devices.cuda.transfers.pinned_staging import Staging
-from gpugraph.devices.device import Device, HostDevice
+from gpugraph.devices.device import Block, Device, HostDevice
 from gpugraph.kernel import Kernel, KernelContext, reference
 from gpugraph.memory import BFCAllocator, GPUBFCAllocator, human_readable_bytes
 
@@ -62,7 +62,7 @@ class CudaDevice(Device):
         )
         self.staging = Staging(driver, self.compute, self.pinned, allocator)
         self._flags = FlagMemory(self.pinned, self.synchronize)
-        self._workspace: int | None = None
+        self._workspace: Block | None = None
         self._kernels: Launcher | None = None
         self._peer_done = driver.event()
 
@@ -72,16 +72,17 @@ class CudaDevice(Device):
         if self._kernels is None:
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
-            workspace = (self._workspace or 0, size if self._workspace else 0)
+            address = self._workspace.address if self._workspace is not None else None
+            workspace = (address or 0, size if address else 0)
             self._kernels = Launcher(self.driver, self.compute, workspace, self.lock)
         return self._kernels
 
-    def take(self, num_bytes: int, owner: str) -> int | None:
+    def take(self, num_bytes: int, owner: str) -> Block | None:
         """As `Device.take`; memory that staging keeps is released first."""
-        address = self.allocator.allocate_raw(num_bytes, optional=True)
-        if address is not None:
-            self.owners[address] = (num_bytes, owner)
-            return address
+        block = Block(self, None, None)
+        if self.allocator.allocate_for(block, num_bytes, optional=True):
+            self.note_owner(block, num_bytes, owner)
+            return block
         with self.lock:
             self.staging.give_up()
         return super().take(num_bytes, owner)
@@ -186,7 +187,5 @@ class CudaDevice(Device):
             self.staging.give_up()
         self._flags.close()
         if self._workspace is not None:
-            self.owners.pop(self._workspace, None)
-            self.allocator.deallocate_raw(self._workspace)
-            self._workspace = None
+            self._workspace.release()
         self.driver.close()

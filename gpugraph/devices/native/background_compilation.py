@@ -6,8 +6,9 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from gpugraph.devices.codegen.c_compiler import Compilation, compiler
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.c_types import TRIGONOMETRY
+from gpugraph.devices.codegen.compilation import Compilation
 from gpugraph.devices.codegen.program import Loop, Program
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
@@ -34,6 +35,14 @@ class Prepared(Generic[Compiled]):
     def reason(self) -> str:
         """Why there is no function and will be none; empty otherwise."""
         return self._compilation.reason or RUNTIME.reason
+
+    @property
+    def key(self) -> str:
+        """Names all that decides the code, for what is kept about it; empty while it is not done.
+
+        It is the key of the library, whose other functions are of the same source.
+        """
+        return self._compilation.key
 
     def get(self, wait: bool = False) -> Compiled | None:
         """The function; None while it is not done (unless asked to wait), and if it failed."""

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from gpugraph.base.errors import InternalError
-from gpugraph.devices.codegen.c_compiler import Compilation, compiler
+from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.devices.codegen.compilation import Compilation
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 

@@ -17,8 +17,7 @@ regions, every address is that of TensorFlow 1.15.
 One lock guards everything. It is reentrant for one reason: the garbage collector may run a
 finalizer that frees while this thread is inside. Such a free is deferred to the end of the call.
 
-Chunks have no timestamps: TensorFlow uses them, to order frees after pending kernels, only with a
-timing counter.
+Chunks have no timestamps: TensorFlow uses them only with a timing counter.
 """
 
 from __future__ import annotations
@@ -29,33 +28,32 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count
 
 from gpugraph.base.errors import FailedPreconditionError, InternalError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
+    Holder,
     HostRegion,
     LiveAllocation,
     unknown_address,
     validate_num_bytes,
 )
-from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
+from gpugraph.memory.allocator_stats import AllocatorStats
 from gpugraph.memory.bfc.chunk_store import Chunk, ChunkStore, Region, round_up
 from gpugraph.memory.bfc.out_of_memory_log import (
     BinDebugInfo,
     ReportTotals,
     bin_debug_info,
+    log_optional_failure,
+    log_regions_returned,
     memory_log,
 )
 from gpugraph.memory.bfc.region_growth import RegionSource
 from gpugraph.memory.sub_allocator import SubAllocator
 
-_MAX_OPTIONAL_WARNINGS = 10
-
 _logger = logging.getLogger(__name__)
-_optional_failures = count()
 
 
 class BFCAllocator(Allocator):
@@ -107,8 +105,21 @@ class BFCAllocator(Allocator):
         """The limit of the bytes of all regions."""
         return self._source.memory_limit
 
+    def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
+        """As the base's; the holder has the address as soon as it is in use."""
+        return self.allocate_raw(num_bytes, optional=optional, holder=holder) is not None
+
+    def deallocate_for(self, holder: Holder) -> None:
+        """As the base's; the holder has the address as long as it is in use."""
+        self.deallocate_raw(holder.address, holder)
+
     def allocate_raw(
-        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+        self,
+        num_bytes: int,
+        *,
+        retry: bool = False,
+        optional: bool = False,
+        holder: Holder | None = None,
     ) -> int | None:
         """The address of at least `num_bytes` free bytes, as aligned as the region up to 256."""
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
@@ -116,23 +127,25 @@ class BFCAllocator(Allocator):
             return None
         rounded = (num_bytes + 255) & -256
         with self._lock:
-            address = self._allocate(num_bytes, rounded)
-            if address is not None:
-                return address
-            if retry:
-                address = self._allocate_as_memory_returns(num_bytes, rounded)
+            address = self._allocate(num_bytes, rounded, holder)
+            if address is None and retry:
+                address = self._allocate_as_memory_returns(num_bytes, rounded, holder)
         if address is None:
             self._log_failure(num_bytes, optional)
         return address
 
-    def deallocate_raw(self, address: int | None) -> None:
+    def deallocate_raw(self, address: int | None, holder: Holder | None = None) -> None:
         """Frees a chunk; from inside another call of this thread, at the end of that call."""
         if address is None:
             return
         with self._lock:
+            if holder is not None and holder.address != address:  # another thread was first
+                return
             chunk = self._store.chunks.get(address)
             if chunk is None or chunk.allocation_id < 0 or address in self._deferred:
                 raise unknown_address(self._name, "to free", address)
+            if holder is not None:
+                holder.address = None  # nothing interrupts before it is freed or deferred
             if self._busy:
                 self._deferred[address] = None
                 return
@@ -297,7 +310,7 @@ class BFCAllocator(Allocator):
             raise unknown_address(self._name, wanted, address)
         return chunk
 
-    def _allocate(self, num_bytes: int, rounded: int) -> int | None:
+    def _allocate(self, num_bytes: int, rounded: int, holder: Holder | None) -> int | None:
         """One attempt, with the lock held."""
         if self._busy:
             self._refuse_reentry()
@@ -305,12 +318,13 @@ class BFCAllocator(Allocator):
         try:
             self._busy = True
             chunk = self._store.take(rounded, num_bytes, self._last_id + 1)
+            chunk = chunk or self._allocate_from_new_region(num_bytes, rounded)
             if chunk is None:
-                chunk = self._allocate_from_new_region(num_bytes, rounded)
-                if chunk is None:
-                    return None
+                return None
             self._last_id += 1
             self._stats.record_alloc(chunk.size)
+            if holder is not None:
+                holder.address = chunk.address
             return chunk.address
         except KeyboardInterrupt:
             self._recover(last_id)
@@ -346,34 +360,28 @@ class BFCAllocator(Allocator):
         size = sum(region.size for region in regions)
         if not size or rounded > self._source.memory_limit - self._source.held_bytes + size:
             return False
-        _logger.warning(
-            "Allocator (%s) gives %s in %d free regions back, to obtain a larger region in their "
-            "place. If this is seen often, memory is nearly exhausted and steps get slower; a "
-            "smaller batch would tell. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
-            self._name,
-            human_readable_bytes(size),
-            len(regions),
-        )
+        log_regions_returned(_logger, self._name, size, len(regions))
         for region in regions:
             self._store.remove_region(region)
             self._source.give_back(region)
             self._stats.record_reserved(-region.size)
         return True
 
-    def _allocate_as_memory_returns(self, num_bytes: int, rounded: int) -> int | None:
+    def _allocate_as_memory_returns(
+        self, num_bytes: int, rounded: int, holder: Holder | None
+    ) -> int | None:
         """Tries again at every deallocation until it succeeds, the time is up, or none can come."""
-        deadline = time.monotonic() + self._retry_timeout_s
-        address: int | None = None
+        address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                break
+                return None
             self._waiters += 1
             try:
                 self._freed.wait(remaining)
             finally:
                 self._waiters -= 1
-            address = self._allocate(num_bytes, rounded)
+            address = self._allocate(num_bytes, rounded, holder)
         return address
 
     def _others_can_free(self, rounded: int) -> bool:
@@ -388,10 +396,5 @@ class BFCAllocator(Allocator):
             return
         if not optional:
             _logger.warning("%s", self.dump_memory_log(num_bytes))
-        elif next(_optional_failures) < _MAX_OPTIONAL_WARNINGS:
-            _logger.warning(
-                "Allocator (%s) ran out of memory trying to allocate %s. The caller indicates "
-                "that this is not a failure, but more memory might make it faster.",
-                self._name,
-                human_readable_bytes(num_bytes),
-            )
+        else:
+            log_optional_failure(_logger, self._name, num_bytes)

@@ -8,6 +8,8 @@ other: '*' is in use, 'x' is lost to rounding, '_' is free.
 
 from __future__ import annotations
 
+import itertools
+import logging
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +20,9 @@ from gpugraph.memory.bfc.chunk_store import NUM_BINS, Chunk, ChunkStore, bin_ind
 
 _NO_CHUNK = 2**64 - 1
 _BAR_LENGTH = 100
+_MAX_OPTIONAL_WARNINGS = 10
+
+_optional_failures = itertools.count()
 
 
 @dataclass
@@ -29,6 +34,29 @@ class BinDebugInfo:
     total_requested_bytes_in_use: int = 0
     total_chunks_in_use: int = 0
     total_chunks_in_bin: int = 0
+
+
+def log_optional_failure(logger: logging.Logger, name: str, num_bytes: int) -> None:
+    """Warns that bytes without which it goes on are not there: the first times of the process."""
+    if next(_optional_failures) < _MAX_OPTIONAL_WARNINGS:
+        logger.warning(
+            "Allocator (%s) ran out of memory trying to allocate %s. The caller indicates "
+            "that this is not a failure, but more memory might make it faster.",
+            name,
+            human_readable_bytes(num_bytes),
+        )
+
+
+def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
+    """Warns that memory is nearly exhausted."""
+    logger.warning(
+        "Allocator (%s) gives %s in %d free regions back, to obtain a larger region in their "
+        "place. If this is seen often, memory is nearly exhausted and steps get slower; a "
+        "smaller batch would tell. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
+        name,
+        human_readable_bytes(num_bytes),
+        regions,
+    )
 
 
 class ReportTotals(NamedTuple):

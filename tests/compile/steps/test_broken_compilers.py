@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,12 @@ def plain(tmp_path_factory) -> str:
             'while [ "$1" != -o ]; do shift; done; echo nonsense > "$2"',
             "nonsense|invalid ELF|short",
         ),
+        (
+            f'while [ "$1" != -o ]; do shift; done; echo "int gg_other;" | '
+            f'{compiler().path} -shared -x c - -o "$2"',
+            "makes a library of another source",
+        ),
+        ("exec cat /dev/zero", "wrote more than 16 MiB and was stopped; it is not called again"),
     ],
 )
 def test_one_that_fails(tmp_path, plain, text, why):
@@ -98,10 +105,41 @@ def test_a_cache_that_can_not_be_used(tmp_path, plain):
     assert "cache" in messages[0]
 
 
-def test_a_cache_of_damaged_objects(tmp_path, plain):
-    assert run(tmp_path) == (plain, [])
-    objects = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert objects
-    for path in objects:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory, plain) -> Path:
+    """A cache of sound code."""
+    folder = tmp_path_factory.mktemp("filled")
+    assert run(folder) == (plain, [])
+    return folder / "cache"
+
+
+def copied(filled: Path, tmp_path: Path) -> list[Path]:
+    """The entries of a copy of the cache."""
+    shutil.copytree(filled, tmp_path / "cache")
+    objects = sorted(path for path in (tmp_path / "cache").rglob("*") if path.is_file())
+    assert len(objects) > 1
+    return objects
+
+
+def test_a_cache_of_damaged_objects(tmp_path, plain, filled):
+    for path in copied(filled, tmp_path):
         path.write_bytes(path.read_bytes()[:100])
     assert run(tmp_path) == (plain, [])
+
+
+def test_a_cache_of_entries_under_others_names(tmp_path, plain, filled):
+    objects = copied(filled, tmp_path)
+    contents = [path.read_bytes() for path in objects]
+    for path, content in zip(objects, [*contents[1:], contents[0]]):
+        path.write_bytes(content)
+    assert run(tmp_path) == (plain, [])
+    assert [path.read_bytes()[-32:] for path in objects] == [kept[-32:] for kept in contents]
+
+
+def test_a_cache_that_others_may_write(tmp_path, plain, filled):
+    copied(filled, tmp_path)
+    (tmp_path / "cache").chmod(0o777)
+    answer, messages = run(tmp_path)
+    assert answer == plain
+    assert len(messages) == 1
+    assert "cache can be written by others (mode 777)" in messages[0]

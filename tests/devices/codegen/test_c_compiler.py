@@ -74,11 +74,12 @@ def test_another_processor_has_its_own_objects(
 
 @needs_compiler
 def test_an_object_that_can_t_be_loaded_is_compiled_again(cc: Compiler) -> None:
-    path = cc.cache.store(cc._key(ANSWER), b"of another system")
+    key = cc.key(ANSWER)
+    assert cc.cache.store(key, b"of another system")
     library = cc.start(ANSWER, "answer").wait()
     assert library is not None and library.answer() == 42
     assert cc.status().compiled == 1
-    assert path.stat().st_size > 1000
+    assert len(cc.cache.load(key) or b"") > 1000
 
 
 @needs_compiler
@@ -125,6 +126,35 @@ def test_a_broken_compiler_is_a_reason(tmp_path: Path, text: str, message: str) 
     compilation = Compiler(script(tmp_path, text), tmp_path / "cache").start(ANSWER, "answer")
     assert compilation.wait() is None
     assert message in compilation.reason
+
+
+@needs_compiler
+def test_a_compiler_that_makes_another_library_is_a_reason(tmp_path: Path) -> None:
+    text = f'while [ "$1" != -o ]; do shift; done; echo "int other;" | {compiler().path}'
+    cc = Compiler(script(tmp_path, f'{text} -shared -x c - -o "$2"'), tmp_path / "cache")
+    compilation = cc.start(ANSWER, "answer")
+    assert compilation.wait() is None
+    assert "makes a library of another source" in compilation.reason
+    assert list(cc.cache.folder.iterdir()) == []
+
+
+@needs_compiler
+def test_a_library_of_another_source_is_compiled_again(cc: Compiler) -> None:
+    other = "int other(void) { return 1; }\n"
+    assert cc.start(other, "other", waits=True).library is not None
+    content = cc.cache.load(cc.key(other))
+    assert content is not None and cc.cache.store(cc.key(ANSWER), content)
+    library = cc.start(ANSWER, "answer", waits=True).library
+    assert library is not None and library.answer() == 42
+
+
+@needs_compiler
+def test_what_names_a_library_is_kept_beside_it(cc: Compiler) -> None:
+    compilation = cc.start(ANSWER, "answer", waits=True)
+    assert compilation.key == cc.key(ANSWER)
+    assert cc.verdicts.load(compilation.key) is None
+    assert cc.verdicts.store(compilation.key, b"sound")
+    assert Compiler(cc.command, cc.cache.folder).verdicts.load(compilation.key) == b"sound"
 
 
 def test_a_compiler_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
@@ -232,6 +262,29 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     children = [run(tmp_path, WAITS) for _ in range(3)]
     assert [ended(child) for child in children] == ["42 1"] * 3
     assert len(list((tmp_path / "gpugraph" / "native").iterdir())) == 1
+
+
+AT_ONCE = """
+def compile_all():
+    sources = [f"int answer(void) {{ return {index}; }}" for index in range(4)]
+    libraries = [cc.start(source, "it").wait() for source in sources]
+    return [library.answer() for library in libraries] == [0, 1, 2, 3]
+
+made.wait()
+children = [os.fork() or os._exit(not compile_all()) for _ in range(6)]
+print([os.waitpid(child, 0)[1] for child in children])
+"""
+
+
+@needs_compiler
+def test_processes_that_start_at_once_compile_each_source_once(tmp_path: Path) -> None:
+    count = f"""source=$(mktemp); cat > $source
+! grep -q "return [0-3]" $source || echo >> {tmp_path}/calls
+{compiler().path} "$@" < $source"""
+    child = run(tmp_path, AT_ONCE, GPUGRAPH_CC=script(tmp_path, count))
+    assert ended(child) == "[0, 0, 0, 0, 0, 0]"
+    assert (tmp_path / "calls").read_text() == "\n" * 4
+    assert len(list((tmp_path / "gpugraph" / "native").iterdir())) == 5
 
 
 @needs_compiler

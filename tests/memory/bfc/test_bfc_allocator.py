@@ -17,7 +17,7 @@ from gpugraph.memory import (
     LimitingAllocator,
     TrackingAllocator,
 )
-from gpugraph.memory.bfc import bfc_allocator as bfc
+from gpugraph.memory.bfc import out_of_memory_log
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 BASE = 1 << 32
@@ -272,7 +272,7 @@ def test_a_failure_is_reported_and_the_allocator_stays_usable(
 def test_only_the_first_ten_optional_failures_are_mentioned(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bfc, "_optional_failures", count())
+    monkeypatch.setattr(out_of_memory_log, "_optional_failures", count())
     allocator = make(MIB)
     with caplog.at_level(logging.WARNING):
         for _ in range(20):

@@ -11,7 +11,6 @@ can be opened is checked each time.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
@@ -153,10 +152,9 @@ def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
     key = _key(gpu, version, cupy)
     driver = open_driver(gpu.ordinal)  # a GPU that is lost shows here
     try:
-        if cache.find(key) is None:
+        if cache.load(key) is None:
             probe(driver)
-            with contextlib.suppress(OSError):  # without a cache the check is repeated
-                cache.store(key, f"{gpu.name} answered right\n".encode())
+            cache.store(key, f"{gpu.name} answered right\n".encode())
             if cache.reason:
                 _logger.info("The trial of %s is repeated in each process: %s", gpu, cache.reason)
     finally:

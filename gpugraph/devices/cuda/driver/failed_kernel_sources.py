@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from gpugraph.devices.codegen.object_cache import cache_folder
+from gpugraph.devices.codegen.trusted_folders import open_folder, write_file
 
 
 def keep_source(source: str, name: str, ending: str) -> Path | None:
@@ -25,7 +26,7 @@ def keep_source(source: str, name: str, ending: str) -> Path | None:
     return None
 
 
-def _write(folder: Path, name: str, source: str) -> Path:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / name).write_text(source, "utf-8")
-    return folder / name
+def _write(path: Path, name: str, source: str) -> Path:
+    with open_folder(path) as folder:
+        write_file(folder, name, source.encode())
+    return path / name

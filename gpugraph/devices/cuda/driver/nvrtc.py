@@ -18,7 +18,6 @@ import contextlib
 import ctypes
 import ctypes.util
 import glob
-import hashlib
 import os
 import re
 import struct
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder
+from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder, key_of, log_once
 from gpugraph.devices.cuda.driver.cuda_libraries import LIBRARY_FOLDERS, cuda_roots
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
@@ -36,6 +35,9 @@ from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
 """Options of every compilation: C++17, and each kernel's registers in the log."""
+
+MOST_WAIT_S = 60.0
+"""Seconds for which another process may compile the same source."""
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
@@ -84,12 +86,17 @@ class Nvrtc:
         options = (*OPTIONS, *options)
         target = self.target(arch)
         key = self._key(source, target, options)
-        stored = self.cache.content(key)
+        stored = self.cache.load(key)
         if stored is not None:
             return _unpacked(stored)
-        cubin = self._compile(source, name, [f"-arch={target}", *options, *self._includes()])
-        with contextlib.suppress(OSError):  # no room for it: it is compiled again next time
+        with self.cache.locked(key, MOST_WAIT_S):  # of several processes one compiles
+            stored = self.cache.load(key)
+            if stored is not None:
+                return _unpacked(stored)
+            cubin = self._compile(source, name, [f"-arch={target}", *options, *self._includes()])
             self.cache.store(key, _packed(cubin))
+        if self.cache.reason:
+            log_once(self.cache.reason)
         return cubin
 
     def target(self, arch: str) -> str:
@@ -109,8 +116,7 @@ class Nvrtc:
         return f"sm_{newest}" if is_same_generation else f"compute_{newest}"
 
     def _key(self, source: str, arch: str, options: Sequence[str]) -> str:
-        parts = source, arch, tuple(options), self.version, self._includes()
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
+        return key_of(source, arch, tuple(options), self.version, self._includes())
 
     def _includes(self) -> list[str]:
         return [f"-I{folder}" for folder in self.headers]

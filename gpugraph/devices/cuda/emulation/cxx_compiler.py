@@ -24,6 +24,7 @@ from typing import Any
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import Compiler
+from gpugraph.devices.codegen.object_cache import log_once
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
 from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
@@ -85,6 +86,7 @@ def host_compiler() -> _CudaCompiler:
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     if is_sanitizing():
         compiler.flags = (*FLAGS, *guarded.FLAGS)
+        compiler.loads_from_memory = False  # its reports read the library's file
     return compiler
 
 
@@ -244,8 +246,12 @@ def load(source: str, name: str) -> HostModule:
     DriverError with the compiler's log and the file that has the source.
     """
     source, names = host_source(source)
-    library, reason = host_compiler().make(source, name)
-    if library is None:
+    compilation = host_compiler().start(source, name, waits=True)
+    if compilation.library is None:
         path = keep_source(source, name, ".cpp")
-        raise DriverError(f"{name} does not compile for the host; its source: {path}\n{reason}")
-    return HostModule(name, library, names, _BOUNDED.findall(_COMMENT.sub(" ", source)))
+        raise DriverError(
+            f"{name} does not compile for the host; its source: {path}\n{compilation.reason}"
+        )
+    if host_compiler().cache.reason:
+        log_once(host_compiler().cache.reason)
+    return HostModule(name, compilation.library, names, _BOUNDED.findall(_COMMENT.sub(" ", source)))

@@ -1,0 +1,98 @@
+"""One compilation: a source on its way to a library, and the threads that wait for it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Library(NamedTuple):
+    """What a compiler makes of a source: a loaded library, or why there is none; its key."""
+
+    library: ctypes.CDLL | None
+    reason: str
+    key: str = ""
+
+
+class Compilation:
+    """A source that is compiled to a library.
+
+    library: what ctypes loaded; None while it is not done, or failed.
+    reason: why it failed.
+    key: names all that decides the library, for what is kept about it; empty while it is not done.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[str, str], Library],
+        serve: Callable[[Compilation], None],
+        source: str,
+        name: str,
+    ) -> None:
+        """make: compiles a source, by its name. serve: lets a thread make it, if none does."""
+        self.name = name
+        self.library: ctypes.CDLL | None = None
+        self.reason = ""
+        self.key = ""
+        self._make_library = make
+        self._serve = serve
+        self._source = source
+        self._is_done = False
+        self._lock = threading.Lock()
+        self._worker: threading.Thread | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it is over; a thread works on it if not."""
+        if not self._is_done:
+            self._serve(self)
+        return self._is_done
+
+    def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
+        """The library, compiled now if no other thread does; None with a reason.
+
+        None without one when others took longer than `timeout` seconds.
+        """
+        if not self._is_done:
+            worker = self._start_worker()
+            if worker is None:
+                self._work(timeout)
+            else:
+                worker.join(None if timeout < 0 else timeout)
+        return self.library
+
+    def _start_worker(self) -> threading.Thread | None:
+        """A thread that works for the main one, whose interrupts would leave things half done."""
+        if threading.current_thread() is not threading.main_thread():
+            return None
+        if self._worker is None or not self._worker.is_alive():
+            worker = threading.Thread(target=self._work, name="gpugraph-cc", daemon=True)
+            try:
+                worker.start()
+            except RuntimeError:  # no thread to be had
+                return None
+            self._worker = worker
+        return self._worker
+
+    def _work(self, timeout: float = -1) -> None:
+        if self._lock.acquire(timeout=timeout):
+            try:
+                if not self._is_done:
+                    self._make()
+            finally:
+                self._lock.release()
+
+    def _make(self) -> None:
+        try:
+            self.library, self.reason, self.key = self._make_library(self._source, self.name)
+        except Exception as error:  # whatever it was: NumPy is always there
+            self.reason = f"{type(error).__name__}: {error}"
+        self._source = ""
+        self._is_done = True
+
+    def forget_others(self) -> None:
+        """In a forked process: no other thread works on it."""
+        self._lock = threading.Lock()
+        self._worker = None

@@ -1,0 +1,129 @@
+"""Runs compilers: each in a session of its own, for a bounded time, with bounded output.
+
+A compiler that takes too long or writes without end is stopped with all that it started. What it
+leaves behind when it ends is stopped too if it keeps the compiler's output open; nothing waits for
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+MOST_OUTPUT = 16 << 20
+"""Bytes of output after which a compiler is stopped."""
+
+_POLL = 0.05
+"""Seconds after which a compiler that is silent is looked after."""
+
+_NICE = 10
+"""The niceness of a compiler in the background."""
+
+
+class Outcome(NamedTuple):
+    """What came of a compiler: its exit status, its output; why it was stopped, if it was."""
+
+    status: int
+    output: str
+    stopped: str = ""
+
+
+class CompilerProcesses:
+    """The running processes of one compiler."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_closed = False
+
+    def run(
+        self,
+        command: Sequence[str],
+        source: str,
+        most_seconds: float,
+        variables: Mapping[str, str],
+        is_nice: bool,
+    ) -> Outcome:
+        """Runs a command with the source as its input and further variables in its environment."""
+        with tempfile.TemporaryFile() as file:
+            file.write(source.encode())
+            file.seek(0)
+            try:
+                with self._lock:
+                    if self._is_closed:
+                        return Outcome(127, "the program ends")
+                    child = subprocess.Popen(
+                        command,
+                        stdin=file,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                        env={**os.environ, **variables},
+                    )
+                    self._running.add(child)
+            except OSError as error:
+                return Outcome(127, f"it can't be run: {error.strerror or error}")
+        if is_nice:
+            with contextlib.suppress(OSError):  # what the program does meanwhile goes first
+                os.setpriority(os.PRIO_PGRP, child.pid, _NICE)
+        with child:
+            try:
+                output, stopped = _output(child, most_seconds)
+            except BaseException:
+                _stop(child)
+                raise
+            finally:
+                with self._lock:
+                    self._running.discard(child)
+        return Outcome(child.returncode, output.decode(errors="replace"), stopped)
+
+    def close(self) -> None:
+        """Stops what runs; nothing more is started."""
+        with self._lock:
+            self._is_closed = True
+            children = list(self._running)
+        for child in children:
+            _stop(child)
+
+
+def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes, str]:
+    """What it writes until its end, and why it was stopped before that."""
+    deadline = time.monotonic() + most_seconds
+    output = bytearray()
+    assert child.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while len(output) <= MOST_OUTPUT and (left := deadline - time.monotonic()) > 0:
+            has_ended = child.poll() is not None
+            if selector.select(0 if has_ended else min(left, _POLL)):
+                part = os.read(child.stdout.fileno(), 1 << 16)
+                output += part
+                if not part and _has_ended(child, deadline):
+                    return bytes(output), ""
+            elif has_ended:  # another process keeps the output open
+                _stop(child)
+                return bytes(output), ""
+    _stop(child)
+    if len(output) > MOST_OUTPUT:
+        return b"", f"it wrote more than {MOST_OUTPUT >> 20} MiB and was stopped"
+    return b"", f"it took longer than {most_seconds:g} s and was stopped"
+
+
+def _has_ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(max(deadline - time.monotonic(), 0))
+    return child.returncode is not None
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """Ends a compiler and the programs it started, which are in a session of their own."""
+    with contextlib.suppress(OSError):
+        os.killpg(child.pid, signal.SIGKILL)

@@ -1,0 +1,44 @@
+"""Libraries that are loaded from bytes: what was checked is what runs, whoever may write files."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import secrets
+
+from gpugraph.devices.codegen.trusted_folders import private_folder
+
+_COUNT = itertools.count(1)
+
+
+def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
+    """The library with this content. OSError where it is none for this machine.
+
+    It comes from memory that no file system shows, or, where there is no such memory, from a file
+    of this process alone. in_memory: False leaves that file to debuggers.
+    """
+    if in_memory:
+        try:
+            return _from_memory(content)
+        except (AttributeError, OSError):  # another system, or one that forbids it
+            pass
+    path = private_folder() / f"{secrets.token_hex(8)}.so"
+    path.write_bytes(content)
+    try:
+        return ctypes.CDLL(str(path))
+    finally:
+        if in_memory:
+            path.unlink()
+
+
+def _from_memory(content: bytes) -> ctypes.CDLL:
+    handle = os.memfd_create("gpugraph")
+    try:
+        with open(handle, "wb", closefd=False) as file:
+            file.write(content)
+        # The loader knows libraries by their paths, and descriptors come back: each path is new.
+        detour = f"{next(_COUNT):b}".replace("1", "./").replace("0", "/")
+        return ctypes.CDLL(f"/proc/self/fd/{detour}{handle}")
+    finally:
+        os.close(handle)

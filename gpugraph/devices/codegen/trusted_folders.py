@@ -1,0 +1,142 @@
+"""Folders and files that no other user can have written: opened, checked, used by descriptor.
+
+    with open_folder(path) as folder:       made with its parents where it is missing, mode 0700
+        write_file(folder, name, content)   whole, or not at all
+        read_file(folder, name, most)       a regular file of this user or root, of a bounded size
+
+Who may write a folder can put another one in its place, so all folders above count too, as for ssh:
+each belongs to this user or to root, and no other user may write it unless it is sticky (/tmp).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextlib.contextmanager
+def open_folder(path: Path) -> Iterator[int]:
+    """A descriptor of a folder that this user alone can write, for `dir_fd`.
+
+    PermissionError names the folder that others could write; OSError where none can be made.
+    """
+    try:
+        handle = _walk(os.path.abspath(path))
+    except NotADirectoryError:  # a link, perhaps: it counts as what it leads to
+        handle = _walk(os.path.realpath(path))
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _walk(path: str) -> int:
+    """A descriptor of the folder at an absolute path without links."""
+    reached = os.sep
+    handle = os.open(reached, _FOLDER)
+    try:
+        for name in Path(path).parts[1:]:
+            _check(os.fstat(handle), reached, owners=(0, os.geteuid()), is_sticky_safe=True)
+            inner = _inner(handle, name)
+            os.close(handle)
+            handle, reached = inner, os.path.join(reached, name)
+        _check(os.fstat(handle), reached, owners=(os.geteuid(),), is_sticky_safe=False)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _inner(folder: int, name: str) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        with contextlib.suppress(FileExistsError):  # another process is at it too
+            os.mkdir(name, 0o700, dir_fd=folder)
+            os.chmod(name, 0o700, dir_fd=folder)  # whatever the umask takes away
+        return os.open(name, _FOLDER, dir_fd=folder)
+
+
+def _check(
+    status: os.stat_result, path: str, owners: tuple[int, ...], is_sticky_safe: bool
+) -> None:
+    if status.st_uid not in owners:
+        raise PermissionError(f"{path} belongs to another user (id {status.st_uid})")
+    is_safe = is_sticky_safe and status.st_mode & stat.S_ISVTX
+    if status.st_mode & _OF_OTHERS and not is_safe:
+        mode = f"{stat.S_IMODE(status.st_mode):o}"
+        raise PermissionError(f"{path} can be written by others (mode {mode})")
+
+
+def read_file(folder: int, name: str, most_bytes: int) -> bytes:
+    """The content of a file, which is marked as used now.
+
+    FileNotFoundError if there is none. PermissionError for what others may have written, and for
+    what is no regular file of `most_bytes` at most; nothing is read of it.
+    """
+    handle = os.open(name, _READ, dir_fd=folder)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
+            raise PermissionError(f"{name} is no regular file of {most_bytes} bytes at most")
+        _check(status, name, owners=(0, os.geteuid()), is_sticky_safe=False)
+        with contextlib.suppress(OSError):  # a folder that is only read serves as well
+            os.utime(handle)
+        with open(handle, "rb", closefd=False) as file:
+            return file.read(most_bytes)
+    finally:
+        os.close(handle)
+
+
+def write_file(folder: int, name: str, content: bytes) -> None:
+    """Writes beside, then renames: no process ever sees half a file. OSError without room."""
+    beside = f".{name}.{secrets.token_hex(4)}"
+    try:
+        handle = os.open(beside, _WRITE, 0o600, dir_fd=folder)
+        with open(handle, "wb") as file:
+            os.fchmod(handle, 0o600)  # whatever the umask takes away
+            file.write(content)
+        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        remove_file(folder, beside)
+        raise
+
+
+def remove_file(folder: int, name: str) -> None:
+    """Removes a file, or a link itself; nothing happens where that can't be."""
+    with contextlib.suppress(OSError):
+        os.unlink(name, dir_fd=folder)
+
+
+_PRIVATE: dict[int, Path] = {}
+
+
+def private_folder() -> Path:
+    """A temporary folder of this process alone, which goes with it.
+
+    PermissionError where others could put another one in its place.
+    """
+    process = os.getpid()  # a forked process has one of its own
+    if process not in _PRIVATE or not _PRIVATE[process].is_dir():
+        path = Path(tempfile.mkdtemp(prefix="gpugraph-"))
+        atexit.register(_remove, process, path)
+        with open_folder(path):
+            _PRIVATE[process] = path
+    return _PRIVATE[process]
+
+
+def _remove(process: int, folder: Path) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
