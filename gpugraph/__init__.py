@@ -93,6 +93,7 @@ from gpugraph.kernel import (
 from gpugraph.ops.random.random_ops import get_seed as get_seed
 from gpugraph.platform import app as app, flags as flags, logging as logging
 from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session
+from gpugraph.tensorflow_import import as_tensorflow as as_tensorflow
 from gpugraph.variable_scope import (
     AUTO_REUSE as AUTO_REUSE, VariableScope as VariableScope,
     create_partitioned_variables as create_partitioned_variables,

@@ -43,6 +43,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "layers contrib_layers",
         "rnn",
         "api",
+        "tensorflow_import",
         ROOT,
         "cli",
         "__main__",

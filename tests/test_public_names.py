@@ -1148,7 +1148,7 @@ GraphOptions
 HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
 SessionOptions Sized Source Tensor UnconnectedGradients VariableAggregation
 VariableSynchronization
-all_variables explain_variables group initialize_all_variables
+all_variables as_tensorflow explain_variables group initialize_all_variables
 flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError
 flags.ValidationError

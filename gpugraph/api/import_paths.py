@@ -14,7 +14,7 @@ from gpugraph.api import (
 )
 from gpugraph.base import errors, nest, shapes, version
 from gpugraph.ops.framework import kernel_registry, shape_functions
-from gpugraph.platform import app, flags, logging
+from gpugraph.platform import app, flags, gfile_v2, logging
 from gpugraph.session import direct_session
 
 _API = (
@@ -26,6 +26,7 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.app": app,
     "gpugraph.errors": errors,
     "gpugraph.flags": flags,
+    "gpugraph.io.gfile": gfile_v2,
     "gpugraph.logging": logging,
     "gpugraph.nest": nest,
     "gpugraph.nn.rnn_cell": rnn_cell,
@@ -39,6 +40,14 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 """Each public path with its module."""
 
 _PACKAGES = {module.__name__: module for module in (layers, losses, metrics, train)}
+_OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
+TENSORFLOW_MODULES = {
+    name: module
+    for path, module in (PUBLIC_MODULES | _PACKAGES).items()
+    if not (name := path.removeprefix("gpugraph.")).startswith(_OWN)
+}
+"""Each public module of TensorFlow that is here, by its path below `tensorflow`."""
+
 PUBLIC_MODULES |= {  # `gpugraph.compat.v1` is the whole package
     path.replace("gpugraph.", "gpugraph.compat.v1.", 1): module
     for path, module in (PUBLIC_MODULES | _PACKAGES).items()

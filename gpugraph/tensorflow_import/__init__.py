@@ -1,0 +1,13 @@
+"""Programs as they are: `import tensorflow` answered by this package.
+
+`module_table` is the table of TensorFlow's modules, `tensorflow_names` looks names up in it,
+`answering_modules` are the modules that programs import, `as_tensorflow` turns all of it on.
+"""
+
+from __future__ import annotations
+
+from gpugraph.tensorflow_import.import_switch import (
+    as_tensorflow as as_tensorflow,
+    install as install,
+)
+from gpugraph.tensorflow_import.missing_names import MissingNames as MissingNames

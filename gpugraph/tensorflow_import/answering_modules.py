@@ -1,0 +1,113 @@
+"""The modules that programs import as TensorFlow's, and the finder that makes them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from gpugraph.tensorflow_import.missing_names import MissingNames, nearest, shown
+from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
+
+ROOT = "tensorflow"
+
+
+class TensorFlowModule(ModuleType):
+    """A module of TensorFlow's name, whose names are looked up when they are asked for."""
+
+    def __init__(self, finder: TensorFlowFinder, path: str) -> None:
+        super().__init__(_full_name(path), f"TensorFlow's `{_full_name(path)}`, from gpugraph.")
+        self.__dict__.update(_finder=finder, _path=path)
+
+    def __getattr__(self, name: str) -> Any:
+        finder, path = self.__dict__["_finder"], self.__dict__["_path"]
+        try:
+            value = find(path, name)
+        except AttributeError:
+            if name == "__all__":
+                return dir(self)
+            raise finder.missing_attribute(path, name) from None
+        if isinstance(value, ModulePath):
+            value = finder.module(value.path)
+        return self.__dict__.setdefault(name, value)
+
+    def __dir__(self) -> list[str]:
+        return names(self.__dict__["_path"])
+
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r} from gpugraph>"
+
+
+class _Refusal:
+    """The text of an error for a name that is not there: what is nearest is looked up when read."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._module, self._asked = _full_name(path), f"{path}.{name}" if path else name
+
+    def __str__(self) -> str:
+        near = nearest(self._asked)
+        nearest_names = f"; nearest: {', '.join(near)}" if near else ""
+        return (
+            f"module '{self._module}' has no attribute '{self._asked.rpartition('.')[2]}': "
+            f"gpugraph has no {shown(self._asked)}{nearest_names}"
+        )
+
+    __repr__ = __str__
+
+
+class TensorFlowFinder(MetaPathFinder, Loader):
+    """Finds `tensorflow` and the modules below it; notes the names that are not there."""
+
+    def __init__(self) -> None:
+        self.missing = MissingNames()
+        self._modules: dict[str, TensorFlowModule] = {}
+        self._lock = threading.Lock()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module of TensorFlow; None for others, and for those that are not there."""
+        root, _, rest = fullname.partition(".")
+        if root != ROOT:
+            return None
+        if is_module(rest):
+            return self._spec(rest)
+        self.missing.add(rest)
+        return None
+
+    def _spec(self, path: str) -> ModuleSpec:
+        return ModuleSpec(_full_name(path), self, origin="gpugraph", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module of the spec: one for each path."""
+        return self.module(spec.name.partition(".")[2])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to do: names are looked up when they are asked for."""
+
+    def module(self, path: str) -> TensorFlowModule:
+        """The module `tensorflow.<path>`; imported, while `import tensorflow` is answered."""
+        with self._lock:
+            if path not in self._modules:
+                module = TensorFlowModule(self, path)
+                module.__spec__ = self._spec(path)
+                module.__path__ = []
+                self._modules[path] = module
+            if self in sys.meta_path:
+                sys.modules.setdefault(_full_name(path), self._modules[path])
+            return self._modules[path]
+
+    def missing_attribute(self, path: str, name: str) -> AttributeError:
+        """The error for a name that a module has not; notes it, unless Python asked for it."""
+        if name.startswith("__") and name.endswith("__"):
+            return AttributeError(f"module '{_full_name(path)}' has no attribute '{name}'")
+        self.missing.add(f"{path}.{name}" if path else name)
+        return AttributeError(_Refusal(path, name))
+
+
+def _full_name(path: str) -> str:
+    return f"{ROOT}.{path}" if path else ROOT

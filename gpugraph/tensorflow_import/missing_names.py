@@ -1,0 +1,89 @@
+"""The names that a program asked for and that are not there: where, and what is nearest."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, module_paths, names
+
+_OURS = (str(Path(__file__).resolve().parent) + os.sep, "<frozen importlib")
+
+
+class MissingName(NamedTuple):
+    """A name that is not there, and the line that asked for it."""
+
+    path: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        near = nearest(self.path)
+        nearest_names = f"; nearest: {', '.join(near)}" if near else ""
+        return f"{shown(self.path)}  {self.file}:{self.line}{nearest_names}"
+
+
+class MissingNames:
+    """The names that were asked for since `import tensorflow` is answered, in that order."""
+
+    def __init__(self) -> None:
+        self._names: dict[MissingName, None] = {}
+
+    def add(self, path: str) -> None:
+        """Notes `tensorflow.<path>`, asked for by the nearest line that is not of this package."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+            frame = frame.f_back
+        self._names[MissingName(path, frame.f_code.co_filename, frame.f_lineno)] = None
+
+    def __iter__(self) -> Iterator[MissingName]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+
+def shown(path: str) -> str:
+    """The name as programs write it: public ones after `tf`, others after `tensorflow`."""
+    return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
+
+
+def nearest(path: str, count: int = 3) -> list[str]:
+    """The public names most like `tensorflow.<path>`: the same in another module, then similar."""
+    module, _, name = path.rpartition(".")
+    elsewhere = _modules_by_name().get(name, [])
+    same = [f"{other}.{name}" if other else name for other in elsewhere if other != module]
+    here = _public_names(module) if module in module_paths() else []
+    similar = [
+        f"{module}.{n}" if module else n for n in difflib.get_close_matches(name, here, cutoff=0.7)
+    ]
+    if not (same or similar):
+        similar = [
+            f"{other}.{n}" if other else n
+            for n in difflib.get_close_matches(name, list(_modules_by_name()), cutoff=0.75)
+            for other in _modules_by_name()[n][:1]
+        ]
+    return [shown(other) for other in dict.fromkeys([*same, *similar])][:count]
+
+
+def _public_names(module: str) -> list[str]:
+    return [name for name in names(module) if not isinstance(find(module, name), ModulePath)]
+
+
+@functools.cache
+def _modules_by_name() -> dict[str, list[str]]:
+    """The public modules that have a name; the root comes first, then the shortest path."""
+    modules: dict[str, list[str]] = {}
+    for module in sorted(module_paths(), key=lambda path: (path.count("."), len(path))):
+        if not module.startswith(("python", "core")):
+            for name in _public_names(module):
+                modules.setdefault(name, []).append(module)
+    return modules

@@ -1,0 +1,224 @@
+"""The modules of TensorFlow that are not public names of their own, each with where its names are.
+
+A row is a path below `tensorflow`, and what is looked through for a name, in this order:
+
+    name=target     one name: a public path (`tf.nn.relu`), a path of this package
+                    (`gpugraph.base.nest.flatten`), another row (`@python.util.nest`), or a text
+    tf, tf.nn       all names of a public module
+    gen             all declared ops, by their names in snake case: `mat_mul`
+    tf.nn/          the module and all below it, by the same names: a whole tree
+
+A line that is indented goes on. The public modules need no row. A module looks through more than
+TensorFlow's has: what matters is that the names it has there are found.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+VERSION = "1.15.5"
+"""The version that programs are told, since they compare it."""
+
+_ROWS = f"""
+: __version__='{VERSION} VERSION='{VERSION}
+version: VERSION='{VERSION}
+raw_ops: tf.raw_ops
+compat.v1: tf/
+_api.v1: tf/
+"""
+
+_PYTHON = """
+python: tf
+python.client:
+python.client.device_lib: list_local_devices=gpugraph.devices.list_local_devices
+python.client.session: tf BaseSession=gpugraph.session.BaseSession
+    register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
+python.eager.context: tf
+python.framework.common_shapes: gpugraph.ops.framework.shape_functions
+python.framework.constant_op: tf
+python.framework.device: DeviceSpec=tf.DeviceSpec
+python.framework.dtypes: tf.dtypes tf
+python.framework.errors: tf.errors
+python.framework.errors_impl: tf.errors
+python.framework.function: tf
+python.framework.graph_util: tf
+python.framework.importer: tf
+python.framework.indexed_slices: tf
+python.framework.load_library: tf
+python.framework.op_def_library: tf
+python.framework.ops: tf
+python.framework.random_seed: tf tf.random
+python.framework.smart_cond: smart_cond=gpugraph.control_flow.smart_cond.smart_cond
+python.framework.sparse_tensor: tf tf.sparse
+python.framework.tensor_shape: tf
+    as_shape=gpugraph.base.shapes.as_shape scalar=gpugraph.base.shapes.scalar
+python.framework.tensor_spec: tf
+python.framework.tensor_util: tf constant_value=tf.get_static_value
+python.framework.test_util: tf.test
+python.framework.versions: tf tf.version
+python.layers.base: tf.layers
+python.layers.convolutional: tf.layers
+python.layers.core: tf.layers
+python.layers.layers: tf.layers
+python.layers.normalization: tf.layers
+python.layers.pooling: tf.layers
+python.lib.io.file_io: tf.gfile
+python.ops.array_ops: tf tf.manip
+python.ops.bitwise_ops: tf.bitwise
+python.ops.candidate_sampling_ops: tf.nn tf.random
+python.ops.check_ops: tf tf.debugging
+python.ops.clip_ops: tf
+python.ops.confusion_matrix: tf.math tf
+python.ops.control_flow_ops: tf
+python.ops.ctc_ops: tf.nn
+python.ops.custom_gradient: tf
+python.ops.embedding_ops: tf.nn
+python.ops.functional_ops: tf
+python.ops.gen_array_ops: gen
+python.ops.gen_bitwise_ops: gen
+python.ops.gen_control_flow_ops: gen
+python.ops.gen_data_flow_ops: gen
+python.ops.gen_image_ops: gen
+python.ops.gen_io_ops: gen
+python.ops.gen_linalg_ops: gen
+python.ops.gen_logging_ops: gen
+python.ops.gen_math_ops: gen
+python.ops.gen_nn_ops: gen
+python.ops.gen_parsing_ops: gen
+python.ops.gen_random_ops: gen
+python.ops.gen_resource_variable_ops: gen
+python.ops.gen_script_ops: gen
+python.ops.gen_set_ops: gen
+python.ops.gen_sparse_ops: gen
+python.ops.gen_spectral_ops: gen
+python.ops.gen_state_ops: gen
+python.ops.gen_string_ops: gen
+python.ops.gradients: tf
+python.ops.gradients_impl: tf
+python.ops.gradients_util: tf
+python.ops.histogram_ops: tf
+python.ops.image_ops: tf.image
+python.ops.image_ops_impl: tf.image
+python.ops.init_ops: tf tf.initializers
+    Constant=tf.initializers.constant Identity=tf.initializers.identity
+    Initializer=gpugraph.ops.random.variable_initializers.Initializer
+    Ones=tf.initializers.ones Orthogonal=tf.initializers.orthogonal
+    RandomNormal=tf.initializers.random_normal RandomUniform=tf.initializers.random_uniform
+    TruncatedNormal=tf.initializers.truncated_normal
+    UniformUnitScaling=tf.initializers.uniform_unit_scaling
+    VarianceScaling=tf.initializers.variance_scaling Zeros=tf.initializers.zeros
+python.ops.io_ops: tf tf.io
+python.ops.linalg.linalg: tf.linalg
+python.ops.linalg.linalg_impl: tf.linalg
+python.ops.linalg_ops: tf tf.linalg
+python.ops.logging_ops: tf
+python.ops.losses.losses: tf.losses
+python.ops.losses.losses_impl: tf.losses
+python.ops.losses.util: tf.losses
+python.ops.manip_ops: tf.manip
+python.ops.map_fn: tf
+python.ops.math_ops: tf tf.math
+python.ops.metrics: tf.metrics
+python.ops.metrics_impl: tf.metrics
+python.ops.nn: tf.nn
+python.ops.nn_impl: tf.nn
+python.ops.nn_ops: tf.nn
+python.ops.numerics: tf tf.debugging
+python.ops.parsing_ops: tf tf.io
+python.ops.partitioned_variables: tf
+python.ops.random_ops: tf tf.random
+python.ops.resource_variable_ops: gen
+    ResourceVariable=gpugraph.variables.resource_variable.ResourceVariable
+python.ops.rnn: tf.nn
+python.ops.rnn_cell: tf.nn.rnn_cell
+python.ops.rnn_cell_impl: tf.nn.rnn_cell
+python.ops.script_ops: tf
+python.ops.session_ops: tf
+python.ops.sets: tf.sets
+python.ops.signal.signal: tf.signal
+python.ops.sort_ops: tf
+python.ops.sparse_ops: tf tf.sparse
+python.ops.special_math_ops: tf tf.math
+python.ops.spectral_ops: tf.spectral tf.signal
+python.ops.standard_ops: tf
+python.ops.state_ops: tf
+python.ops.stateless_random_ops: tf.random
+python.ops.string_ops: tf tf.strings
+python.ops.template: tf
+python.ops.tensor_array_ops: tf
+python.ops.variable_scope: tf
+python.ops.variables: tf
+python.platform.app: tf.app
+python.platform.flags: tf.flags
+python.platform.gfile: tf.gfile
+python.platform.googletest: tf.test
+python.platform.test: tf.test
+python.platform.tf_logging: tf.logging
+python.training.adadelta: tf.train
+python.training.adagrad: tf.train
+python.training.adagrad_da: tf.train
+python.training.adam: tf.train
+python.training.basic_session_run_hooks: tf.train
+python.training.checkpoint_utils: tf.train
+python.training.ftrl: tf.train
+python.training.gradient_descent: tf.train
+python.training.learning_rate_decay: tf.train
+python.training.momentum: tf.train
+python.training.monitored_session: tf.train
+python.training.moving_averages: tf.train
+python.training.optimizer: tf.train
+python.training.proximal_adagrad: tf.train
+python.training.proximal_gradient_descent: tf.train
+python.training.queue_runner: tf.train
+python.training.rmsprop: tf.train
+python.training.saver: tf.train
+python.training.session_run_hook: tf.train
+python.training.summary_io: tf
+python.training.training: tf.train
+python.training.training_ops: gen
+python.training.training_util: tf.train
+python.util.compat: tf.compat
+python.util.nest: tf.nest is_sequence=tf.nest.is_nested
+python.util.tf_inspect: inspect
+"""
+
+_CORE = """
+core.framework.node_def_pb2: NodeDef=tf.NodeDef
+core.framework.op_def_pb2: OpDef=tf.OpDef
+core.protobuf.config_pb2: ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
+    GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
+    RunOptions=tf.RunOptions
+"""
+
+_CONTRIB = """
+contrib.framework.python.framework: tf.contrib.framework
+contrib.framework.python.ops: tf.contrib.framework
+contrib.layers.python.layers: tf.contrib.layers
+"""
+
+
+class Row(NamedTuple):
+    """Where the names of a module are: single ones with their targets, then whole modules."""
+
+    names: dict[str, str]
+    sources: tuple[str, ...]
+
+
+def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
+    """The rows by their paths, and the trees: path to public path."""
+    rows, trees = {}, {}
+    for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
+        path, _, tokens = line.partition(":")
+        pairs = [token.partition("=") for token in tokens.split()]
+        names = {name: target for name, equals, target in pairs if equals}
+        sources = tuple(name for name, equals, _ in pairs if not equals)
+        if len(sources) == 1 and sources[0].endswith("/"):
+            trees[path] = sources[0].rstrip("/")
+        else:
+            rows[path] = Row(names, sources)
+    return rows, trees
+
+
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
+"""The rows, and the trees that are answered by a public module and what is below it."""

@@ -1,0 +1,142 @@
+"""Looks up TensorFlow's names here: those of public modules, and those of the module table."""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from gpugraph.api.import_paths import TENSORFLOW_MODULES
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.tensorflow_import.module_table import ROWS, TREES
+
+_PACKAGE = __name__.partition(".")[0]
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
+
+
+class ModulePath(NamedTuple):
+    """What a name means that is a module: its path below `tensorflow`."""
+
+    path: str
+
+
+class _OpsByName:
+    """All declared ops, by their names in snake case: `mat_mul`."""
+
+    def __getattr__(self, name: str) -> Any:
+        types = _types_by_name(len(dir(raw_ops)))  # programs may declare more
+        if name in types:
+            return getattr(raw_ops, types[name])
+        raise AttributeError(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted(_types_by_name(len(dir(raw_ops))))
+
+
+@functools.lru_cache(maxsize=1)
+def _types_by_name(count: int) -> dict[str, str]:
+    del count
+    return {_WORD.sub("_", op_type).lower(): op_type for op_type in dir(raw_ops)}
+
+
+_OPS_BY_NAME = _OpsByName()
+
+
+def canonical(path: str) -> str:
+    """The path with its trees answered: `compat.v1.nn` is `nn`. The root is the empty text."""
+    for prefix, target in TREES.items():
+        if path == prefix or path.startswith(f"{prefix}."):
+            rest = path[len(prefix) + 1 :]
+            return canonical(_joined(_public_path(target), rest))
+    return path
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path and name else path or name
+
+
+def _public_path(target: str) -> str:
+    return target.removeprefix("tf").removeprefix(".")
+
+
+@functools.cache
+def module_paths() -> frozenset[str]:
+    """The paths of all modules below `tensorflow`, trees aside; the root is the empty text."""
+    paths = {"", "compat", *TENSORFLOW_MODULES, *ROWS}
+    for path in [*paths, *TREES]:
+        parents = path.split(".")[:-1]
+        paths |= {".".join(parents[: count + 1]) for count in range(len(parents))}
+    return frozenset(paths)
+
+
+def is_module(path: str) -> bool:
+    """Whether `tensorflow.<path>` is a module here."""
+    return canonical(path) in module_paths()
+
+
+def find(path: str, name: str) -> Any:
+    """What a name means in a module: a value or a ModulePath. AttributeError if it is not there."""
+    here = canonical(path)
+    row = ROWS.get(here)
+    if row and name in row.names:
+        return target(row.names[name])
+    if is_module(_joined(path, name)):
+        return ModulePath(_joined(path, name))
+    for source in sources(here):
+        value = getattr(source, name, None)
+        if not isinstance(value, ModuleType) and (value is not None or hasattr(source, name)):
+            return value
+    raise AttributeError(name)
+
+
+def names(path: str) -> list[str]:
+    """All names of a module, modules below it among them."""
+    here = canonical(path)
+    known = set(ROWS[here].names) if here in ROWS else set()
+    below = f"{here}." if here else ""
+    known |= {
+        other[len(below) :].partition(".")[0]
+        for other in (*module_paths(), *TREES)
+        if other != here and other.startswith(below)
+    }
+    for source in sources(here):
+        known |= {
+            name
+            for name in dir(source)
+            if not name.startswith("_") and not isinstance(getattr(source, name), ModuleType)
+        }
+    return sorted(known - {""})
+
+
+def sources(path: str) -> Iterator[Any]:
+    """The modules whose names a module has, by its canonical path."""
+    if path in ROWS:
+        yield from map(target, ROWS[path].sources)
+    if path == "":
+        yield sys.modules[_PACKAGE]
+    elif path in TENSORFLOW_MODULES:
+        yield TENSORFLOW_MODULES[path]
+
+
+def target(text: str) -> Any:
+    """What a target of the table names: see `module_table`. An error if it is not there."""
+    if text.startswith("'"):
+        return text[1:]
+    if text.startswith("@"):
+        return ModulePath(text[1:])
+    if text == "gen":
+        return _OPS_BY_NAME
+    root, _, rest = text.partition(".")
+    if root == "tf":
+        return _attribute(sys.modules[_PACKAGE], rest)
+    return pkgutil.resolve_name(text)
+
+
+def _attribute(value: Any, path: str) -> Any:
+    for name in filter(None, path.split(".")):
+        value = getattr(value, name)
+    return value
