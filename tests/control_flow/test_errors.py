@@ -42,7 +42,7 @@ CONDS: dict[str, Case] = {
         "pred must not be a Python bool",
     ),
     "no bool": (lambda: tf.cond(tf.constant(1.0), lambda: 1, lambda: 2), TypeError, "bool"),
-    "a vector": (lambda: tf.cond([True], lambda: 1, lambda: 2), ValueError, "must be of rank 0"),
+    "a vector": (lambda: tf.cond([True], lambda: 1, lambda: 2), ValueError, "must be rank 0"),
     "true_fn no function": (
         lambda: tf.cond(pred(), 1, lambda: 2),
         TypeError,
@@ -216,7 +216,7 @@ LOOPS: dict[str, Case] = {
     "a condition that is a vector": (
         lambda: tf.while_loop(lambda i: tf.equal(i, 1), again, [tf.constant([1, 2])]),
         ValueError,
-        "must be of rank 0",
+        "must be rank 0",
     ),
     "a condition that is a number": (
         lambda: tf.while_loop(lambda i: i, again, [1]),

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.base.errors import InternalError, InvalidArgumentError, OpError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
@@ -22,7 +22,7 @@ from gpugraph.devices import Device, Resources
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, Misfit
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
@@ -84,11 +84,13 @@ def node_error(node: Node, message: str) -> InvalidArgumentError:
     return InvalidArgumentError(node.node_def, None, message + where)
 
 
-def inference_error(node: Node, context: InferContext, error: ValueError) -> InvalidArgumentError:
+def inference_error(node: Node, context: InferContext, error: ValueError) -> OpError:
     """The error of an op that refuses the shapes or values of its inputs."""
     shapes = ", ".join(str(shape) for shape in context.shapes)
-    message = f"{error} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-    return node_error(node, message)
+    misfit = error if isinstance(error, Misfit) else Misfit(str(error))
+    text = f"{misfit.in_run} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
+    message = node_error(node, text).message
+    return misfit.error_class(node.node_def, None, message)  # type: ignore[call-arg]
 
 
 def leader_name(entry: str | bytes) -> str:
@@ -158,7 +160,7 @@ class Unit:
     values: dict[TensorId, Any] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     folded: dict[int, str] = field(default_factory=dict)
-    failures: dict[int, InvalidArgumentError] = field(default_factory=dict)
+    failures: dict[int, OpError] = field(default_factory=dict)
     send_recv_pairs: list[tuple[Node, Node]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)

@@ -19,7 +19,7 @@ from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, Misfit
 from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
@@ -235,6 +235,18 @@ class _OpContext(InferContext):
         return TensorShape.of(None) if maker is None else maker._attrs["shape"]
 
 
+def _inferred(op: Operation, context: InferContext) -> Sequence[TensorShape]:
+    """The shapes that inference gives, also where only a run refuses the inputs."""
+    try:
+        shapes: Sequence[TensorShape] = op._op_def.infer(context)  # type: ignore[misc]
+    except Misfit as misfit:
+        if misfit.shapes is None:
+            raise
+        unknown = [TensorShape.of(None)] * len(op._outputs)
+        return [*misfit.shapes, *unknown[len(misfit.shapes) :]]
+    return shapes
+
+
 def _infer_shapes(op: Operation) -> None:
     """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
 
@@ -242,7 +254,7 @@ def _infer_shapes(op: Operation) -> None:
     """
     context = _OpContext(op)
     try:
-        shapes = op._op_def.infer(context)  # type: ignore[misc]
+        shapes = _inferred(op, context)
         for tensor, shape in zip(op._outputs, shapes):
             tensor._shape = shape
     except Exception as error:

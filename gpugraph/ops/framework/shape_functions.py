@@ -75,7 +75,7 @@ def of_rank(shape: TensorShape, rank: int, what: str) -> tuple[int | None, ...]:
     if shape.sizes is None:
         return (None,) * rank
     if len(shape.sizes) != rank:
-        raise ValueError(f"{what} must be of rank {rank} but is of rank {len(shape.sizes)}")
+        raise ValueError(f"Shape must be rank {rank} but is rank {len(shape.sizes)}: {what}")
     return shape.sizes
 
 

@@ -47,7 +47,7 @@ def _depth(indices: tuple[int | None, ...] | None) -> int | None:
     if indices is None:
         return None
     if not indices:
-        raise ValueError("indices must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: indices")
     return indices[-1]
 
 

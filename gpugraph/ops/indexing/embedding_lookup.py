@@ -45,7 +45,7 @@ def embedding_lookup(
     del validate_indices
     if params is None:
         raise ValueError("params must be specified")
-    parts = _parts(params)
+    parts = table_parts(params)
     if not parts:
         raise ValueError("embedding_lookup needs at least one params tensor")
     with op_scope(name, "embedding_lookup", *parts, ids) as scope:
@@ -62,7 +62,7 @@ def embedding_lookup(
         return _limit_norm(rows, positions, max_norm)
 
 
-def _parts(params: Any) -> list[Any]:
+def table_parts(params: Any) -> list[Any]:
     """The parts of a list or of a PartitionedVariable, or the one tensor or variable."""
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:

@@ -50,7 +50,7 @@ def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
     params, indices = context.shapes[0].sizes, context.shapes[1].sizes
     value, batch = context.value(2), context.attrs["batch_dims"]
     if params is not None and not params:
-        raise ValueError("params must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: params")
     if indices is None or params is None:
         return [UNKNOWN]
     if not -len(indices) <= batch <= len(indices):

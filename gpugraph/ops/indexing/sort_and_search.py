@@ -34,7 +34,7 @@ from gpugraph.ops.indexing.sort_launches import nth_in_order
 def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
     source, shift, axis = context.shapes
     if source.rank == 0:
-        raise ValueError("input must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: input")
     for vector, what in ((shift, "shift"), (axis, "axis")):
         if vector.rank is not None and vector.rank > 1:
             raise ValueError(f"{what} must be a scalar or a vector, but has shape {vector}")
@@ -162,7 +162,7 @@ def _infer_nth(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None:
         return [UNKNOWN]
     if not sizes:
-        raise ValueError("input must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: input")
     if value is not None and sizes[-1] is not None and ints(value)[0] >= sizes[-1]:
         raise ValueError(f"input must have more than n={ints(value)[0]} columns, not {sizes[-1]}")
     return [TensorShape.of(sizes[:-1])]

@@ -34,7 +34,7 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None:
         return [UNKNOWN, UNKNOWN]
     if not sizes:
-        raise ValueError("input must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: input")
     if k is not None and sizes[-1] is not None and k > sizes[-1]:
         raise ValueError(f"input must have at least k={k} columns, but has {sizes[-1]}")
     return [TensorShape.of((*sizes[:-1], k))] * 2

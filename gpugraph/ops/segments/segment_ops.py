@@ -161,7 +161,7 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     if data is None:
         return [UNKNOWN]
     if not data:
-        raise ValueError("data must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: data")
     if None not in (data[0], ids[0]) and data[0] != ids[0]:
         raise ValueError(f"segment_ids must have {data[0]} elements, as data, but has {ids[0]}")
     return [TensorShape.of((count, *data[1:]))]

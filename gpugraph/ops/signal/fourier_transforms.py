@@ -35,7 +35,7 @@ _WHOLE = {part: whole for whole, part in _PART.items()}
 def _check_rank(shape: TensorShape, axes: int) -> tuple[int | None, ...] | None:
     sizes = shape.sizes
     if sizes is not None and len(sizes) < axes:
-        raise ValueError(f"input must be of rank at least {axes} but is of rank {len(sizes)}")
+        raise ValueError(f"Shape must be at least rank {axes} but is rank {len(sizes)}: input")
     return sizes
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.embedding_lookup import embedding_lookup, table_parts
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.indexing.one_hot_where_unique import unique
 from gpugraph.ops.sparse.sparse_functions import sparse_fill_empty_rows, sparse_retain
@@ -41,7 +43,8 @@ def embedding_lookup_sparse(
     (the default: divided by the sum of the weights) or "sqrtn" (by the root of the sum of their
     squares). The rest is as in `embedding_lookup`.
 
-    Shape: (rows,) + params.shape[1:]. ValueError for another combiner and for weights that don't
+    Shape: (rows,) + params.shape[1:]; float16 and bfloat16 are summed, and given, as float32.
+    ValueError for another combiner and for weights that don't
     fit the ids; TypeError where ids or weights are not sparse.
     """
     if combiner is None:
@@ -59,6 +62,8 @@ def embedding_lookup_sparse(
         segments = cast(ids.indices[:, 0], dtypes.int32)
         unique_ids, places = unique(ids.values)
         rows = embedding_lookup(params, unique_ids, partition_strategy, max_norm=max_norm)
+        if rows.dtype.base_dtype in (dtypes.float16, dtypes.bfloat16):
+            rows = cast(rows, dtypes.float32)
         if weights is None:
             combine = getattr(raw_ops, f"SparseSegment{_COMBINERS[combiner]}")
             return combine(rows, places, segments, name=scope)
@@ -113,7 +118,7 @@ def safe_embedding_lookup_sparse(
 
     Rows without ids give the row at `default_id`, or zeros where it is None. sparse_ids: of rank 2
     or more; the last dimension is combined. Shape: sparse_ids.shape[:-1] + (columns,). ValueError
-    without a table.
+    without a table, and for one of another dtype than the weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -121,6 +126,8 @@ def safe_embedding_lookup_sparse(
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")
     ids = expect_sparse(sparse_ids)
     weights = None if sparse_weights is None else expect_sparse(sparse_weights)
+    dtype = None if weights is None else weights.dtype.base_dtype
+    tables = [_table(item, dtype) for item in table_parts(embedding_weights)]
     with op_scope(name, "embedding_lookup", ids) as scope:
         known, sizes = ids.shape, ids.dense_shape
         ids, weights = _as_matrix(ids), None if weights is None else _as_matrix(weights)
@@ -129,7 +136,7 @@ def safe_embedding_lookup_sparse(
         if weights is not None:
             weights, _ = sparse_fill_empty_rows(weights, 1.0)
         embeddings = embedding_lookup_sparse(
-            embedding_weights,
+            tables,
             ids,
             weights,
             partition_strategy,
@@ -150,6 +157,13 @@ def safe_embedding_lookup_sparse(
         result: Tensor = raw_ops.Reshape(embeddings, raw_ops.ConcatV2([rest, columns], _FIRST))
         result.set_shape(known[:-1].concatenate(embeddings.shape[1:]))
         return result
+
+
+def _table(table: Any, dtype: DType | None) -> Any:
+    """The part of a table; ValueError for a tensor of another dtype than `dtype`."""
+    if hasattr(table, "handle") and dtype in (None, table.dtype.base_dtype):
+        return table  # looked up without being read as a whole
+    return convert_to_tensor(table, dtype)
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:

@@ -75,7 +75,7 @@ def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
     whole, indices = context.variable_shape(0), context.shapes[1]
     batch = context.attrs["batch_dims"]
     if whole.rank == 0:
-        raise ValueError("The variable must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: the variable")
     if whole.sizes is None or indices.sizes is None:
         return [UNKNOWN]
     return [whole[:batch].concatenate(indices[batch:]).concatenate(whole[batch + 1 :])]

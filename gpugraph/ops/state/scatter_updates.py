@@ -116,7 +116,7 @@ def _launch_coordinates(what: str, signature: Signature) -> list[Launch]:
 def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
     ref, indices, updates = context.shapes
     if ref.sizes is not None and not ref.sizes:
-        raise ValueError("ref must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: ref")
     if updates.rank != 0 and ref.sizes is not None:
         wanted = indices.concatenate(ref[1:])
         if not updates.is_compatible_with(wanted):
@@ -151,7 +151,7 @@ def _bind_rows(combine: Combine) -> Callable[..., Callable[[], Any]]:
 def _infer_coordinates(context: InferContext) -> Sequence[TensorShape]:
     ref, indices, updates = context.shapes
     if indices.sizes is not None and not indices.sizes:
-        raise ValueError("indices must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: indices")
     depth = indices.sizes[-1] if indices.sizes is not None else None
     if ref.sizes is None or depth is None or indices.sizes is None:
         return [ref]

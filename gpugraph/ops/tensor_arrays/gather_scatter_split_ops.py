@@ -65,7 +65,7 @@ def _infer_scatter(context: InferContext) -> Sequence[TensorShape]:
     (count,) = of_rank(context.shapes[1], 1, "indices")
     sizes = context.shapes[2].sizes
     if sizes == ():
-        raise ValueError("value must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: value")
     if count is not None and sizes and sizes[0] not in (None, count):
         raise ValueError(f"There are {count} indices for values of shape {context.shapes[2]}")
     return [SCALAR]
@@ -115,7 +115,7 @@ container_op(
 
 def _infer_split(context: InferContext) -> Sequence[TensorShape]:
     if context.shapes[1].sizes == ():
-        raise ValueError("value must be of rank at least 1 but is a scalar")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: value")
     of_rank(context.shapes[2], 1, "lengths")
     return [SCALAR]
 

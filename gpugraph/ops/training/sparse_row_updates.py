@@ -41,7 +41,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
         for shape in context.shapes[1:refs]:
             whole = whole.merge_with(shape)
         if whole.rank == 0:
-            raise ValueError("var must be of rank at least 1 but is a scalar")
+            raise ValueError("Shape must be at least rank 1 but is rank 0: var")
         rows = TensorShape.of(of_rank(context.shapes[indices], 1, "indices"))
         if whole.sizes is not None:
             wanted = rows.concatenate(whole[1:])

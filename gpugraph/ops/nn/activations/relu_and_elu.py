@@ -154,9 +154,23 @@ activation_gradient(
 def _bind_leaky(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
     alpha = context.attrs["alpha"]
 
+    if not 0 < alpha <= 1:
+        return _bind_leaky_of_any_alpha(context, features, out)
+
     def run() -> None:
         np.multiply(features, alpha, out=out)
         np.maximum(features, out, out=out)
+
+    return run
+
+
+def _bind_leaky_of_any_alpha(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
+    alpha, alive = context.attrs["alpha"], context.scratch(features.shape, dtypes.bool)
+
+    def run() -> None:
+        np.greater(features, 0, out=alive)
+        np.multiply(features, alpha, out=out)
+        np.copyto(out, features, where=alive)
 
     return run
 
@@ -180,7 +194,7 @@ def _bind_leaky_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
 
 
 def _leaky(signature: Signature, features: Term) -> list[Term]:
-    return [features.apply("x > y || x != x ? x : y", features * signature.attrs["alpha"])]
+    return [features.apply("x > (T)0 ? x : y", features * signature.attrs["alpha"])]
 
 
 def _leaky_slope(signature: Signature, dy: Term, features: Term) -> list[Term]:
@@ -193,7 +207,7 @@ _leaky_relu = op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
-    doc="max(features, alpha * features)",
+    doc="features where they are positive, else alpha * features",
 )
 
 op(
@@ -211,7 +225,7 @@ op(
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """max(features, alpha * features), elementwise; ints become float32."""
+    """`features` where positive, else alpha * features, elementwise; ints become float32."""
     source = convert_to_tensor(features, name="features")
     if source.dtype.is_integer:
         source = raw_ops.Cast(source, DstT=dtypes.float32)

@@ -16,6 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
 from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
@@ -173,16 +174,39 @@ _log_softmax_op = _declare(
 )  # fmt: skip
 
 
-def last_axis_swapped(tensor: Tensor, axis: int) -> Any:
-    """`tensor` with `axis` and the last one swapped; doing it twice undoes it."""
+def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
+    """`tensor` with `axis` behind the others, which keep their order."""
     rank = tensor.shape.rank
     if rank is not None:
+        others = [other for other in range(rank) if other != axis % rank]
+        return raw_ops.Transpose(tensor, np.array([*others, axis % rank], np.int32))
+    count = raw_ops.Rank(tensor)
+    place = raw_ops.FloorMod(np.array(axis, np.int32), count)
+    zero, one = np.array(0, np.int32), np.array(1, np.int32)
+    parts = [
+        raw_ops.Range(zero, place, one),
+        raw_ops.Range(raw_ops.Add(place, one), count, one),
+        raw_ops.ExpandDims(place, zero),
+    ]
+    return raw_ops.Transpose(tensor, raw_ops.ConcatV2(parts, zero))
+
+
+def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
+    """`tensor` with `axis` and the last one swapped; doing it twice undoes it.
+
+    axis: an int, or a scalar tensor; for a wrong one the run ends in InvalidArgumentError.
+    """
+    rank = tensor.shape.rank
+    if rank is not None and isinstance(axis, int):
         order: Any = np.arange(rank, dtype=np.int32)
         order[axis], order[rank - 1] = rank - 1, axis % rank
         return raw_ops.Transpose(tensor, order)
     last = raw_ops.Sub(raw_ops.Rank(tensor), 1)
     axes = raw_ops.Range(0, raw_ops.Rank(tensor), 1)
-    place = raw_ops.FloorMod(np.array(axis, np.int32), raw_ops.Rank(tensor))
+    count, zero = raw_ops.Rank(tensor), np.array(0, np.int32)
+    number = raw_ops.Cast(axis, DstT=axes.dtype)
+    place = raw_ops.Select(raw_ops.Less(number, zero), raw_ops.Add(number, count), number)
+    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # refused by the Transpose
     at_axis = raw_ops.Mul(
         raw_ops.Cast(raw_ops.Equal(axes, place), DstT=axes.dtype), raw_ops.Sub(last, place)
     )
@@ -192,37 +216,44 @@ def last_axis_swapped(tensor: Tensor, axis: int) -> Any:
     return raw_ops.Transpose(tensor, raw_ops.Add(raw_ops.Add(axes, at_axis), at_last))
 
 
-def _along(function: Any, logits: Any, axis: int | None, name: str | None) -> Tensor:
+def _chosen_axis(axis: Any) -> Any:
+    """The axis as an int where it is known, else as a scalar tensor."""
+    if isinstance(axis, Tensor):
+        value = constant_value(axis)
+        return axis if value is None else int(value)
+    return -1 if axis is None else int(axis)
+
+
+def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
     source = convert_to_tensor(logits, name="logits")
-    rank = source.shape.rank
-    chosen = -1 if axis is None else int(axis)
-    if rank is not None and not -rank <= chosen < rank:
-        raise invalid_argument(f"Dimension ({chosen}) must be in the range [{-rank}, {rank})")
-    if chosen == -1 or (rank is not None and chosen == rank - 1):
+    rank, chosen = source.shape.rank, _chosen_axis(axis)
+    is_known = isinstance(chosen, int)
+    if is_known and rank is not None and not -rank <= chosen < rank:
+        raise invalid_argument(
+            f"Dimension ({chosen}) must be in the range [{-rank}, {rank}) where {rank} is the "
+            "number of dimensions in the input."
+        )
+    if is_known and (chosen == -1 or (rank is not None and chosen == rank - 1)):
         return function(source, name=name)
     op_def: OpDef = function.op_def
     with op_scope(name, op_def.name, source) as scope:
-        swapped = function(last_axis_swapped(source, chosen))
-        result = last_axis_swapped(swapped, chosen)
+        swapped = function(_last_axis_swapped(source, chosen))
+        result = _last_axis_swapped(swapped, chosen)
         result.set_shape(source.shape)
         return raw_ops.Identity(result, name=scope)
 
 
-def softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
-) -> Tensor:
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along `axis` (older: `dim`), by default the last.
 
-    InvalidArgumentError for an axis outside [-rank, rank).
+    axis: an int, or a scalar tensor of ints. InvalidArgumentError for one outside [-rank, rank).
     """
     return _along(_softmax_op, logits, either(axis, dim, "axis", "dim"), name)
 
 
-def log_softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
-) -> Tensor:
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """logits - log(sum(exp(logits))) along `axis` (older: `dim`), by default the last.
 
-    InvalidArgumentError for an axis outside [-rank, rank).
+    axis: an int, or a scalar tensor of ints. InvalidArgumentError for one outside [-rank, rank).
     """
     return _along(_log_softmax_op, logits, either(axis, dim, "axis", "dim"), name)

@@ -97,7 +97,7 @@ def conv_transpose(
         if isinstance(output_shape, Tensor):
             length = output_shape.shape[0].value
         else:
-            length = len(output_shape)
+            length = _length(output_shape)
         if length == 3:
             return conv1d_transpose(
                 input, filters, output_shape, strides, padding, data_format, dilations, scope
@@ -113,6 +113,15 @@ def conv_transpose(
                 dilations=dilations,
             )  # fmt: skip
         raise ValueError(f"output_shape must be of length 3, 4 or 5 but was {length}.")
+
+
+def _length(output_shape: Any) -> int:
+    try:
+        return len(output_shape)
+    except TypeError as error:
+        raise ValueError(
+            f"output_shape must be a tensor or sized collection, but is {output_shape!r}."
+        ) from error
 
 
 def atrous_conv2d_transpose(

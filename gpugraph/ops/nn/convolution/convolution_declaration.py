@@ -7,13 +7,15 @@ their kernels, and in the results' channels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import FLOATING, DType
+from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, Misfit
 from gpugraph.kernel import Call, CSource, Source
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -54,10 +56,31 @@ def _infer_forward(
     """The shape that images (input 0) convolved with a filter (input 1) have."""
     batch, spatial, channels = layout.sizes(context.shapes[0], context.attrs)
     *window, depth, outputs = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
-    check_equal(channels, depth, f"the {layout.noun}' channels and the filter's")
+    may_group = outputs_of is last_size and layout.num_axes == 2
+    if not may_group:
+        check_equal(channels, depth, f"the {layout.noun}' channels and the filter's")
     out = layout.out_sizes(context.attrs, spatial, window)
-    depth = depth if channels is None else channels
-    return [layout.shape(context.attrs, batch, out, outputs_of((*window, depth, outputs)))]
+    own = depth if channels is None else channels
+    shape = layout.shape(context.attrs, batch, out, outputs_of((*window, own, outputs)))
+    if may_group:
+        _check_groups(channels, depth, shape)
+    return [shape]
+
+
+def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
+    """ValueError for channels that are no multiple of the filter's; a run wants them equal."""
+    if channels is None or depth is None or channels == depth:
+        return
+    if depth == 0 or channels % depth:
+        raise ValueError(
+            f"Depth of input ({channels}) is not a multiple of input depth of filter ({depth})"
+        )
+    raise Misfit(
+        f"Generic conv implementation does not support grouped convolutions for now: the input "
+        f"has {channels} channels and the filter {depth}; convolve each group by itself",
+        shapes=[shape],
+        error_class=UnimplementedError,
+    )
 
 
 def infer_convolution(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
@@ -76,12 +99,22 @@ def _check(
     check_equal(gradient.channels, outputs, "the gradient's channels and the filter's outputs")
 
 
+@contextmanager
+def _only_in_run(shape: TensorShape) -> Iterator[None]:
+    """What paddings and strides refuse only a run refuses: a gradient has this shape anyway."""
+    try:
+        yield
+    except Misfit as misfit:
+        raise Misfit(str(misfit), shapes=[shape], error_class=misfit.error_class) from misfit
+
+
 def _infer_input_gradient(
     layout: Layout, outputs_of: OutputsOf, context: InferContext
 ) -> Sequence[TensorShape]:
     images = layout.sizes(context.value_as_shape(0), context.attrs, "input_sizes")
     filter = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
-    _check(layout, outputs_of, context, images, filter)
+    with _only_in_run(context.value_as_shape(0)):
+        _check(layout, outputs_of, context, images, filter)
     return [layout.shape(context.attrs, *images)]
 
 
@@ -89,7 +122,9 @@ def _infer_filter_gradient(
     layout: Layout, outputs_of: OutputsOf, context: InferContext
 ) -> Sequence[TensorShape]:
     filter = of_rank(context.value_as_shape(1), layout.num_axes + 2, "filter_sizes")
-    _check(layout, outputs_of, context, layout.sizes(context.shapes[0], context.attrs), filter)
+    images = layout.sizes(context.shapes[0], context.attrs)
+    with _only_in_run(TensorShape.of(filter)):
+        _check(layout, outputs_of, context, images, filter)
     return [TensorShape.of(filter)]
 
 

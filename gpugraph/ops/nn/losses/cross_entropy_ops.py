@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import FLOATING, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, Misfit
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -27,7 +27,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, si
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
-from gpugraph.ops.nn.activations.softmax import Rows, last_axis_swapped, shifted_and_powers
+from gpugraph.ops.nn.activations.softmax import Rows, axis_moved_to_end, shifted_and_powers
 from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.reductions.reduction_ops import SUM
 
@@ -139,17 +139,30 @@ _dense = op(
 
 def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
     sizes = of_rank(context.shapes[0], 2, "logits")
-    rows = TensorShape.of(of_rank(context.shapes[1], 1, "labels"))
+    rows = TensorShape.of(_label_sizes(context.shapes[1]))
     return [rows.merge_with(TensorShape.of(sizes[:1])), TensorShape.of(sizes)]
+
+
+def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
+    """The sizes of the labels; a misfit unless they are a vector."""
+    try:
+        return of_rank(shape, 1, "labels")
+    except ValueError as error:
+        raise Misfit(str(error), f"labels must be 1-D, but got shape {shape}") from error
 
 
 def _check_labels(labels: Any, classes: int) -> None:
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
-        wrong = labels[(labels < 0) | (labels >= classes)]
+        wrong = labels.min() if labels.min() < 0 else labels.max()
+        shown = " ".join(map(str, labels[:_MOST_LABELS])) + " ..." * (labels.size > _MOST_LABELS)
         raise invalid_argument(
-            f"The label {wrong[0]} is outside of the valid range [0, {classes}); in all, "
-            f"{wrong.size} of {labels.size} labels are"
+            f"Received a label value of {wrong} which is outside the valid range of "
+            f"[0, {classes}).  Label values: {shown}"
         )
+
+
+_MOST_LABELS = 100
+"""The labels that an error shows at most."""
 
 
 def _bind_sparse(
@@ -178,7 +191,7 @@ def _bind_sparse(
 
 def _sparse_terms(signature: Signature, features: Term, labels: Term) -> list[Term]:
     count, classes = features.shape
-    outside = f"a label is outside of the valid range [0, {classes})"
+    outside = f"Received a label value which is outside the valid range of [0, {classes})"
     checked = labels.expanded((count, 1)).apply("x", fails=(f"x < 0 || x >= {classes}", outside))
     hit = checked.index(classes, checked.dtype).apply("x == y", checked, dtype=dtypes.bool)
     shifted, powers, total = shifted_and_powers(features)
@@ -261,7 +274,7 @@ def softmax_cross_entropy_with_logits_v2(
         if targets.dtype.base_dtype is not wide.dtype.base_dtype:
             targets = raw_ops.Cast(targets, DstT=wide.dtype.base_dtype)
         if chosen not in (None, -1) and chosen != (wide.shape.rank or 0) - 1:
-            wide, targets = (last_axis_swapped(tensor, int(chosen)) for tensor in (wide, targets))
+            wide, targets = (axis_moved_to_end(tensor, int(chosen)) for tensor in (wide, targets))
         return _shaped_loss(source, wide, targets, scope)
 
 

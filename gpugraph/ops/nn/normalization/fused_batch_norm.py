@@ -185,6 +185,8 @@ def _bind_backward(
     """others: reserve_space_3 where there is one; dx, dscale, doffset, and two that are empty."""
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
+    if not work.count:
+        return run_all([partial(dscale.fill, 0), partial(doffset.fill, 0)])
     slope, read_slope = work.rows(dy)
     source, read_source = work.rows(x)
     target, after = work.rows(dx, is_written=True)

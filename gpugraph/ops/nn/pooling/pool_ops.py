@@ -22,6 +22,12 @@ from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
+from gpugraph.ops.nn.pooling.depth_pooling import (
+    bind_depth_max,
+    bind_depth_max_back,
+    bind_depth_max_back_back,
+    infer_depth_pooling,
+)
 from gpugraph.ops.nn.pooling.pool_launches import (
     forward_launches,
     max_gradient_gradient_launches,
@@ -65,10 +71,17 @@ def _lowest(dtype: Any) -> Any:
     return -np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
 
 
+def _is_across_depth(layout: Layout, attrs: Any) -> bool:
+    """Whether the windows are over channels of an image's pixels."""
+    return layout is IMAGES and layout.pools_depth(attrs)
+
+
 # -- the largest
 
 
 def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> Run:
+    if _is_across_depth(layout, context.attrs):
+        return bind_depth_max(context, source, out)
     source, out = layout.last_channels(context.attrs, source, out)
     calls: list[Run] = [partial(out.fill, _lowest(out.dtype))]
     for seen, into, _ in _steps(_axes(layout, context, source), source, out):
@@ -103,7 +116,8 @@ class _Places:
 def _bind_max_back(
     layout: Layout, context: KernelContext, source: Any, largest: Any, dy: Any, out: Any
 ) -> Run:
-    del largest
+    if _is_across_depth(layout, context.attrs):
+        return bind_depth_max_back(context, source, largest, dy, out)
     source, dy, out = layout.last_channels(context.attrs, source, dy, out)
     places = _Places(layout, context, source, dy.shape)
     moved = context.scratch(dy.shape, context.output_types[0].base_dtype)
@@ -121,7 +135,8 @@ def _bind_max_back(
 def _bind_max_back_back(
     layout: Layout, context: KernelContext, source: Any, largest: Any, ddx: Any, out: Any
 ) -> Run:
-    del largest
+    if _is_across_depth(layout, context.attrs):
+        return bind_depth_max_back_back(context, source, largest, ddx, out)
     source, ddx, out = layout.last_channels(context.attrs, source, ddx, out)
     places = _Places(layout, context, source, out.shape)
     calls: list[Run] = [*places.calls, partial(out.fill, 0)]
@@ -189,7 +204,18 @@ def _check_slope(layout: Layout, context: InferContext, source: Sizes, index: in
     check_equal(source.channels, slope.channels, f"the {layout.noun}' channels and the gradient's")
 
 
+def _infer_max(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    if _is_across_depth(layout, context.attrs):
+        return infer_depth_pooling(context)
+    return _infer(layout, context)
+
+
 def _infer_max_back(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    if _is_across_depth(layout, context.attrs):
+        wanted = infer_depth_pooling(context)[0]
+        for index in (1, 2):
+            wanted.assert_is_compatible_with(context.shapes[index])
+        return [context.shapes[0]]
     source = layout.sizes(context.shapes[0], context.attrs)
     for index in (1, 2):
         _check_slope(layout, context, source, index)
@@ -197,6 +223,9 @@ def _infer_max_back(layout: Layout, context: InferContext) -> Sequence[TensorSha
 
 
 def _infer_max_back_back(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
+    if _is_across_depth(layout, context.attrs):
+        context.shapes[0].assert_is_compatible_with(context.shapes[2])
+        return infer_depth_pooling(context)
     source = layout.sizes(context.shapes[0], context.attrs)
     slope = layout.sizes(context.shapes[2], context.attrs, "the gradient")
     what = f"the {layout.noun} and the gradient"
@@ -286,7 +315,7 @@ def _declare_max(
         return [None, None, function(source, largest, slope, **attrs_of(op, attrs))]
 
     max_pool = _op(
-        layout, name, "input: T", types=types, infer=_infer, bind=_bind_max,
+        layout, name, "input: T", types=types, infer=_infer_max, bind=_bind_max,
         launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
         grad=gradient, doc="The largest element of each window; padding counts for nothing.",
     )  # fmt: skip

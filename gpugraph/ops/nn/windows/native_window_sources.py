@@ -82,6 +82,8 @@ def pooling_source(function: str, shapes: Shapes) -> CSource:
 
     def parameters(signature: Signature) -> list[int]:
         _check(signature)
+        if IMAGES.pools_depth(signature.attrs):
+            raise NotImplementedError("pooling across channels has no native function")
         images, windows = shapes(signature)
         y, x = IMAGES.axes(signature.attrs, images[1:3])
         sizes = [*images, y.window, x.window, windows[1], windows[2]]

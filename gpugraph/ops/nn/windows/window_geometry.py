@@ -22,7 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import DType, float16, float32
+from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import Misfit
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -165,6 +167,19 @@ class Sizes(NamedTuple):
     channels: Size
 
 
+def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
+    """The error of windows along batch or channels, which have these entries in attr `key`."""
+    given = f"{key} is {list(attrs[key])}, and is to be 1 in the batch and channel dimensions"
+    if "ksize" not in attrs:
+        what = f"Current implementation does not yet support {key} in the batch and depth"
+        return Misfit(f"{what} dimensions: {given}", shapes=[])
+    if entries[0] != 1:
+        what = "Pooling is not yet supported on the batch dimension"
+    else:
+        what = "Non-spatial pooling is not yet supported"
+    return Misfit(f"{what}: {given}", shapes=[], error_class=UnimplementedError)
+
+
 class Layout(NamedTuple):
     """The arrays that windows slide over: their name in messages, and their data formats."""
 
@@ -198,19 +213,22 @@ class Layout(NamedTuple):
         return list(entries[first:stop]), [*entries[:first], *entries[stop:]]
 
     def spatial(self, attrs: Attrs, key: str) -> tuple[int, ...]:
-        """The spatial entries of a list attr; ValueError where the others are not 1."""
+        """The spatial entries of a list attr; a misfit in the run where the others are not 1."""
         values = [int(value) for value in attrs[key]]
         rank = self.num_axes + 2
         if len(values) != rank:
             raise ValueError(f"{key} must have {rank} entries, one a dimension, but it is {values}")
         spatial, others = self._cut(attrs, values)
         if others != [1, 1]:
-            raise ValueError(
-                f"{key} must be 1 in the batch and channel dimensions, but is {values}"
-            )
+            raise _not_spatial(attrs, key, others)
         if min(spatial) < 1:
             raise ValueError(f"{key} must be positive, but is {values}")
         return tuple(spatial)
+
+    def pools_depth(self, attrs: Attrs) -> bool:
+        """Whether windows of pooling are over several channels."""
+        sizes = attrs["ksize"]
+        return len(sizes) == self.num_axes + 2 and int(self._cut(attrs, sizes)[1][1]) != 1
 
     def _explicit(self, attrs: Attrs) -> list[tuple[int, int]]:
         """(before, after) of each spatial axis."""
@@ -224,7 +242,7 @@ class Layout(NamedTuple):
         if others != [(0, 0), (0, 0)]:
             raise ValueError(f"explicit_paddings pad batch or channels: {flat}")
         if min(flat) < 0:
-            raise ValueError(f"explicit_paddings can't be negative, but are {flat}")
+            raise Misfit(f"All elements of explicit_paddings must be nonnegative: {flat}")
         return spatial
 
     def plan_axes(

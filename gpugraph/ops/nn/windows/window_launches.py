@@ -79,6 +79,8 @@ def geometry_of(
 ) -> Geometry:
     """The geometry over images or volumes of this shape; `window` is attr ksize by default."""
     attrs = signature.attrs
+    if window is None and layout.pools_depth(attrs):
+        raise NotImplementedError("pooling across channels has no CUDA function")
     batch, spatial, channels = layout.sizes(TensorShape.of(shape), attrs)
     assert batch is not None and channels is not None
     axes = layout.axes(attrs, spatial, None if window is None else window[: layout.num_axes])

@@ -89,14 +89,19 @@ def test_shapes_that_are_partly_known():
         ({"padding": None}, "padding must be"),
         ({"padding": [[1, 1]]}, "for each of the 4 dimensions"),
         ({"padding": [[1, 1], [0, 0], [0, 0], [0, 0]]}, "pad batch or channels"),
-        ({"padding": [[0, 0], [-1, 0], [0, 0], [0, 0]]}, "can't be negative"),
+        ({"padding": [[0, 0], [-1, 0], [0, 0], [0, 0]]}, "explicit_paddings must be nonnegative"),
         ({"strides": [1, 2, 3]}, "strides should be of length 1, 2 or 4"),
-        ({"strides": [2, 1, 1, 1]}, "strides must be 1 in the batch and channel dimensions"),
         ({"strides": 0}, "strides must be positive"),
         ({"data_format": "HWC"}, "data_format must be"),
-        ({"data_format": "NCHW"}, "Dimensions must be equal, but are 7 and 3"),
-        ({"filter": FILTER[:, :, :2]}, "Dimensions must be equal, but are 3 and 2"),
-        ({"filter": FILTER[0]}, "filter must be of rank 4"),
+        (
+            {"data_format": "NCHW"},
+            r"Depth of input \(7\) is not a multiple of input depth of filter \(3\)",
+        ),
+        (
+            {"filter": FILTER[:, :, :2]},
+            r"Depth of input \(3\) is not a multiple of input depth of filter \(2\)",
+        ),
+        ({"filter": FILTER[0]}, "Shape must be rank 4 but is rank 3: filter"),
         ({"filter": None}, "Must specify 'filters'"),
         ({"filters": FILTER}, "Cannot specify both"),
         ({"dilations": 4, "padding": "VALID"}, "Negative dimension size .* subtracting 9 from 7"),
@@ -216,6 +221,64 @@ def test_by_channel_and_separable():
         tf.nn.depthwise_conv2d(IMAGES, w, [1, 1, 1, 1], "SAME", rate=[2, 2], dilations=[2, 2])
 
 
+STRIDES = r"does not yet support strides in the batch and depth dimensions: strides is \[2, 1,"
+NEGATIVE = "All elements of explicit_paddings must be nonnegative"
+SLOPES = RANDOM.standard_normal((2, 7, 6, 4))
+PADDED = [[0, 0], [-1, 1], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (
+            lambda: tf.nn.conv2d(IMAGES, FILTER, [2, 1, 1, 1], "SAME"),
+            tf.errors.InvalidArgumentError,
+            STRIDES,
+        ),
+        (
+            lambda: tf.nn.conv2d_backprop_input([2, 7, 6, 3], FILTER, SLOPES, [1] * 4, PADDED),
+            tf.errors.InvalidArgumentError,
+            NEGATIVE,
+        ),
+        (
+            lambda: tf.nn.conv2d_backprop_filter(
+                IMAGES, list(FILTER.shape), SLOPES, [1] * 4, PADDED
+            ),
+            tf.errors.InvalidArgumentError,
+            NEGATIVE,
+        ),
+        (
+            lambda: tf.nn.conv2d(np.ones((1, 4, 4, 6)), np.ones((2, 2, 3, 4)), 1, "SAME"),
+            tf.errors.UnimplementedError,
+            "grouped convolutions .* has 6 channels and the filter 3",
+        ),
+        (
+            lambda: tf.nn.max_pool(IMAGES, [2, 2, 2, 1], 1, "SAME"),
+            tf.errors.UnimplementedError,
+            r"not yet supported on the batch dimension: ksize is \[2, 2",
+        ),
+        (
+            lambda: tf.nn.avg_pool(IMAGES, 2, [2, 1, 1, 1], "SAME"),
+            tf.errors.UnimplementedError,
+            "not yet supported on the batch",
+        ),
+        (
+            lambda: tf.nn.avg_pool(IMAGES, [1, 2, 2, 3], 1, "SAME"),
+            tf.errors.UnimplementedError,
+            "Non-spatial pooling is not yet supported",
+        ),
+    ],
+)
+def test_what_only_a_run_refuses(function, error, message):
+    with pytest.raises(error, match=message):
+        value(function())
+
+
+def test_groups_have_a_static_shape():
+    x = tf.placeholder(tf.float32, [None, 4, 4, 6])
+    assert tf.nn.conv2d(x, np.ones((2, 2, 3, 4), "f"), 2, "SAME").shape.as_list() == [None, 2, 2, 4]
+
+
 # -- pooling
 
 
@@ -235,7 +298,6 @@ def test_pooling_has_its_arguments_in_several_forms():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ksize": [2, 2, 2, 1]}, "ksize must be 1 in the batch and channel dimensions"),
         ({"ksize": 9}, "subtracting 9 from 7"),
         ({"padding": "EXPLICIT"}, "padding must be one of SAME, VALID, but it is EXPLICIT"),
         ({"data_format": "X"}, "data_format must be"),

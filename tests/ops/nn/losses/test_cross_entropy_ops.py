@@ -1,0 +1,65 @@
+"""Cross entropies along any dimension, and what their ops say of labels that do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+LOGITS = np.random.default_rng(3).normal(size=(3, 2, 4))
+LABELS = np.random.default_rng(4).random((3, 2, 4))
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def value(tensor, feeds=None):
+    with tf.Session(graph=tensor.graph) as session:
+        return session.run(tensor, feeds)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+@pytest.mark.parametrize("function", ["_v2", ""])
+def test_the_other_dimensions_keep_their_order(known, axis, function):
+    logits = tf.placeholder(tf.float64, LOGITS.shape if known else None)
+    entropy = getattr(tf.nn, f"softmax_cross_entropy_with_logits{function}")
+    loss = entropy(labels=LABELS, logits=logits, axis=axis)
+    powers = np.exp(LOGITS)
+    wanted = -(LABELS * np.log(powers / powers.sum(axis, keepdims=True))).sum(axis)
+    if known:
+        assert loss.shape.as_list() == list(wanted.shape)
+    np.testing.assert_allclose(value(loss, {logits: LOGITS}), wanted)
+
+
+def test_ranks():
+    cube = tf.zeros([1, 2, 3])
+    with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 3: logits and labels"):
+        tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=cube, labels=cube)
+    sparse = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits
+    with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 2: labels"):
+        sparse(features=tf.zeros([2, 3]), labels=[[1], [2]])
+    labels = tf.placeholder(tf.int32)
+    loss = sparse(features=tf.zeros([2, 3]), labels=labels).loss
+    with pytest.raises(tf.errors.InvalidArgumentError, match="labels must be 1-D, but got shape"):
+        value(loss, {labels: [[1], [2]]})
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1, 4], r"Received a label value of 4 .* valid range of \[0, 3\)\.  Label values: 1 4"),
+        ([-2, 4], r"Received a label value of -2 .* valid range of \[0, 3\)\.  Label values: -2 4"),
+        ([9] * 101, r"Label values: (9 ){100}\.\.\."),
+    ],
+)
+def test_labels_outside_are_shown(labels, message):
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=labels, logits=tf.zeros([len(labels), 3])
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        value(loss)
