@@ -13,7 +13,9 @@ them in arrays.
 "gpugraph" runs with default settings, once its kernels are compiled in the background; "gpugraph,
 NumPy" runs without native kernels. In the rows of a first run nothing is compiled yet: caches are
 empty, and "gpugraph, waiting" waits for its kernels. All columns of these rows leave out the import
-and a first small program.
+and a first small program. In those of VGG19 a whole program is timed, the import of gpugraph or
+TensorFlow included, with an empty cache of compiled code and with what the same program has left
+there.
 
 See benchmarks/peers.py for how peers are found and what is measured.
 """
@@ -26,10 +28,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from control_flow import scalar_loop, scalar_loop_in_jax
-from cpu_numbers import Chain, Convnet, Expression, Mixed, Mlp, Transformer
+from cpu_numbers import (
+    Chain,
+    Convnet,
+    Expression,
+    GraphAttention,
+    Mixed,
+    Mlp,
+    Normal,
+    TextCnn,
+    Transformer,
+    Vgg,
+)
 from peers import Rows, main, tensorflow
-
-__all__ = ["Sizes", "rows"]
 
 
 class Sizes(NamedTuple):
@@ -43,6 +54,10 @@ class Sizes(NamedTuple):
     forward: Transformer = Transformer(4, 8, 128, 256, 8)
     training: Transformer = Transformer(2, 4, 64, 128, 4)
     mixed: Mixed = Mixed()
+    text: TextCnn = TextCnn()
+    graph: GraphAttention = GraphAttention()
+    normal: Normal = Normal()
+    vgg: Vgg = Vgg()
 
 
 TINY = Sizes(
@@ -54,6 +69,10 @@ TINY = Sizes(
     Transformer(2, 2, 4, 8, 2),
     Transformer(2, 2, 4, 8, 2),
     Mixed(20),
+    TextCnn(2, 6, 20, 4, (2, 3), 5),
+    GraphAttention(30, 60),
+    Normal(101),
+    Vgg(1, 4, ((3, 1), (4, 2)), (6, 5)),
 )
 """The same rows, but small enough for a test."""
 
@@ -105,7 +124,17 @@ def first_runs(work: Mixed, whole: bool) -> dict[str, Any]:
     return {**graph, **others, last[0]: by(last[1], "first_run", work)}
 
 
+def program(name: str, work: Any, *columns: str) -> dict[str, Any]:
+    """A program for TensorFlow 1."""
+    functions = {
+        column: by("cpu_programs", name, own, work)
+        for column in ("gpugraph", "gpugraph, NumPy", *columns)
+    }
+    return {**functions, "tensorflow": by("cpu_programs", name, tensorflow, work)}
+
+
 FIRST, WHOLE = "first run of 1,000 ops", "building and first run of 1,000 ops"
+COLD, WARM = "VGG19, whole process, cold cache", "VGG19, whole process, warm cache"
 
 
 def rows(sizes: Sizes) -> Rows:
@@ -133,8 +162,13 @@ def rows(sizes: Sizes) -> Rows:
         WHOLE: first_runs(sizes.mixed, whole=True),
         "building one op": building,
         "while_loop, 1,000 scalar iterations": loop,
+        "text-CNN, batch 64, Adam step": program("text_cnn", sizes.text),
+        "graph attention, 2,708 nodes, gradients": program("graph_attention", sizes.graph),
+        "normal random numbers, 10 M": program("normal", sizes.normal),
+        COLD: program("vgg", sizes.vgg),
+        WARM: program("vgg", sizes.vgg),
     }
 
 
 if __name__ == "__main__":
-    main(rows(Sizes()), __file__, cold=(FIRST, WHOLE))
+    main(rows(Sizes()), __file__, {FIRST: "cold", WHOLE: "cold", COLD: "cold", WARM: "warm"})

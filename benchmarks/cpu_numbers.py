@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Chain", "Convnet", "Expression", "Mixed", "Mlp", "Transformer", "EPSILON"]
-
 EPSILON = 1e-5
 """Of layer normalization."""
 
@@ -136,6 +134,90 @@ class Transformer(NamedTuple):
 
     def target(self) -> Any:
         return random(1001, self.batch, self.tokens, self.width, scale=1)
+
+
+class TextCnn(NamedTuple):
+    """Texts of `words` words, embedded in `width` numbers; filters of some heights, as wide."""
+
+    batch: int = 64
+    words: int = 56
+    vocabulary: int = 18_758
+    width: int = 128
+    heights: tuple[int, ...] = (3, 4, 5)
+    depth: int = 128
+    classes: int = 2
+    optimizer: str = "adam"
+    rate: float = 1e-3
+
+    def embedding(self) -> Any:
+        return random(1, self.vocabulary, self.width, scale=1)
+
+    def filters(self) -> list[tuple[Any, Any]]:
+        """Height, width, 1, output depth; and a bias."""
+        return [
+            (random(height, height, self.width, 1, self.depth), random(50 + height, self.depth))
+            for height in self.heights
+        ]
+
+    def dense(self) -> tuple[Any, Any]:
+        return dense(100, len(self.heights) * self.depth, self.classes)
+
+    def x(self) -> Any:
+        chosen = np.random.RandomState(0).randint(0, self.vocabulary, (self.batch, self.words))
+        return chosen.astype(np.int32)
+
+    def labels(self) -> Any:
+        return classes(self.batch, self.classes)
+
+
+class GraphAttention(NamedTuple):
+    """Nodes, of which each has a few neighbours (the sizes are those of Cora, a graph of papers)
+    and `width` numbers."""
+
+    nodes_count: int = 2708
+    edges: int = 5429
+    width: int = 8
+    rate: float = 0.6
+
+    def nodes(self) -> Any:
+        return random(0, self.nodes_count, self.width, scale=1)
+
+    def mask(self) -> Any:
+        """0 between neighbours, -1e9 elsewhere."""
+        ends = np.random.RandomState(0).randint(0, self.nodes_count, (2, self.edges))
+        mask = np.full((self.nodes_count, self.nodes_count), -1e9, np.float32)
+        mask[ends[0], ends[1]] = mask[ends[1], ends[0]] = 0
+        np.fill_diagonal(mask, 0)
+        return mask
+
+    def kernels(self) -> list[Any]:
+        """One for each side of an edge: 1, width, 1."""
+        return [random(seed, 1, self.width, 1, scale=1) for seed in (1, 2)]
+
+    def bias(self) -> Any:
+        return random(3, self.width)
+
+
+class Normal(NamedTuple):
+    """So many normal random numbers."""
+
+    size: int = 10_000_000
+
+
+class Vgg(NamedTuple):
+    """VGG19: blocks of convolutions 3x3 (depth, how many), then layers of these widths."""
+
+    batch: int = 2
+    size: int = 224
+    blocks: tuple[tuple[int, int], ...] = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
+    widths: tuple[int, ...] = (4096, 4096, 1000)
+    rate: float = 1e-4
+
+    def x(self) -> Any:
+        return random(100, self.batch, self.size, self.size, 3, scale=1)
+
+    def labels(self) -> Any:
+        return classes(self.batch, self.widths[-1])
 
 
 class Mixed(NamedTuple):

@@ -28,14 +28,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from peers_table import show
 
-__all__ = ["Once", "Rows", "Work", "main", "tensorflow"]
+STARTED = time.perf_counter()
+"""When this process began, but for the start of Python and NumPy, which is the same for all."""
 
 Step = Callable[[], Any]
 Record = dict[str, float]
@@ -126,8 +127,17 @@ def one(prepare: Callable[[], Step | Work | Once], column: str, keep: Path | Non
         record |= {"build_ms": built * 1e3, "first_ms": timed(work.step) * 1e3}
         warm_up(work.step, package == "gpugraph")
         record["us"] = measure(work.step) / work.per
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    if isinstance(prepared, Once):
+        record["cpu_ms"] = (used.ru_utime + used.ru_stime + compiler_seconds()) * 1e3
+    most = used.ru_maxrss
     return {**record, "peak_mb": most / (1e6 if sys.platform == "darwin" else 1e3)}
+
+
+def compiler_seconds() -> float:
+    """CPU seconds of the processes that this one has started, such as compilers."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def timed(step: Step) -> float:
@@ -205,30 +215,24 @@ def pythons() -> dict[str, str]:
 
 
 def in_process(
-    script: str, row: str, column: str, *arguments: str, cold: bool = False, like: str = ""
+    script: str, row: str, column: str, *arguments: str, cache: str = "", like: str = ""
 ) -> Record | None:
     """One measurement; None, and the reason on stderr, where it fails.
 
-    cold: the caches of compiled code are empty. like: the column whose settings are used instead of
-    its own.
+    cache: the folder of compiled code, if it is not the user's. like: the column whose settings are
+    used instead of its own.
     """
     package, settings = COLUMNS[like or column]
     command = [pythons()[package], script, "--one", row, column, *arguments]
     env = {**os.environ, "PYTHONPATH": str(Path(script).resolve().parents[1]), **settings}
-    with tempfile.TemporaryDirectory() as folder:
-        env |= dict.fromkeys(CACHES, folder) if cold else {}
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                env=env,
-                check=False,
-                timeout=PROCESS_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            print(f"{row} by {column}: over {PROCESS_SECONDS} s", file=sys.stderr)
-            return None
+    env |= dict.fromkeys(CACHES, cache) if cache else {}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=env, check=False, timeout=PROCESS_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{row} by {column}: over {PROCESS_SECONDS} s", file=sys.stderr)
+        return None
     if done.returncode:
         print(f"{row} by {column} failed:\n{done.stderr[-2000:]}", file=sys.stderr)
         return None
@@ -237,7 +241,7 @@ def in_process(
 
 
 def compare(
-    rows: Rows, script: str, names: Sequence[str], rounds: int, cold: Collection[str]
+    rows: Rows, script: str, names: Sequence[str], rounds: int, caches: Mapping[str, str]
 ) -> dict[str, dict[str, Record]]:
     """Medians over the rounds, by row and column; a failed measurement is not repeated."""
     known = pythons()
@@ -248,7 +252,7 @@ def compare(
     for _ in range(rounds):
         for name, columns in records_by_column.items():
             for column in list(columns):
-                record = in_process(script, name, column, cold=name in cold)
+                record = with_cache(script, name, column, caches.get(name, ""))
                 if record is None:
                     del columns[column]
                 else:
@@ -257,6 +261,17 @@ def compare(
         name: {column: middle(records) for column, records in columns.items()}
         for name, columns in records_by_column.items()
     }
+
+
+def with_cache(script: str, row: str, column: str, cache: str) -> Record | None:
+    """One measurement with an empty cache of compiled code ("cold"), or one that a process before
+    has filled with the same work ("warm"), or the user's ("")."""
+    if not cache:
+        return in_process(script, row, column)
+    with tempfile.TemporaryDirectory() as folder:
+        if cache == "warm":
+            in_process(script, row, column, cache=folder)
+        return in_process(script, row, column, cache=folder)
 
 
 def middle(records: Sequence[Record]) -> Record:
@@ -305,8 +320,9 @@ def difference(arrays: Sequence[Any], wanted: Sequence[Any]) -> float:
 # -- the command line
 
 
-def main(rows: Rows, script: str, cold: Collection[str] = ()) -> None:
-    """The command line of a benchmark; `cold` rows are run without caches of compiled code."""
+def main(rows: Rows, script: str, caches: Mapping[str, str] | None = None) -> None:
+    """The command line of a benchmark; `caches` names the rows with a cache of their own, which is
+    "cold" or "warm"."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--one", nargs=2, metavar=("ROW", "COLUMN"), help=argparse.SUPPRESS)
     parser.add_argument("--keep", type=Path, help=argparse.SUPPRESS)
@@ -325,7 +341,7 @@ def main(rows: Rows, script: str, cold: Collection[str] = ()) -> None:
         parser.error(f"no row has one of {words} in its name; rows: {', '.join(rows)}")
     if chosen.check:
         raise SystemExit(0 if check(rows, script, names) else "results differ")
-    results = compare(rows, script, names, chosen.rounds, cold)
+    results = compare(rows, script, names, chosen.rounds, caches or {})
     show(results)
     if chosen.json:
         times = {

@@ -14,12 +14,17 @@ NOT_A_PACKAGE = "numpy"
 
 
 def show(results: Records) -> None:
-    """Prints the times with ratios, then preparation, first step and memory of each process.
+    """Prints the times with ratios, then what else was measured of each process.
 
     A ratio is the best peer's time divided by gpugraph's: above 1 gpugraph is ahead.
     """
     table(results, "us", duration, "time")
-    for key, title in (("build_ms", "preparing, ms"), ("first_ms", "first step, ms")):
+    titles = {
+        "build_ms": "preparing, ms",
+        "first_ms": "first step, ms",
+        "cpu_ms": "CPU time of the process and of compilers, ms",
+    }
+    for key, title in titles.items():
         if any(key in record for records in results.values() for record in records.values()):
             table(results, key, "{:.1f}".format, title)
     table(results, "peak_mb", "{:.0f}".format, "largest resident size, MB")

@@ -15,7 +15,7 @@ STAMP="$VENV/gpugraph-stamp" # first line: the key; second: the extras
 # compiled for emulated GPUs is not switched by that.)
 NATIVE=(
     --ignore=tests/devices/cuda tests/devices tests/kernels/test_host_math.py
-    tests/ops/test_native.py tests/ops/nn/windows/test_native_windows.py
+    tests/kernels/test_host_random.py tests/ops/test_native.py tests/ops/nn/windows/test_native_windows.py
     tests/ops/test_every_native_op.py tests/compile/fusion/test_native_fusion.py
     tests/compile/control_flow/test_native_while_loops.py
     tests/compile/fusion/test_convolution_remapper.py tests/compile/steps/test_native_stretches.py

@@ -33,6 +33,7 @@ from gpugraph.kernel.native_forms import (
 )
 from gpugraph.kernel.node_signature import NodeSignature as NodeSignature
 from gpugraph.kernel.signature_and_context import (
+    CompiledFile as CompiledFile,
     KernelContext as KernelContext,
     Signature as Signature,
 )

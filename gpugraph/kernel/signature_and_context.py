@@ -39,6 +39,15 @@ class Signature(Protocol):
         """The array of host input `index`."""
 
 
+class CompiledFile(Protocol):
+    """A compiled C file of `kernels/`."""
+
+    def bind(
+        self, function: str, parameters: Sequence[int], arrays: Sequence[Any]
+    ) -> Callable[[], int]:
+        """A call of one of its functions, with these integers and arrays."""
+
+
 class KernelContext(Signature, Protocol):
     """The signature, and what a kernel may ask for when it is bound to arrays."""
 
@@ -60,6 +69,10 @@ class KernelContext(Signature, Protocol):
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """A block of the device's memory, allocated during a run: its `array`, and `release()`."""
+
+    def compiled(self, file: str) -> Callable[[], CompiledFile | None]:
+        """What returns a C file of `kernels/` once it is compiled, and None before, or where there
+        is no native code: for a kernel with a part in C that gives the very numbers of the rest."""
 
     def own(self, container: Any) -> None:
         """Calls `container.release()` when the plan is released."""

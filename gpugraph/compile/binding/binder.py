@@ -196,6 +196,7 @@ class Binder(StepList):
             self._host_values(bound),
             self.holdings.memory,
             self.unit.target.resources,
+            self.jit,
         )
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:

@@ -37,6 +37,7 @@ class DynamicStep:
         self.node = node
         self.device: Device = bound.runner
         self.resources = arrays.unit.target.resources
+        self.jit = arrays.jit
         self.kept = arrays.holdings.memory.kept
         self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
@@ -116,7 +117,9 @@ class DynamicStep:
         shapes = [array.shape for array in inputs]
         values = {slot: inputs[slot] for slot in self.bound.host}
         memory = KernelMemory(owned, self.kept, {})
-        return KernelBinding(self.bound, shapes, output_shapes, values, memory, self.resources)
+        return KernelBinding(
+            self.bound, shapes, output_shapes, values, memory, self.resources, self.jit
+        )
 
     def _infer(self, inputs: list[Any]) -> list[tuple[int, ...]]:
         node = self.node

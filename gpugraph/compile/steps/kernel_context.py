@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.unit.compile_unit import Home, TensorId
+from gpugraph.compile.unit.jit_settings import Jit
 from gpugraph.devices import Block, Device, Resources, VariableState
+from gpugraph.devices.native import prepare_source
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import Kernel, reference
+from gpugraph.kernel import CompiledFile, Kernel, reference
 
 Shapes = Sequence[tuple[int, ...]]
 
@@ -98,6 +101,7 @@ class KernelBinding:
         values: Mapping[int, Any],
         memory: KernelMemory,
         resources: Resources,
+        jit: Jit,
     ) -> None:
         node = bound.node
         self.name = node.name
@@ -112,6 +116,7 @@ class KernelBinding:
         self._device: Device = bound.runner
         self._memory = memory
         self._resources = resources
+        self._jit = jit
 
     def value(self, index: int) -> Any:
         """Host input `index`; InternalError for an input that isn't one."""
@@ -158,6 +163,13 @@ class KernelBinding:
     def state(self, make: Callable[[], Any]) -> Any:
         """The node's own state in the session."""
         return self._resources.state(self.name, make)
+
+    def compiled(self, file: str) -> Callable[[], CompiledFile | None]:
+        """What returns a C file of `kernels/` once it is compiled; None before, or without jit."""
+        if not self._jit.is_on:
+            return lambda: None
+        prepared = prepare_source(file)
+        return partial(prepared.get, self._jit.waits)
 
     def variable(self, index: int) -> VariableState:
         """The variable behind ref input `index`."""

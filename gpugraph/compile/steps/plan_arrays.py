@@ -14,6 +14,7 @@ import numpy as np
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
+from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices import Block, Device, RunAccess, VariableState, out_of_memory
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
@@ -61,6 +62,7 @@ class Arrays:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self.jit = jit(unit.target.config)
         self.mailbox = unit.target.new_mailbox()
         self.holdings = Holdings(self.mailbox)
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells

@@ -20,7 +20,6 @@ from gpugraph.compile.steps.native_stretches import with_native_stretches
 from gpugraph.compile.steps.plan_arrays import Arrays, is_cell
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.compile.unit.guards import ALWAYS
-from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.node_and_edge import Edge, origins
@@ -38,7 +37,6 @@ class StepList(Arrays):
         self.guard = ALWAYS  # of the node that is being bound
         self.guarded: set[Any] = set()
         self.clock = Clock()
-        self.jit = jit(unit.target.config)
         self.report_lines: list[str] = []
         self._cells_by_end: dict[int, dict[Storage, None]] | None = None
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The part of a `KernelContext` that needs a session: all of it is refused."""
+    """The part of a `KernelContext` that needs a session: it is refused, or there is none."""
 
     name: str
     on_host: frozenset[int] = frozenset()
@@ -37,6 +37,10 @@ class ContextOutsideRun:
     def variable(self, index: int) -> Any:
         """LookupError: there is no variable."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
+
+    def compiled(self, file: str) -> Callable[[], None]:
+        """There is no native code: nothing waits for it outside of a run."""
+        return lambda: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """LookupError: there is no run whose memory it could be."""

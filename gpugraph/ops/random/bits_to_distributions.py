@@ -39,11 +39,13 @@ class Law(NamedTuple):
 
     groups: fills `out`, whole groups of as many numbers as a block gives, from the blocks so many
       counters further on. reserved: how many blocks a number has for itself; 0: a group has one.
+    native: the C function that gives the same float32 numbers (`native_random`); "": there is none.
     """
 
     fill: Callable[[Philox, Any], None]
     groups: Callable[[Philox, Any, Any], None]
     reserved: int = 0
+    native: str = ""
 
     def __call__(self, place: Philox, out: Any) -> None:
         self.fill(place, out)
@@ -65,9 +67,9 @@ def groups_of(out: Any) -> tuple[int, int]:
     return -(-out.size // size), size
 
 
-def _law(convert: Convert) -> Law:
+def _law(convert: Convert, native: str = "") -> Law:
     part = partial(_fill_part, convert)
-    return Law(partial(_fill, part, 0), partial(_fill_groups, convert))
+    return Law(partial(_fill, part, 0), partial(_fill_groups, convert), native=native)
 
 
 def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> None:
@@ -138,7 +140,7 @@ def _unit(words: Any, out: Any) -> None:
     convert(words, out)
 
 
-uniform = _law(_unit)
+uniform = _law(_unit, "gg_uniform")
 """Floats in [0, 1)."""
 
 
@@ -196,7 +198,7 @@ def _normal(words: Any, out: Any) -> None:
     (_normal16 if out.dtype.itemsize == 2 else normal_pairs)(words, out)
 
 
-normal = _law(_normal)
+normal = _law(_normal, "gg_normal")
 """Normal numbers of mean 0 and deviation 1."""
 
 
@@ -246,5 +248,7 @@ def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     return numbers
 
 
-truncated_normal = Law(partial(_fill, _fill_truncated, _RESERVED), _truncated_groups, _RESERVED)
+truncated_normal = Law(
+    partial(_fill, _fill_truncated, _RESERVED), _truncated_groups, _RESERVED, "gg_truncated"
+)
 """Normal numbers, those beyond 2 left out."""

@@ -30,6 +30,7 @@ from gpugraph.ops.random.bits_to_distributions import (
     truncated_normal as truncated,
     uniform,
 )
+from gpugraph.ops.random.native_random import with_native
 from gpugraph.ops.random.random_launches import stream_launches
 from gpugraph.ops.random.seeds_and_streams import (
     DEFAULT_GRAPH_SEED as DEFAULT_GRAPH_SEED,
@@ -66,7 +67,7 @@ def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
     """An op that fills a tensor of a given shape by `law`; gpu_law: its name on GPUs."""
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
-        return partial(stream_of(context).fill, law, out)
+        return partial(stream_of(context).fill, with_native(context, law, out), out)
 
     return drawing_op(
         name,

@@ -21,6 +21,7 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.bits_to_distributions import Law, normal, truncated_normal, uniform
+from gpugraph.ops.random.native_random import with_native
 from gpugraph.ops.random.random_launches import seed_launches
 from gpugraph.ops.random.random_ops import (
     between,
@@ -64,8 +65,8 @@ def _launch(law: str, signature: Signature) -> list[Launch]:
 
 
 def _stateless_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
-    def bind(_: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
-        return _bind_fill(law, seed, out)
+    def bind(context: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
+        return _bind_fill(with_native(context, law, out), seed, out)
 
     return drawing_op(
         name,

@@ -1,0 +1,77 @@
+"""Many float32 random numbers by C (kernels/host/host_random.h), from the moment it is compiled.
+
+The numbers are NumPy's, to the bit: a tensor may be filled by NumPy in part, until the code is
+there, and by C from then on. Code that gives other numbers is not used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.kernel import CompiledFile, KernelContext
+from gpugraph.ops.random.bits_to_distributions import Law, groups_of
+from gpugraph.ops.random.philox import CHUNK, Philox
+
+FILE = "host_random.h"
+
+FEW = 16_384
+"""Numbers below which NumPy is as fast as a C function that is bound for them."""
+
+_PART = 1 << 22
+"""Numbers that NumPy draws before it is asked again whether the code is there."""
+
+_SAMPLE = 4 * CHUNK + 3
+
+_SOUND: dict[tuple[int, str], bool] = {}
+"""Whether a function of a compiled file, by its `id`, gives NumPy's numbers."""
+
+
+def with_native(context: KernelContext, law: Law, out: Any) -> Law:
+    """The law for such an array, by C where it has many numbers of float32."""
+    if not law.native or out.size < FEW or out.dtype != np.float32:
+        return law
+    return law._replace(fill=partial(_fill, context.compiled(FILE), law))
+
+
+def _fill(compiled: Callable[[], CompiledFile | None], law: Law, place: Philox, out: Any) -> None:
+    flat, group = out.reshape(-1), groups_of(out)[1]
+    done = 0
+    while done < flat.size:
+        rest = flat[done:]
+        here = place.skip(done // group * (law.reserved * group or 1))
+        file = compiled()
+        if file is not None and _is_sound(file, law):
+            _draw(file, law, here, rest)
+            return
+        law.fill(here, rest[:_PART])
+        done += _PART
+
+
+def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
+    halves = place.counter % 2**64, place.counter // 2**64
+    position = np.array([*halves, place.key, 0], np.uint64).view(np.float32)
+    file.bind(law.native, [out.size], [position, out])()
+
+
+def _is_sound(file: CompiledFile, law: Law) -> bool:
+    """Whether the compiled function gives the law's numbers; tried once, on a sample."""
+    key = id(file), law.native
+    if key not in _SOUND:
+        place = Philox(0x0123456789ABCDEF, 2**96 - CHUNK // 2)  # the counter carries
+        numbers, expected = np.empty((2, _SAMPLE), np.float32)
+        _draw(file, law, place, numbers)
+        law.fill(place, expected)
+        _SOUND[key] = bool(np.array_equal(numbers, expected))
+        if not _SOUND[key]:
+            warnings.warn(
+                f"native code is not used: that of {law.native} gives other random numbers than "
+                "NumPy: the C compiler is not sound",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+    return _SOUND[key]
