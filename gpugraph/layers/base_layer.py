@@ -1,34 +1,40 @@
-"""The base of layers and recurrent cells: name, variable scope, variables, losses.
+"""The base of layers and recurrent cells: name, variable scope, calls.
 
 The first call opens the scope, named by the layer or its class. All later calls find the variables
-there, wherever they are.
+there, wherever they are. `layer_weights` has the variables, `layer_losses` losses and updates,
+`layer_nodes` the graph of calls, `layer_configs` configurations.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import copy
+import inspect
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.nest import flatten, is_nested, map_structure
+from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
-from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.layers.input_spec import check_inputs
+from gpugraph.layers.layer_configs import from_plain
+from gpugraph.layers.layer_nodes import LayerNodes
+from gpugraph.layers.layer_weights import LayerWeights
+from gpugraph.layers.module import Module, snake_case
 from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
-from gpugraph.variables import is_created_since, variable_parts
+from gpugraph.variable_scope import VariableScope, variable_scope
 
 _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
 
 
-class Layer:
+class Layer(LayerWeights, LayerNodes, Module):
     """A function with variables. Subclasses define `call`, and add variables in `build` or there.
 
     name: of the scope, by default made of the class's name: `BasicLSTMCell` is `basic_lstm_cell`.
@@ -37,14 +43,13 @@ class Layer:
       of the batch it joins the layer's losses.
     """
 
-    input_rank: int | None = None
-    """The rank of inputs; None: any."""
-
-    input_axes: Mapping[int, int | None] = {}
-    """Sizes of inputs by axis; `build` sets them from the first inputs."""
-
     input_spec: Any = None
     """An InputSpec, or a list of one for each input; None: any inputs."""
+
+    supports_masking = False
+    """Whether masks of inputs are passed on as masks of outputs."""
+
+    _SHARED_BY_COPIES = ("_graph", "_scope")
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -52,17 +57,15 @@ class Layer:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
         self._activity_regularizer = kwargs.pop("activity_regularizer", None)
+        self._dynamic = bool(kwargs.pop("dynamic", False))
         if kwargs:
             raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
-        self.trainable = trainable
+        LayerWeights.__init__(self, trainable)
+        LayerNodes.__init__(self)
         self.built = False
         self._base_name = name or snake_case(type(self).__name__)
         self._name = name or _unique(self._base_name)
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
-        self._trainable_weights: list[Any] = []
-        self._non_trainable_weights: list[Any] = []
-        self._losses: list[Any] = []
-        self._updates: list[Any] = []
         self._scope: VariableScope | None = None
         self._called = False
         self._graph: Graph | None = None
@@ -73,14 +76,14 @@ class Layer:
     # -- properties
 
     @property
-    def name(self) -> str:
-        """The name of the layer, unique in its graph unless it is given."""
-        return self._name
-
-    @property
     def dtype(self) -> DType | None:
         """The dtype of the variables; None before the first call, where it is not given."""
         return self._dtype
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether the layer is to be run without a graph; kept for TensorFlow's sake."""
+        return self._dynamic
 
     @property
     def graph(self) -> Graph | None:
@@ -98,76 +101,97 @@ class Layer:
         return self._scope.name
 
     @property
-    def trainable_weights(self) -> list[Any]:
-        """Its trainable variables; none where the layer is not trainable."""
-        return list(self._trainable_weights) if self.trainable else []
+    def name_scope(self) -> AbstractContextManager[str]:
+        """A context in which operations have the layer's name, after its first call or `build`."""
+        graph = get_default_graph()
+        return graph.name_scope(f"{self.scope_name}/")
 
     @property
-    def non_trainable_weights(self) -> list[Any]:
-        """Its variables that are not trained."""
-        if self.trainable:
-            return list(self._non_trainable_weights)
-        return self._trainable_weights + self._non_trainable_weights
+    def activity_regularizer(self) -> Any:
+        """The function from outputs to a penalty, or None."""
+        return self._activity_regularizer
 
-    @property
-    def weights(self) -> list[Any]:
-        """Its variables, the trainable ones first."""
-        return self.trainable_weights + self.non_trainable_weights
-
-    @property
-    def variables(self) -> list[Any]:
-        """The same as `weights`."""
-        return self.weights
-
-    @property
-    def trainable_variables(self) -> list[Any]:
-        """The same as `trainable_weights`."""
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[Any]:
-        """The same as `non_trainable_weights`."""
-        return self.non_trainable_weights
-
-    @property
-    def losses(self) -> list[Any]:
-        """The penalties of regularizers, and what `add_loss` added."""
-        return list(self._losses)
-
-    @property
-    def updates(self) -> list[Any]:
-        """Operations to be run with each step of training."""
-        return list(self._updates)
-
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Adds a loss, or a list of them, to the layer's and to REGULARIZATION_LOSSES."""
-        del inputs
-        _collect(losses, self._losses, GraphKeys.REGULARIZATION_LOSSES)
-
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Adds an operation or tensor, or a list of them, to the layer's and to UPDATE_OPS."""
-        del inputs
-        listed = updates if isinstance(updates, (list, tuple)) else [updates]
-        ops = [getattr(update, "op", update) for update in listed]
-        _collect(ops, self._updates, GraphKeys.UPDATE_OPS)
-
-    def count_params(self) -> int:
-        """The number of elements of its variables; ValueError before they exist."""
-        if not self.built:
-            raise ValueError(
-                f"You tried to call `count_params` on {self._name}, but the layer isn't built: "
-                "its first call adds its variables."
-            )
-        return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
+    @activity_regularizer.setter
+    def activity_regularizer(self, regularizer: Any) -> None:
+        self._activity_regularizer = regularizer
 
     # -- for subclasses
 
-    def build(self, inputs_shape: Any) -> None:
-        """Adds the variables, for the shape (or structure of shapes) of the first inputs."""
+    def build(self, input_shape: Any) -> None:
+        """Adds the variables, for the shape (or structure of shapes) of the first inputs.
+
+        Programs may call it before the first call, which then adds no variables.
+        """
+        del input_shape
+        self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """What the layer computes."""
-        raise NotImplementedError(f"{type(self).__name__} does not define `call`")
+        """What the layer computes: here its inputs."""
+        del args, kwargs
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a shape; NotImplementedError where none says."""
+        raise NotImplementedError(
+            f"Please implement the compute_output_shape method on your layer "
+            f"({type(self).__name__}), which was asked for inputs {input_shape}"
+        )
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """TensorSpecs of the outputs for TensorSpecs of the inputs; TypeError for others."""
+        for spec in flatten(input_signature):
+            if not isinstance(spec, TensorSpec):
+                raise TypeError(
+                    "Only TensorSpec signature types are supported, but saw signature signature "
+                    f"entry: {spec}."
+                )
+        shapes = map_structure(lambda spec: spec.shape, input_signature)
+        dtype = self._dtype or flatten(input_signature)[0].dtype
+        return map_structure(
+            lambda shape: TensorSpec(shape, dtype), self.compute_output_shape(shapes)
+        )
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the outputs: that of the inputs. TypeError where masks are not supported."""
+        del inputs
+        if self.supports_masking:
+            return mask
+        if any(part is not None for part in flatten(mask)):
+            raise TypeError(
+                f"Layer {self._name} does not support masking, but was passed an input_mask: {mask}"
+            )
+        return None
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values.
+
+        NotImplementedError for a subclass whose constructor takes others than a Layer's: it
+        defines `get_config` itself.
+        """
+        config: dict[str, Any] = {
+            "name": self._name,
+            "trainable": self.trainable,
+            "dtype": None if self._dtype is None else self._dtype.name,
+        }
+        if self._dynamic:
+            config["dynamic"] = True
+        parameters = list(inspect.signature(type(self).__init__).parameters.values())[1:]
+        unknown = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name not in config
+        ]
+        if unknown and type(self).get_config is Layer.get_config:
+            raise NotImplementedError(
+                "Layers with arguments in `__init__` must override `get_config`: "
+                f"{type(self).__name__} takes {', '.join(unknown)}"
+            )
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` told of; its variables are its own."""
+        return cls(**from_plain(config))
 
     # -- calls
 
@@ -176,29 +200,29 @@ class Layer:
         self._set_scope(kwargs.pop("scope", None))
         inputs = map_structure(_tensor_of_value, inputs)
         self._check_graph(inputs)
-        with self._within(self._called or self._reuse):
+        with self._within():
             if not self.built:
                 self._check_spec(inputs)
                 self._build(inputs)
             self._check_spec(inputs)
-            if self.input_axes:
-                self._check_axes(flatten(inputs)[0])
             outputs = self.call(inputs, *args, **kwargs)
             if self._activity_regularizer is not None:
-                self._regularize_activity(outputs)
+                self._regularize_activity(inputs, outputs)
         self._called = True
+        self.record_call(inputs, outputs, kwargs)
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The same as a call of the layer."""
         return self(inputs, *args, **kwargs)
 
-    def _regularize_activity(self, outputs: Any) -> None:
+    def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
         graph = get_default_graph()
         with graph.name_scope("ActivityRegularizer"):
             for output in flatten(outputs):
                 loss = self._activity_regularizer(output)
-                self.add_loss(loss / cast(shape_of(output)[0], loss.dtype.base_dtype))
+                mean = loss / cast(shape_of(output)[0], loss.dtype.base_dtype)
+                self.add_loss(mean, inputs=inputs)
 
     def _set_scope(self, scope: Any) -> None:
         if self._scope is not None:
@@ -211,44 +235,24 @@ class Layer:
             pass
 
     @contextmanager
-    def _within(self, reuse: Any) -> Iterator[VariableScope]:
+    def _within(self) -> Iterator[VariableScope]:
         """In the layer's variable scope, and the name scope that this opened at first."""
+        self._set_scope(None)
+        reuse = self._called or self._reuse
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
             graph = get_default_graph()
             with graph.name_scope(scope.original_name_scope):
                 yield scope
 
     def _build(self, inputs: Any) -> None:
-        first = flatten(inputs)[0]
         if self._dtype is None:
-            self._dtype = first.dtype.base_dtype
-        self._check_rank(first)
+            self._dtype = flatten(inputs)[0].dtype.base_dtype
         self.build(map_structure(lambda tensor: tensor.shape, inputs))
         self.built = True
 
     def _check_spec(self, inputs: Any) -> None:
         if self.input_spec is not None:
             check_inputs(self.input_spec, flatten(inputs), self._name)
-
-    def _check_rank(self, tensor: Any) -> None:
-        rank = tensor.shape.rank
-        if self.input_rank is not None and rank not in (None, self.input_rank):
-            raise ValueError(
-                f"Input 0 of layer {self._name} is incompatible with the layer: expected "
-                f"ndim={self.input_rank}, found ndim={rank}. Full shape received: {tensor.shape}"
-            )
-
-    def _check_axes(self, tensor: Any) -> None:
-        """ValueError for inputs of other sizes than the variables have."""
-        sizes = tensor.shape.sizes
-        for axis, wanted in self.input_axes.items():
-            size = None if sizes is None else sizes[axis]
-            if size is not None and wanted is not None and size != wanted:
-                raise ValueError(
-                    f"Input 0 of layer {self._name} is incompatible with the layer: expected axis "
-                    f"{axis} of input shape to have value {wanted} but received input with shape "
-                    f"{tensor.shape.as_list()}"
-                )
 
     def _check_graph(self, inputs: Any) -> None:
         graph = graph_of(flatten(inputs))
@@ -261,81 +265,47 @@ class Layer:
                 "layer for each graph."
             )
 
-    # -- making variables
+    # -- copies
 
-    def add_weight(
-        self,
-        name: str,
-        shape: Any,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        trainable: bool = True,
-        constraint: Any = None,
-        use_resource: bool | None = None,
-        partitioner: Any = None,
-    ) -> Any:
-        """A variable in the layer's scope; see `tf.get_variable`.
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy that shares the tensors, variables, graph and scope; all else is copied."""
+        duplicate = type(self).__new__(type(self))
+        memo[id(self)] = duplicate
+        for name, value in vars(self).items():
+            if name in self._SHARED_BY_COPIES or _is_tensor(value):
+                vars(duplicate)[name] = value
+            elif _has_tensors(value):
+                vars(duplicate)[name] = copy.copy(value)
+            else:
+                vars(duplicate)[name] = copy.deepcopy(value, memo)
+        return duplicate
 
-        The penalty of `regularizer` for a new variable joins the layer's losses.
-        """
-        self._set_scope(None)
-        with self._within(self._called or self._reuse):
-            version = get_default_graph().version
-            variable = get_variable(
-                name,
-                shape,
-                dtype=dtype or self._dtype or dtypes.float32,
-                initializer=initializer,
-                trainable=trainable and self.trainable,
-                constraint=constraint,
-                use_resource=use_resource,
-                partitioner=partitioner,
-            )
-            if regularizer is not None and is_created_since(variable, version):
-                self._regularize(name, variable, regularizer)
-        self._know(variable, trainable)
-        return variable
-
-    add_variable = add_weight
-
-    def _regularize(self, name: str, variable: Any, regularizer: Callable[..., Any]) -> None:
-        graph = get_default_graph()
-        for part in variable_parts(variable):
-            with graph.colocate_with(part.op), graph.name_scope(f"{name}/Regularizer"):
-                loss = regularizer(part)
-            if loss is not None:
-                self.add_loss(loss)
-
-    def _know(self, variable: Any, trainable: bool) -> None:
-        """Lists a variable (its parts, where it is in parts) among the layer's."""
-        weights = self._trainable_weights if trainable else self._non_trainable_weights
-        for part in variable_parts(variable):
-            if not any(part is weight for weight in weights):
-                weights.append(part)
+    def shape_by_trial(self, input_shape: Any) -> Any:
+        """The shape of the outputs, by a call of an unbuilt copy in a graph of its own."""
+        with Graph().as_default():
+            duplicate = type(self)(**from_plain({**self.get_config(), "name": "trial"}))
+            dtype = self._dtype or "float32"
+            return duplicate(placeholder(dtype, as_shape(input_shape))).shape
 
 
-def _collect(items: Any, known: list[Any], collection: str) -> None:
-    """Adds new items to a list and to the graph's collection."""
-    in_graph = get_default_graph().get_collection_ref(collection)
-    for item in items if isinstance(items, (list, tuple)) else [items]:
-        for group in (known, in_graph):
-            if all(item is not member for member in group):
-                group.append(item)
+def _has_tensors(value: Any) -> bool:
+    """Whether it is a tensor or variable, or a structure with one."""
+    if isinstance(value, dict):
+        return any(_is_tensor(key) or _has_tensors(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return any(_has_tensors(item) for item in value)
+    return _is_tensor(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
 
 
 def _tensor_of_value(value: Any) -> Any:
     """Numbers and arrays as tensors; tensors and variables unchanged."""
-    if isinstance(value, Tensor) or hasattr(value, "_as_graph_element") or value is None:
+    if value is None or _is_tensor(value):
         return value
     return value if is_nested(value) else convert_to_tensor(value)
-
-
-def snake_case(name: str) -> str:
-    """`BasicLSTMCell` as `basic_lstm_cell`; a scope's name can't start with `_`."""
-    split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
-    return f"private{lowered}" if lowered.startswith("_") else lowered
 
 
 def _unique(base_name: str) -> str:

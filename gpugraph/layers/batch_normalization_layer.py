@@ -12,45 +12,65 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond, static_bool
-from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import ONES, ZEROS, WeightOptions, layer_function
+from gpugraph.layers.batch_renormalization import (
+    DeviationInitializer,
+    checked_clipping,
+    composed,
+    corrected,
+)
+from gpugraph.layers.input_spec import InputSpec
+from gpugraph.layers.layer_arguments import ONES, ZEROS, LayerOfArguments, layer_function
 from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.elementwise.unary_functions import sqrt
 from gpugraph.ops.framework.identity_and_shape import identity, shape as shape_of
-from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.normalization.bias_and_moments import (
     batch_normalization as normalized_by,
     moments,
 )
 from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
-from gpugraph.ops.state.reference_variable_ops import assign_sub
+from gpugraph.ops.reductions.reduction_functions import reduce_mean
+from gpugraph.ops.state.reference_variable_ops import assign
+from gpugraph.train.assign_moving_average import assign_moving_average
+from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 _NARROW = (dtypes.float16, dtypes.bfloat16)
 """Inputs whose means and variances are float32."""
 
 
-class BatchNormalization(Layer):
+class BatchNormalization(LayerOfArguments):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, along `axis`, the channels'.
 
     While training, mean and variance are those of the inputs, and `moving_mean` and
     `moving_variance` follow them by 1 - momentum each time the ops in UPDATE_OPS run; else they
     are these averages.
 
-    axis: the channels' dimension. center, scale: whether there are `beta` and `gamma`.
+    axis: the channels' dimension, or a list of dimensions that are normalized one by one.
+    center, scale: whether there are `beta` and `gamma`.
     *_initializer, *_regularizer, *_constraint: of these, and of the averages.
-    fused: whether images (rank 4) go through one op for all; by default they do. The average of
-      the variance then is that of the sample, over n - 1.
+    renorm: whether training, too, follows averages of mean and deviation, `renorm_mean` and
+      `renorm_stddev`, which follow the batches by 1 - renorm_momentum; renorm_clipping: bounds
+      `rmin`, `rmax`, `dmax` of how far. Source: Ioffe, 2017 (arXiv:1702.03275).
+    fused: whether images (rank 4) go through one op for all; by default they do, and never with
+      renorm, virtual batches, an adjustment or other channels than the second or last. The
+      average of the variance then is that of the sample, over n - 1.
+    virtual_batch_size: the size of the parts of a batch that are normalized each by itself.
     adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that change
-      the normalized inputs before `gamma` and `beta`, while it trains; never `fused`.
+      the normalized inputs before `gamma` and `beta`, while it trains.
 
-    ValueError for inputs of unknown rank or channels, another axis, and for `renorm` and
-    `virtual_batch_size`, which TensorFlow supports and this does not.
+    TypeError for an axis that is no number; ValueError for inputs of unknown rank or channels, an
+    axis that they have not or twice, unknown bounds, and a virtual batch size that is not positive
+    or stands beside `adjustment` or channels in dimension 0.
     """
+
+    supports_masking = True
 
     def __init__(
         self,
@@ -78,65 +98,109 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable, name, **kwargs)
-        _refuse(renorm=renorm, virtual_batch_size=virtual_batch_size)
-        del renorm_clipping, renorm_momentum
-        if adjustment is not None:
-            if fused:
-                raise ValueError("Passing fused=True is not supported when adjustment is specified")
-            fused = False
-        self.adjustment = adjustment
-        self.axis = axis
-        self.momentum = momentum
-        self.epsilon = epsilon
-        self.fused = fused
-        self._gamma = self._beta = None
-        if scale:
-            self._gamma = WeightOptions(gamma_initializer, gamma_regularizer, gamma_constraint)
-        if center:
-            self._beta = WeightOptions(beta_initializer, beta_regularizer, beta_constraint)
-        self._averages = moving_mean_initializer, moving_variance_initializer
+        if not isinstance(axis, (int, list, tuple)):
+            raise TypeError(f"axis must be int or list, type given: {type(axis)}")
+        self.axis: Any = axis if isinstance(axis, int) else list(axis)
+        self.momentum, self.epsilon = momentum, epsilon
+        self.center, self.scale = center, scale
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
+        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
+        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
+        self.fused = fused is not False
+        self.virtual_batch_size, self.adjustment = virtual_batch_size, adjustment
+        self.renorm = renorm
+        self.renorm_clipping = checked_clipping(renorm_clipping) if renorm else None
+        self.renorm_momentum = renorm_momentum
         self.gamma: Any = None
         self.beta: Any = None
         self.moving_mean: Any = None
         self.moving_variance: Any = None
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Adds `gamma`, `beta` and the moving averages."""
-        axis: Any = self.axis
-        sizes = inputs_shape.sizes
+        sizes = as_shape(input_shape).sizes
         if sizes is None:
-            raise ValueError(f"Input has undefined rank: {inputs_shape} (layer {self.name}).")
-        axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
-        if len(axes) != 1 or not -len(sizes) <= axes[0] < len(sizes):
-            raise ValueError(f"Invalid axis: {self.axis} for inputs of shape {inputs_shape}")
-        self._channel_axis = axes[0] % len(sizes)
-        channels = sizes[self._channel_axis]
-        if channels is None:
-            raise ValueError(f"Input has undefined `axis` dimension: {inputs_shape}")
-        self.input_axes = {self._channel_axis: int(channels)}
-        images = len(sizes) == 4 and self._channel_axis in (1, 3)
-        if self.fused and not images:
-            raise ValueError(
-                f"Fused batch norm is of images, with channels at axis 1 or 3: not {inputs_shape} "
-                f"with axis {self.axis}"
-            )
-        self._fuses = images and self.fused is not False
-        self._add_weights(int(channels))
+            raise ValueError(f"Input has undefined rank: {input_shape} (layer {self.name}).")
+        self.axis = axes = self._axes(len(sizes))
+        channels = {axis: sizes[axis] for axis in axes}
+        if None in channels.values():
+            raise ValueError(f"Input has undefined `axis` dimension. Input shape: {input_shape}")
+        self.input_spec = InputSpec(ndim=len(sizes), axes=channels)
+        self._check_virtual_batches()
+        plain = not self.renorm and self.virtual_batch_size is None and self.adjustment is None
+        self.fused = self.fused and plain and len(sizes) == 4 and axes in ([1], [3])
+        if len(axes) == 1 and self.virtual_batch_size is None:
+            shape = [int(sizes[axes[0]] or 0)]
+        else:
+            shape = [int(channels.get(axis) or 1) for axis in range(len(sizes))]
+        if self.virtual_batch_size is not None:
+            shape.insert(1, 1)
+        is_divided = self.virtual_batch_size is not None
+        self._kept_axes = [axis + is_divided for axis in axes]
+        self._add_weights(shape)
+        self.built = True
 
-    def _add_weights(self, channels: int) -> None:
+    def _axes(self, rank: int) -> list[int]:
+        """The channels' dimensions of inputs of this rank, counted from the front."""
+        listed = [self.axis] if isinstance(self.axis, int) else self.axis
+        axes = [axis + rank if axis < 0 else axis for axis in listed]
+        for axis in axes:
+            if not 0 <= axis < rank:
+                raise ValueError(f"Invalid axis: {axis} for inputs of rank {rank}")
+        if len(set(axes)) < len(axes):
+            raise ValueError(f"Duplicate axis: {axes}")
+        return axes
+
+    def _check_virtual_batches(self) -> None:
+        size = self.virtual_batch_size
+        if size is None:
+            return
+        if size <= 0:
+            raise ValueError(
+                "virtual_batch_size must be a positive integer that divides the true batch size of "
+                f"the input Tensor, but it is {size}"
+            )
+        if 0 in self.axis:
+            raise ValueError(
+                "When using virtual_batch_size, the batch dimension must be 0 and thus axis cannot "
+                f"contain 0: {self.axis}"
+            )
+        if self.adjustment is not None:
+            raise ValueError(
+                "When using virtual_batch_size, adjustment cannot be specified: both change how "
+                "the inputs are normalized"
+            )
+
+    def _add_weights(self, shape: list[int]) -> None:
         input_type = self.dtype or dtypes.float32
         dtype = dtypes.float32 if input_type in _NARROW else input_type
-        if self._gamma is not None:
-            self.gamma = self._gamma.add_to(self, "gamma", [channels], dtype)
-        if self._beta is not None:
-            self.beta = self._beta.add_to(self, "beta", [channels], dtype)
-        names = ("moving_mean", "moving_variance")
+        self._shape, self._variable_type = shape, dtype
+        if self.scale:
+            self.gamma = self.add_parameter("gamma", shape, dtype)
+        if self.center:
+            self.beta = self.add_parameter("beta", shape, dtype)
         with self._in_one_part():
-            self.moving_mean, self.moving_variance = (
-                self.add_weight(name, [channels], dtype, initializer, trainable=False)
-                for name, initializer in zip(names, self._averages)
+            self.moving_mean = self._add_average("moving_mean", self.moving_mean_initializer)
+            self.moving_variance = self._add_average(
+                "moving_variance", self.moving_variance_initializer
             )
-        self._channels, self._variable_type = channels, dtype
+            if self.renorm:
+                deviation = DeviationInitializer(self.moving_variance_initializer)
+                self.moving_stddev = self._add_average("moving_stddev", deviation)
+                self.renorm_mean = self._add_average("renorm_mean", self.moving_mean_initializer)
+                self.renorm_stddev = self._add_average("renorm_stddev", deviation)
+
+    def _add_average(self, name: str, initializer: Any) -> Any:
+        return self.add_weight(
+            name, self._shape, self._variable_type, initializer, trainable=False,
+            synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.MEAN,
+        )  # fmt: skip
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the inputs."""
+        return as_shape(input_shape)
 
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
@@ -150,15 +214,28 @@ class BatchNormalization(Layer):
             self._scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """training: a bool, or a bool tensor that each run evaluates."""
-        return self._fused(inputs, training) if self._fuses else self._plain(inputs, training)
+        """training: a bool, or a bool tensor or variable that each run evaluates."""
+        if self.fused:
+            return self._fused(inputs, training)
+        if self.virtual_batch_size is None:
+            return self._plain(inputs, training)
+        sizes: Any = [-1, *inputs.shape.as_list()[1:]]
+        parts: Any = [self.virtual_batch_size, *sizes]
+        if None in sizes:
+            sizes = shape_of(inputs)
+            parts = concat([[self.virtual_batch_size, -1], sizes[1:]], 0)
+        divided = reshape(inputs, parts)
+        divided.set_shape([self.virtual_batch_size, None, *inputs.shape.as_list()[1:]])
+        outputs = reshape(self._plain(divided, training), sizes)
+        outputs.set_shape(inputs.shape)
+        return outputs
 
     # -- as one op
 
     def _fused(self, inputs: Tensor, training: Any) -> Tensor:
         gamma = self._constant(1.0) if self.gamma is None else self.gamma
         beta = self._constant(0.0) if self.beta is None else self.beta
-        layout = "NHWC" if self._channel_axis == 3 else "NCHW"
+        layout = "NHWC" if self.axis == [3] else "NCHW"
 
         def of_batch() -> Any:
             return fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=layout)
@@ -170,18 +247,12 @@ class BatchNormalization(Layer):
             )  # fmt: skip
 
         outputs, mean, variance = smart_cond(training, of_batch, of_averages)
-        known = static_bool(training)
-        if known is None:
-            momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
-        else:
-            momentum = convert_to_tensor(self.momentum)
-        if known is not False:
-            self.add_update(self._follow(self.moving_mean, mean, momentum))
-            self.add_update(self._follow(self.moving_variance, variance, momentum))
+        if static_bool(training) is not False:
+            self._update_averages([mean, variance], training)
         return outputs
 
     def _constant(self, value: float) -> Any:
-        return constant(value, self._variable_type, [self._channels])
+        return constant(value, self._variable_type, self._shape)
 
     # -- by elementwise ops
 
@@ -190,69 +261,85 @@ class BatchNormalization(Layer):
         if input_type in _NARROW:
             inputs = cast(inputs, dtypes.float32)
         rank = int(inputs.shape.rank or 0)
-        axes = [axis for axis in range(rank) if axis != self._channel_axis]
-        shape = [self._channels if axis == self._channel_axis else 1 for axis in range(rank)]
 
         def spread(vector: Any) -> Any:
-            return (
-                vector
-                if vector is None or self._channel_axis == rank - 1
-                else reshape(vector, shape)
-            )
+            """A value per channel as one that broadcasts against the inputs."""
+            if vector is None or len(vector.shape) == rank or self._kept_axes == [rank - 1]:
+                return vector
+            return reshape(vector, [-1 if axis in self._kept_axes else 1 for axis in range(rank)])
 
         gamma, beta = spread(self.gamma), spread(self.beta)
         mean, variance = self.moving_mean, self.moving_variance
         if static_bool(training) is not False:
-            mean, variance = self._choose(inputs, axes, training)
-        mean, variance = spread(mean), spread(variance)
-        if self.adjustment is not None and static_bool(training) is not False:
-            beta, gamma = self._adjust(inputs, beta, gamma, training)
-        outputs = normalized_by(inputs, mean, variance, beta, gamma, self.epsilon)
+            if self.adjustment is not None:
+                scale, bias = self._adjustments(inputs, training)
+                gamma, beta = composed(scale, bias, gamma, beta)
+            mean, variance, followed = self._choose(inputs, training)
+            if self.renorm:
+                scale, bias, *followed = corrected(self, followed, training)
+                gamma, beta = composed(spread(scale), spread(bias), gamma, beta)
+            self._update_averages(followed, training)
+        outputs = normalized_by(inputs, spread(mean), spread(variance), beta, gamma, self.epsilon)
         outputs.set_shape(inputs.shape)
         return cast(outputs, input_type)
 
-    def _adjust(self, inputs: Tensor, beta: Any, gamma: Any, training: Any) -> tuple[Any, Any]:
-        """`beta` and `gamma` after the scale and bias of `adjustment`, where it trains."""
+    def _adjustments(self, inputs: Tensor, training: Any) -> list[Any]:
+        """The scale and bias of `adjustment` where it trains, else 1 and 0."""
         adjustments = [convert_to_tensor(value) for value in self.adjustment(shape_of(inputs))]
-        scale, bias = (
+        return [
             smart_cond(training, partial(identity, value), partial(neutral, value))
             for value, neutral in zip(adjustments, (ones_like, zeros_like))
-        )
-        if gamma is not None:
-            scale, bias = scale * gamma, bias * gamma
-        return bias if beta is None else bias + beta, scale
+        ]
 
-    def _choose(self, inputs: Tensor, axes: list[int], training: Any) -> tuple[Any, Any]:
-        """The mean and variance to normalize by; while training the averages follow."""
-        batch_moments = [cast(moment, self._variable_type) for moment in moments(inputs, axes)]
+    def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
+        """The mean and variance of the inputs along `axes`."""
+        return moments(inputs, axes, keepdims=keepdims)
+
+    def _choose(self, inputs: Tensor, training: Any) -> tuple[Any, Any, list[Any]]:
+        """Mean and variance to normalize by, and those that averages follow while training."""
+        axes = [axis for axis in range(int(inputs.shape.rank or 0)) if axis not in self._kept_axes]
+        is_divided = self.virtual_batch_size is not None
+        if is_divided:
+            axes.remove(1)
+        moments_of_batch = self.batch_moments(inputs, axes, is_divided or len(self._kept_axes) > 1)
+        values = [cast(moment, self._variable_type) for moment in moments_of_batch]
         averages = [self.moving_mean, self.moving_variance]
         mean, variance = (
             smart_cond(
                 training, partial(convert_to_tensor, value), partial(convert_to_tensor, average)
             )
-            for value, average in zip(batch_moments, averages)
+            for value, average in zip(values, averages)
         )
-        for average, value in zip(averages, (mean, variance)):
-            follow = partial(self._follow, average, value, self.momentum)
-            self.add_update(smart_cond(training, follow, partial(convert_to_tensor, average)))
-        return mean, variance
+        if not is_divided:
+            return mean, variance, [mean, variance]
+        followed = [reduce_mean(value, axis=1, keepdims=True) for value in (mean, variance)]
+        return mean, variance, followed
 
-    def _follow(self, average: Any, value: Any, momentum: Any) -> Tensor:
-        """The op of average = average * momentum + value * (1 - momentum)."""
-        graph = get_default_graph()
-        with op_scope(None, "AssignMovingAvg", average) as scope, graph.colocate_with(average.op):
-            decay = convert_to_tensor(1.0 - momentum, name="decay")
-            rate = cast(decay, average.dtype.base_dtype)
-            return assign_sub(
-                average, (average - cast(value, average.dtype.base_dtype)) * rate, name=scope
-            )
+    # -- averages
 
+    def _update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
+        """Adds the updates of the moving averages, which run where it trains."""
+        mean, variance = moments_of_batch
+        self._add_training_update(self.moving_mean, mean, training)
+        if not self.renorm:
+            self._add_training_update(self.moving_variance, variance, training)
+            return
 
-def _refuse(**arguments: Any) -> None:
-    """ValueError for arguments that TensorFlow supports and this does not."""
-    for name, value in arguments.items():
-        if value is not None and value is not False:
-            raise ValueError(f"batch normalization takes no {name} here, but it is {value!r}")
+        def follow_deviation() -> Any:
+            deviation = self.follow(self.moving_stddev, sqrt(variance + self.epsilon))
+            return assign(self.moving_variance, relu(deviation * deviation - self.epsilon))
+
+        keep = partial(convert_to_tensor, self.moving_variance)
+        self.add_update(smart_cond(training, follow_deviation, keep))
+
+    def _add_training_update(self, average: Any, value: Any, training: Any) -> None:
+        update = partial(self.follow, average, value)
+        self.add_update(smart_cond(training, update, partial(convert_to_tensor, average)))
+
+    def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
+        """The op by which an average follows a value; momentum: by default the layer's."""
+        decay = self.momentum if momentum is None else momentum
+        return assign_moving_average(average, value, decay, zero_debias=False)
 
 
 batch_normalization = layer_function(

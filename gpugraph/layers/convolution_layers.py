@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.base_layer import Layer
+from gpugraph.layers.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import (
     ZEROS,
-    WeightOptions,
+    LayerOfArguments,
     channels_first,
     layer_function,
     numbers,
@@ -23,7 +24,7 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
-class Convolution(Layer):
+class Convolution(LayerOfArguments):
     """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
 
     filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
@@ -62,7 +63,7 @@ class Convolution(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
-        self.input_rank = self.dimensions + 2
+        self.input_spec = InputSpec(ndim=self.dimensions + 2)
         self.filters = int(filters)
         self.kernel_size = numbers(kernel_size, self.dimensions, "kernel_size")
         self.strides = numbers(strides, self.dimensions, "strides")
@@ -72,8 +73,9 @@ class Convolution(Layer):
         self.first = channels_first(data_format)
         self.activation = activation
         self.use_bias = use_bias
-        self._kernel = WeightOptions(kernel_initializer, kernel_regularizer, kernel_constraint)
-        self._bias = WeightOptions(bias_initializer, bias_regularizer, bias_constraint)
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
         self.kernel: Any = None
         self.bias: Any = None
 
@@ -82,28 +84,34 @@ class Convolution(Layer):
         """The data format by its name in ops: "NHWC"."""
         return _LAYOUTS[self.dimensions][self.first]
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Adds the kernels and the bias."""
-        self.add_kernels(self.channels(inputs_shape))
+        self.add_kernels(self.channels(as_shape(input_shape)))
         if self.use_bias:
-            self.bias = self._bias.add_to(self, "bias", [self.filters])
+            self.bias = self.add_parameter("bias", [self.filters])
+        self.built = True
 
-    def channels(self, inputs_shape: Any) -> int:
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[n, ..., filters], or with the channels second."""
+        return self.shape_by_trial(input_shape)
+
+    def channels(self, input_shape: TensorShape) -> int:
         """The number of the inputs' channels, which all later inputs must have."""
         axis = 1 if self.first else -1
-        sizes = inputs_shape.sizes
+        sizes = input_shape.sizes
         if sizes is None or sizes[axis] is None:
             raise ValueError(
                 "The channel dimension of the inputs should be defined. Found `None` in "
-                f"{inputs_shape} (layer {self.name})."
+                f"{input_shape} (layer {self.name})."
             )
-        self.input_axes = {axis: int(sizes[axis])}
-        return int(sizes[axis])
+        channels = int(sizes[axis] or 0)
+        self.input_spec = InputSpec(ndim=self.dimensions + 2, axes={axis: channels})
+        return channels
 
     def add_kernels(self, channels: int) -> None:
         """Adds the kernel, for so many channels of inputs."""
         shape = [*self.kernel_size, channels, self.filters]
-        self.kernel = self._kernel.add_to(self, "kernel", shape)
+        self.kernel = self.add_parameter("kernel", shape)
 
     def convolve(self, inputs: Tensor) -> Tensor:
         """The convolution of the inputs with the kernel."""
@@ -112,7 +120,7 @@ class Convolution(Layer):
             inputs,
             self.kernel,
             self.strides[0] if is_1d else self.strides,
-            self.padding,
+            self.padding.upper(),
             data_format=self.layout,
             dilations=self.dilation_rate[0] if is_1d else self.dilation_rate,
         )

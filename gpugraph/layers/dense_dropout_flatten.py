@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import ZEROS, WeightOptions, channels_first, layer_function
+from gpugraph.layers.input_spec import InputSpec
+from gpugraph.layers.layer_arguments import ZEROS, LayerOfArguments, channels_first, layer_function
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
 from gpugraph.ops.framework.identity_and_shape import identity, shape
@@ -17,7 +19,7 @@ from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 
 
-class Dense(Layer):
+class Dense(LayerOfArguments):
     """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
 
     units: how many numbers come out, of as many columns of `kernel` [size, units].
@@ -48,12 +50,16 @@ class Dense(Layer):
         self.units = int(units)
         self.activation = activation
         self.use_bias = use_bias
-        self._kernel = WeightOptions(kernel_initializer, kernel_regularizer, kernel_constraint)
-        self._bias = WeightOptions(bias_initializer, bias_regularizer, bias_constraint)
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
         self.kernel: Any = None
         self.bias: Any = None
+        self.input_spec = InputSpec(min_ndim=2)
 
-    def build(self, inputs_shape: Any) -> None:
+    supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
         """Adds the kernel and the bias."""
         dtype = self.dtype
         if dtype is not None and not (dtype.is_floating or dtype.is_complex):
@@ -61,21 +67,17 @@ class Dense(Layer):
                 "Unable to build `Dense` layer with non-floating point dtype "
                 f"{dtype!r} (layer {self.name})"
             )
-        sizes = inputs_shape.sizes
-        if sizes is not None and len(sizes) < 2:
+        sizes = as_shape(input_shape).sizes
+        if not sizes or sizes[-1] is None:
             raise ValueError(
-                f"Input 0 of layer {self.name} is incompatible with the layer: expected "
-                f"min_ndim=2, found ndim={len(sizes)}. Full shape received: {list(sizes)}"
+                "The last dimension of the inputs to `Dense` should be defined. Found `None`: the "
+                f"shape is {input_shape} (layer {self.name})."
             )
-        if sizes is None or sizes[-1] is None:
-            raise ValueError(
-                "The last dimension of the inputs to `Dense` should be defined. Found `None` in "
-                f"{inputs_shape} (layer {self.name})."
-            )
-        self.input_axes = {-1: int(sizes[-1])}
-        self.kernel = self._kernel.add_to(self, "kernel", [sizes[-1], self.units])
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: int(sizes[-1])})
+        self.kernel = self.add_parameter("kernel", [sizes[-1], self.units])
         if self.use_bias:
-            self.bias = self._bias.add_to(self, "bias", [self.units])
+            self.bias = self.add_parameter("bias", [self.units])
+        self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
         """activation(inputs @ kernel + bias)."""
@@ -88,8 +90,17 @@ class Dense(Layer):
             outputs = bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[..., units]; ValueError for an unknown last size, and for less than two dimensions."""
+        shape = as_shape(input_shape).with_rank_at_least(2)
+        if shape.sizes is not None and shape.sizes[-1] is None:
+            raise ValueError(
+                f"The innermost dimension of input_shape must be defined, but saw: {input_shape}"
+            )
+        return shape[:-1].concatenate(self.units)
 
-class Dropout(Layer):
+
+class Dropout(LayerOfArguments):
     """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
 
     noise_shape: where it is 1, elements along that axis are dropped together or not at all.
@@ -109,6 +120,12 @@ class Dropout(Layer):
         self.noise_shape = noise_shape
         self.seed = seed
 
+    supports_masking = True
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the inputs."""
+        return as_shape(input_shape)
+
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         """training: a bool, or a bool tensor, by which a run chooses."""
         return smart_cond(
@@ -120,7 +137,7 @@ class Dropout(Layer):
         )
 
 
-class Flatten(Layer):
+class Flatten(LayerOfArguments):
     """All dimensions but the first as one: [n, ...] to [n, k].
 
     data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last.
@@ -130,11 +147,14 @@ class Flatten(Layer):
         super().__init__(**kwargs)
         self.data_format = data_format
         self._first = channels_first(data_format)
+        self.input_spec = InputSpec(min_ndim=1)
 
-    def build(self, inputs_shape: Any) -> None:
-        """ValueError for scalars."""
-        if inputs_shape.rank == 0:
-            raise ValueError(f"Layer {self.name} takes inputs of rank 1 at least, not a scalar")
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[n, k]; sizes that the shape leaves open are open."""
+        sizes = as_shape(input_shape).sizes
+        if sizes is None:
+            return TensorShape([None, None])
+        return TensorShape([sizes[0], _product(sizes[1:])])
 
     def call(self, inputs: Tensor) -> Tensor:
         """Inputs [n, ...] as [n, k]."""
@@ -144,15 +164,19 @@ class Flatten(Layer):
         sizes = inputs.shape.sizes
         if sizes is not None and len(sizes) == 1:
             return expand_dims(inputs, 1)
-        rest = None
-        if sizes is not None and None not in sizes[1:]:
-            rest = prod(map(int, sizes[1:]))  # type: ignore[arg-type]
+        rest = None if sizes is None else _product(sizes[1:])
         first = None if sizes is None else sizes[0]
         if rest is not None:
             return reshape(inputs, [-1 if rest or first is None else first, rest])
         if first is not None:
             return reshape(inputs, [first, -1])
         return reshape(inputs, stack([shape(inputs)[0], -1]))
+
+
+def _product(sizes: Sequence[int | None]) -> int | None:
+    """The product of sizes; None where one is unknown."""
+    known = [size for size in sizes if size is not None]
+    return prod(known) if len(known) == len(sizes) else None
 
 
 dense = layer_function(Dense)

@@ -40,19 +40,29 @@ class InputSpec:
         fields = {key: value for key, value in vars(self).items() if value not in (None, {})}
         return f"InputSpec({', '.join(f'{key}={value}' for key, value in fields.items())})"
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> InputSpec:
+        """The spec of the arguments that `get_config` gave."""
+        return cls(**config)
+
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
         """How an input of this shape and dtype violates the spec, or ""."""
         rank, sizes = shape.rank, shape.sizes
+        bounds = self.ndim, self.max_ndim, self.min_ndim
+        if rank is None and bounds != (None, None, None):
+            return "its rank is undefined, but the layer requires a defined rank."
         if rank is not None:
+            full = f"found ndim={rank}. Full shape received: {shape.as_list()}"
             if self.ndim is not None and rank != self.ndim:
-                return f"expected ndim={self.ndim}, found ndim={rank}. Full shape received: {shape}"
+                return f"expected ndim={self.ndim}, {full}"
             if self.max_ndim is not None and rank > self.max_ndim:
                 return f"expected max_ndim={self.max_ndim}, found ndim={rank}"
             if self.min_ndim is not None and rank < self.min_ndim:
-                return (
-                    f"expected min_ndim={self.min_ndim}, found ndim={rank}. Full shape received: "
-                    f"{shape}"
-                )
+                return f"expected min_ndim={self.min_ndim}, {full}"
         if self.dtype is not None and dtype.base_dtype.name != self.dtype:
             return f"expected dtype={self.dtype}, found dtype={dtype.base_dtype.name}"
         if sizes is None:
@@ -61,7 +71,7 @@ class InputSpec:
             if not _may_be(sizes[axis], wanted):
                 return (
                     f"expected axis {axis} of input shape to have value {wanted} but received "
-                    f"input with shape {shape}"
+                    f"input with shape {shape.as_list()}"
                 )
         if self.shape is not None and not all(map(_may_be, sizes, self.shape)):
             return f"expected shape={self.shape}, found shape={sizes}"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from inspect import Parameter
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpugraph.base.named_function import named, with_signature
-from gpugraph.layers.base_layer import Layer, snake_case
+from gpugraph.layers.base_layer import Layer
+from gpugraph.layers.layer_configs import arguments_config
+from gpugraph.layers.module import snake_case
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 ONES, ZEROS = Ones(), Zeros()
@@ -47,17 +49,23 @@ def layer_function(
     return function
 
 
-class WeightOptions(NamedTuple):
-    """How a layer makes one of its variables."""
+class LayerOfArguments(Layer):
+    """A layer that has each argument of its constructor as an attribute of that name."""
 
-    initializer: Any
-    regularizer: Any
-    constraint: Any
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values."""
+        return {**super().get_config(), **arguments_config(self)}
 
-    def add_to(self, layer: Layer, name: str, shape: Any, dtype: Any = None) -> Any:
-        """A variable of a layer with these options."""
-        initializer, regularizer, constraint = self
-        return layer.add_weight(name, shape, dtype, initializer, regularizer, constraint=constraint)
+    def add_parameter(self, name: str, shape: Any, dtype: Any = None, options: str = "") -> Any:
+        """A trained variable with the layer's arguments `kernel_initializer` and so on.
+
+        options: what these arguments begin with, by default the name.
+        """
+        initializer, regularizer, constraint = (
+            getattr(self, f"{options or name}_{kind}")
+            for kind in ("initializer", "regularizer", "constraint")
+        )
+        return self.add_weight(name, shape, dtype, initializer, regularizer, constraint=constraint)
 
 
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
@@ -86,9 +94,9 @@ def channels_first(data_format: str) -> bool:
 
 
 def padding_of(value: str) -> str:
-    """ "VALID" or "SAME"; ValueError for another padding."""
-    padding = str(value).upper()
-    if padding not in ("VALID", "SAME"):
+    """ "valid" or "same"; ValueError for another padding."""
+    padding = str(value).lower()
+    if padding not in ("valid", "same"):
         raise ValueError(
             f'The `padding` argument must be a list/tuple or one of "valid", "same". Received: '
             f"{value}"

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_arguments import channels_first, layer_function, numbers, padding_of
+from gpugraph.layers.input_spec import InputSpec
+from gpugraph.layers.layer_arguments import (
+    LayerOfArguments,
+    channels_first,
+    layer_function,
+    numbers,
+    padding_of,
+)
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 
 
-class _Pooling(Layer):
+class _Pooling(LayerOfArguments):
     """Windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).
 
     pool_size, strides: the size of windows and their distance: a number, or one a dimension.
@@ -35,13 +42,16 @@ class _Pooling(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, **kwargs)
-        self.input_rank = self.dimensions + 2
+        self.input_spec = InputSpec(ndim=self.dimensions + 2)
         self.pool_size = numbers(pool_size, self.dimensions, "pool_size")
-        self.strides = numbers(
-            pool_size if strides is None else strides, self.dimensions, "strides"
-        )
+        self.strides = numbers(strides, self.dimensions, "strides")
         self.padding = padding_of(padding)
+        self.data_format = data_format
         self._first = channels_first(data_format)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the pooled inputs."""
+        return self.shape_by_trial(input_shape)
 
     def call(self, inputs: Tensor) -> Tensor:
         """`pool_function` of the inputs; in one dimension, of images that are one pixel wide."""
@@ -54,7 +64,7 @@ class _Pooling(Layer):
         axis = 3 if first else 2
         images = expand_dims(inputs, axis) if is_1d else inputs
         outputs: Tensor = self.pool_function(
-            images, size, strides, self.padding, data_format=layout
+            images, size, strides, self.padding.upper(), data_format=layout
         )
         return squeeze(outputs, [axis]) if is_1d else outputs
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.convolution_layers import Convolution
-from gpugraph.layers.layer_arguments import ZEROS, WeightOptions, layer_function
+from gpugraph.layers.layer_arguments import ZEROS, layer_function
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -54,12 +54,12 @@ class Transposed(Convolution):
     def add_kernels(self, channels: int) -> None:
         """Adds the kernel [..., filters, channels]."""
         shape = [*self.kernel_size, self.filters, channels]
-        self.kernel = self._kernel.add_to(self, "kernel", shape)
+        self.kernel = self.add_parameter("kernel", shape)
 
     def convolve(self, inputs: Tensor) -> Tensor:
         """The transposed convolution of the inputs, with its static shape."""
         sizes, static = shape(inputs), inputs.shape.as_list()
-        batch, padding = sizes[0], self.padding
+        batch, padding = sizes[0], self.padding.upper()
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
         lengths = [
             _length(sizes[axis] if static[axis] is None else static[axis], kernel, stride, padding)
@@ -133,23 +133,28 @@ class Separable(Convolution):
             bias_constraint, trainable, name, **kwargs,
         )  # fmt: skip
         self.depth_multiplier = int(depth_multiplier)
-        self._depthwise = WeightOptions(
-            depthwise_initializer, depthwise_regularizer, depthwise_constraint
-        )
-        self._pointwise = WeightOptions(
-            pointwise_initializer, pointwise_regularizer, pointwise_constraint
-        )
+        self.depthwise_initializer, self.pointwise_initializer = (
+            depthwise_initializer, pointwise_initializer,
+        )  # fmt: skip
+        self.depthwise_regularizer, self.pointwise_regularizer = (
+            depthwise_regularizer, pointwise_regularizer,
+        )  # fmt: skip
+        self.depthwise_constraint, self.pointwise_constraint = (
+            depthwise_constraint, pointwise_constraint,
+        )  # fmt: skip
         self.depthwise_kernel: Any = None
         self.pointwise_kernel: Any = None
 
     def add_kernels(self, channels: int) -> None:
         """Adds the depthwise and the pointwise kernel."""
         inner = channels * self.depth_multiplier
-        self.depthwise_kernel = self._depthwise.add_to(
-            self, "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier]
+        self.depthwise_kernel = self.add_parameter(
+            "depthwise_kernel",
+            [*self.kernel_size, channels, self.depth_multiplier],
+            options="depthwise",
         )
-        self.pointwise_kernel = self._pointwise.add_to(
-            self, "pointwise_kernel", [*[1] * self.dimensions, inner, self.filters]
+        self.pointwise_kernel = self.add_parameter(
+            "pointwise_kernel", [*[1] * self.dimensions, inner, self.filters], options="pointwise"
         )
 
 
@@ -160,7 +165,7 @@ class SeparableConv2D(Separable):
         """The separable convolution of images."""
         strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
         return separable_conv2d_of(
-            inputs, self.depthwise_kernel, self.pointwise_kernel, strides, self.padding,
+            inputs, self.depthwise_kernel, self.pointwise_kernel, strides, self.padding.upper(),
             self.dilation_rate, data_format=self.layout,
         )  # fmt: skip
 
@@ -179,7 +184,7 @@ class SeparableConv1D(Separable):
             expand_dims(self.depthwise_kernel, 0),
             expand_dims(self.pointwise_kernel, 0),
             strides,
-            self.padding,
+            self.padding.upper(),
             [1, *self.dilation_rate],
             data_format="NCHW" if self.first else "NHWC",
         )

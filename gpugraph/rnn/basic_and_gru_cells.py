@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.base.shapes import as_shape
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.elementwise.unary_functions import sigmoid, tanh
@@ -13,11 +14,12 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 from gpugraph.rnn.rnn_cell_base import LayerCell
 
 
-def depth_of(inputs_shape: Any) -> int:
+def depth_of(input_shape: Any) -> int:
     """The size of the last dimension of inputs; ValueError when it is open."""
-    depth = inputs_shape.as_list()[-1] if inputs_shape.rank else None
+    sizes = as_shape(input_shape).sizes
+    depth = sizes[-1] if sizes else None
     if depth is None:
-        raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {input_shape}")
     return int(depth)
 
 
@@ -54,11 +56,12 @@ class BasicRNNCell(_OneStateCell):
     Variables: `kernel` [depth + num_units, num_units], `bias` [num_units].
     """
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""
-        rows = depth_of(inputs_shape) + self._num_units
+        rows = depth_of(input_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
+        self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state, which are the same."""
@@ -90,9 +93,9 @@ class GRUCell(_OneStateCell):
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Adds kernels and biases for the depth of the inputs."""
-        rows, units = depth_of(inputs_shape) + self._num_units, self._num_units
+        rows, units = depth_of(input_shape) + self._num_units, self._num_units
         kernels, biases = self._kernel_initializer, self._bias_initializer
         self._gate_kernel = self.add_variable(
             "gates/kernel", [rows, 2 * units], initializer=kernels
@@ -106,6 +109,7 @@ class GRUCell(_OneStateCell):
         self._candidate_bias = self.add_variable(
             "candidate/bias", [units], initializer=biases or Zeros()
         )
+        self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state, which are the same."""

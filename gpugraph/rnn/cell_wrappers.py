@@ -24,6 +24,12 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations.dropout import dropout
 from gpugraph.ops.random.random_ops import random_uniform
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.rnn.cell_configs import (
+    cell_of_config,
+    config_of_cell,
+    config_of_function,
+    function_of_config,
+)
 from gpugraph.rnn.lstm_cells import LSTMStateTuple
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
 
@@ -42,6 +48,25 @@ class _Wrapper(RNNCell):
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
         """Calls `call_cell(inputs, state)`, with the wrapper's part before and after it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_around`")
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell, by class and arguments, and the wrapper's own arguments."""
+        return {**super().get_config(), "cell": config_of_cell(self.cell)}
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The wrapper that `get_config` told of; custom_objects: classes and functions by name."""
+        arguments = dict(config)
+        for name, argument in cls._function_arguments:
+            function = function_of_config(name, arguments, custom_objects)
+            if function is not None:
+                arguments[argument] = function
+        return cls(cell_of_config(arguments.pop("cell"), custom_objects), **arguments)
+
+    _function_arguments: tuple[tuple[str, str], ...] = ()
+    """Names of functions in a configuration, with the constructor's arguments that they are."""
 
     @property
     def wrapped_cell(self) -> Any:
@@ -82,6 +107,10 @@ class DeviceWrapper(_Wrapper):
         super().__init__(cell, **kwargs)
         self._device = device
 
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell and the device."""
+        return {**super().get_config(), "device": self._device}
+
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros, on the device."""
         with get_default_graph().device(self._device):
@@ -103,6 +132,12 @@ class ResidualWrapper(_Wrapper):
     ) -> None:
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
+
+    _function_arguments = (("residual_fn", "residual_fn"),)
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell, and the function's code."""
+        return {**super().get_config(), **config_of_function("residual_fn", self._residual_fn)}
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
         outputs, new_state = call_cell(inputs, state)
@@ -155,10 +190,26 @@ class DropoutWrapper(_Wrapper):
             self._input_keep = _probability("input_keep_prob", input_keep_prob)
             self._state_keep = _probability("state_keep_prob", state_keep_prob)
             self._output_keep = _probability("output_keep_prob", output_keep_prob)
-        self._seed = seed
+        self._seed, self._input_size = seed, input_size
         self._noise: dict[str, list[Tensor]] | None = None
         if variational_recurrent:
             self._noise = self._draw_noise(input_size, dtype)
+
+    _function_arguments = (("dropout_fn", "dropout_state_filter_visitor"),)
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell, the arguments, and the code of a filter of the program's."""
+        visitor = None if self._visitor is _all_but_memory else self._visitor
+        return {
+            **super().get_config(),
+            "input_keep_prob": self._input_keep,
+            "output_keep_prob": self._output_keep,
+            "state_keep_prob": self._state_keep,
+            "variational_recurrent": self._noise is not None,
+            "input_size": self._input_size,
+            "seed": self._seed,
+            **config_of_function("dropout_fn", visitor),
+        }
 
     def _draw_noise(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
         """The random numbers of all steps, for each size of inputs, states and outputs."""

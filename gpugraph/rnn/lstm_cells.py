@@ -88,11 +88,12 @@ class BasicLSTMCell(_MemoryCell):
         """num_units."""
         return self._num_units
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Adds the kernel and the bias of all gates."""
-        rows = depth_of(inputs_shape) + self._num_units
+        rows = depth_of(input_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
         self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
+        self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state."""
@@ -156,12 +157,12 @@ class LSTMCell(_MemoryCell):
         """num_proj, or num_units without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, input_shape: Any) -> None:
         """Adds the kernel and bias of all gates, the peepholes and the projection."""
         units, initializer = self._num_units, self._initializer
         self._kernel = self.add_variable(
             "kernel",
-            [depth_of(inputs_shape) + self.output_size, 4 * units],
+            [depth_of(input_shape) + self.output_size, 4 * units],
             initializer=initializer,
             partitioner=_partitioner(self._num_unit_shards),
         )
@@ -177,6 +178,7 @@ class LSTMCell(_MemoryCell):
                 initializer=initializer,
                 partitioner=_partitioner(self._num_proj_shards),
             )
+        self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.nest import is_nested
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.indexing.strided_slice import slice as slice_of
+from gpugraph.rnn.cell_configs import cell_of_config, config_of_cell
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
 from gpugraph.variable_scope import variable_scope
 
@@ -46,6 +47,19 @@ class MultiRNNCell(RNNCell):
                 "Some cells return tuples of states, but the flag state_is_tuple is not set. "
                 f"State sizes are: {[cell.state_size for cell in cells]}"
             )
+
+    def get_config(self) -> dict[str, Any]:
+        """The cells, by class and arguments, and whether states are tuples."""
+        cells = [config_of_cell(cell) for cell in self._cells]
+        return {**super().get_config(), "cells": cells, "state_is_tuple": self._state_is_tuple}
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> MultiRNNCell:
+        """The cells that `get_config` told of; custom_objects: classes by name."""
+        cells = [cell_of_config(cell, custom_objects) for cell in config["cells"]]
+        return cls(cells, config.get("state_is_tuple", True))
 
     @property
     def state_size(self) -> Any:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.dtypes import DType
+from gpugraph.base.nest import flatten
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.base_layer import Layer
+from gpugraph.layers.input_spec import InputSpec
+from gpugraph.layers.layer_configs import arguments_config
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -39,8 +43,12 @@ class RNNCell(Layer):
         """The custom getter that records the cell's variables."""
         variable = getter(*args, **kwargs)
         if hasattr(variable, "trainable"):
-            self._know(variable, variable.trainable)
+            self.track_variable(variable, variable.trainable)
         return variable
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `call`")
 
     @property
     def state_size(self) -> Any:
@@ -82,19 +90,36 @@ def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
     if batch_size is not None:
         size = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
         if size != known:
-            raise ValueError(f"inputs are of batch size {known}, but batch_size is {size}")
+            raise ValueError(
+                "batch size from input tensor is different from the input param. Input tensor "
+                f"batch: {known}, batch_size: {size}"
+            )
     if dtype is not None and inputs.dtype != dtype:
-        raise ValueError(f"inputs are of dtype {inputs.dtype.name}, but dtype is {dtype}")
+        raise ValueError(
+            "dtype from input tensor is different from the input param. Input tensor dtype: "
+            f"{inputs.dtype}, dtype: {dtype}"
+        )
     return (shape(inputs)[0] if known is None else known), inputs.dtype
 
 
 class LayerCell(RNNCell):
     """A cell that adds all its variables in `build`."""
 
-    input_rank = 2
+    input_spec = InputSpec(ndim=2)
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        for tensor in flatten([inputs, state]):
+            dtype = getattr(tensor, "dtype", None)
+            if isinstance(dtype, DType) and not (dtype.is_floating or dtype.is_complex):
+                raise ValueError(
+                    f"RNN cell only supports floating point inputs, but saw dtype: {dtype.name} "
+                    f"({self.name}, {tensor})"
+                )
         return Layer.__call__(self, inputs, state, scope=scope)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values."""
+        return {**super().get_config(), **arguments_config(self)}
 
 
 def check_cell(cell_name: str, cell: Any) -> None:

@@ -61,9 +61,27 @@ def test_other_inputs_are_refused(wanted, message):
 )
 def test_what_may_be_right_is_taken(wanted):
     layer = Same(tf.layers.InputSpec(**wanted))
-    for shape in ([2, 2], [None, None], None):
+    for shape in ([2, 2], [None, None]):
         inputs = tf.placeholder(tf.float32, shape)
         assert layer(inputs) is inputs
+
+
+@pytest.mark.parametrize("wanted", [{"ndim": 2}, {"min_ndim": 1}, {"max_ndim": 3}, {"shape": (2,)}])
+def test_a_wanted_rank_must_be_known(wanted):
+    inputs = tf.placeholder(tf.float32)
+    with pytest.raises(ValueError, match=r"its rank is undefined, but.*requires a defined rank"):
+        Same(tf.layers.InputSpec(**wanted))(inputs)
+    layer = Same(tf.layers.InputSpec(dtype="float32", axes={1: 2}))
+    assert layer(inputs) is inputs
+
+
+def test_a_spec_and_its_configuration():
+    config = tf.layers.InputSpec(shape=(1, None), dtype="float32", axes={-1: 2}).get_config()
+    assert config == {
+        "dtype": "float32", "shape": (1, None), "ndim": 2, "max_ndim": None, "min_ndim": None,
+        "axes": {-1: 2},
+    }  # fmt: skip
+    assert tf.layers.InputSpec.from_config(config).get_config() == config
 
 
 def test_several_inputs_have_a_spec_each():

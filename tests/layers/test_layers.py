@@ -303,7 +303,7 @@ def test_batch_normalization(session, name):
     wanted = (data - mean.reshape(spread)) / np.sqrt(variance.reshape(spread) + 0.01)
     np.testing.assert_allclose(actual, wanted, 1e-4, 1e-4)
     count = data.size // 5
-    sample = count / (count - 1) if layer.fused is None and len(shape) == 4 else 1
+    sample = count / (count - 1) if layer.fused else 1
     kept = session.run([layer.moving_mean, layer.moving_variance])
     np.testing.assert_allclose(kept[0], 0.5 * mean, 1e-4)
     np.testing.assert_allclose(kept[1], 0.5 + 0.5 * sample * variance, 1e-4)
@@ -358,14 +358,10 @@ def test_resource_variables_train_too(session):
 
 def test_what_batch_normalization_refuses():
     x = tf.zeros([2, 3, 3, 4])
-    with pytest.raises(ValueError, match="takes no renorm here"):
-        tf.layers.batch_normalization(x, renorm=True)
     with pytest.raises(ValueError, match="Invalid axis"):
         tf.layers.batch_normalization(x, axis=4)
     with pytest.raises(ValueError, match="undefined rank"):
         tf.layers.batch_normalization(tf.placeholder(tf.float32, None))
-    with pytest.raises(ValueError, match="Fused batch norm is of images"):
-        tf.layers.batch_normalization(tf.zeros([2, 3]), fused=True)
 
 
 def test_own_layers_collect_losses_and_updates():
@@ -424,5 +420,4 @@ def test_batch_normalization_with_an_adjustment():
     normalized = (values - values.mean(0)) / values.std(0)
     np.testing.assert_allclose(trained, (normalized * 2.0 + 0.5) * 3.0 + 1.0, rtol=1e-5)
     np.testing.assert_allclose(inferred, values * 3.0 + 1.0, rtol=1e-5)
-    with pytest.raises(ValueError, match="fused=True is not supported when adjustment"):
-        tf.layers.BatchNormalization(fused=True, adjustment=adjustment)
+    assert not layer.fused

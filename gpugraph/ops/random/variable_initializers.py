@@ -6,6 +6,7 @@ of the constructor.
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -34,6 +35,17 @@ class Initializer:
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype: DType = self._check_dtype(dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor, the dtype by its name."""
+        names = inspect.signature(type(self)).parameters
+        config = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**config, "dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Initializer:
+        """The initializer of the arguments that `get_config` gave."""
+        return cls(**config)
 
     def _check_dtype(self, dtype: Any) -> DType:
         base_dtype = as_dtype(dtype).base_dtype

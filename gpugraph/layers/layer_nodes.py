@@ -1,0 +1,180 @@
+"""The calls of a layer on tensors of a network of layers, as a graph of nodes.
+
+A tensor belongs to such a network where it has a `_keras_history`: the layer that made it, the
+number of that layer's call, and of its output. Calls on other tensors are not recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.base.nest import flatten, map_structure
+
+
+class KerasHistory(NamedTuple):
+    """Where a tensor comes from: a layer, the number of its call, the number of the output."""
+
+    layer: Any
+    node_index: int
+    tensor_index: int
+
+
+class LayerNode:
+    """One call of `outbound_layer`, with tensors that the calls of `inbound_layers` made."""
+
+    def __init__(self, layer: Any, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> None:
+        histories: list[tuple[Any, int, int]] = [
+            tensor._keras_history for tensor in flatten(inputs)
+        ]
+        self.outbound_layer = layer
+        self.inbound_layers = [layer for layer, _, _ in histories]
+        self.node_indices = [index for _, index, _ in histories]
+        self.tensor_indices = [number for _, _, number in histories]
+        self.input_tensors, self.output_tensors = inputs, outputs
+        self.arguments = arguments
+
+    @property
+    def input_shapes(self) -> Any:
+        """The shapes of the inputs, in their structure."""
+        return map_structure(lambda tensor: tensor.shape, self.input_tensors)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the outputs, in their structure."""
+        return map_structure(lambda tensor: tensor.shape, self.output_tensors)
+
+    @property
+    def input_masks(self) -> Any:
+        """The masks of the inputs, None for those without, in their structure."""
+        return map_structure(_mask_of, self.input_tensors)
+
+    @property
+    def output_masks(self) -> Any:
+        """The masks of the outputs, None for those without, in their structure."""
+        return map_structure(_mask_of, self.output_tensors)
+
+
+def _mask_of(tensor: Any) -> Any:
+    return getattr(tensor, "_keras_mask", None)
+
+
+class LayerNodes:
+    """The recorded calls of a layer, and its inputs and outputs by them."""
+
+    _name: str
+
+    def __init__(self) -> None:
+        self._inbound_nodes: list[LayerNode] = []
+        self._outbound_nodes: list[LayerNode] = []
+
+    @property
+    def inbound_nodes(self) -> list[LayerNode]:
+        """The recorded calls of this layer."""
+        return self._inbound_nodes
+
+    @property
+    def outbound_nodes(self) -> list[LayerNode]:
+        """The recorded calls of other layers that take this one's outputs."""
+        return self._outbound_nodes
+
+    def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> None:
+        """Records a call whose inputs are all tensors of a network of layers."""
+        tensors = flatten(inputs)
+        if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
+            return
+        node = LayerNode(self, inputs, outputs, arguments)
+        for layer in node.inbound_layers:
+            layer.outbound_nodes.append(node)
+        self._inbound_nodes.append(node)
+        index = len(self._inbound_nodes) - 1
+        for number, tensor in enumerate(flatten(outputs)):
+            tensor._keras_history = KerasHistory(self, index, number)
+
+    @property
+    def input(self) -> Any:
+        """The inputs of the only recorded call; AttributeError where there is not one."""
+        self._check_one("layer input", "is not connected, no input to return", "get_input_at")
+        return self.get_input_at(0)
+
+    @property
+    def output(self) -> Any:
+        """The outputs of the only recorded call; AttributeError where there is not one."""
+        self._check_one("layer output", "has no inbound nodes", "get_output_at")
+        return self.get_output_at(0)
+
+    @property
+    def input_mask(self) -> Any:
+        """The masks of `input`, None where there is none."""
+        return map_structure(_mask_of, self.input)
+
+    @property
+    def output_mask(self) -> Any:
+        """The masks of `output`, None where there is none."""
+        return map_structure(_mask_of, self.output)
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of the inputs; AttributeError without calls, or for several shapes."""
+        return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of the outputs; AttributeError without calls, or for several shapes."""
+        return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
+
+    def get_input_at(self, node_index: int) -> Any:
+        """The inputs of a call; RuntimeError without calls, ValueError for one there is not."""
+        return self._node_at(node_index, "input").input_tensors
+
+    def get_output_at(self, node_index: int) -> Any:
+        """The outputs of a call; errors as of `get_input_at`."""
+        return self._node_at(node_index, "output").output_tensors
+
+    def get_input_shape_at(self, node_index: int) -> Any:
+        """The shapes of a call's inputs; errors as of `get_input_at`."""
+        return self._node_at(node_index, "input shape").input_shapes
+
+    def get_output_shape_at(self, node_index: int) -> Any:
+        """The shapes of a call's outputs; errors as of `get_input_at`."""
+        return self._node_at(node_index, "output shape").output_shapes
+
+    def get_input_mask_at(self, node_index: int) -> Any:
+        """The masks of a call's inputs; errors as of `get_input_at`."""
+        return self._node_at(node_index, "input").input_masks
+
+    def get_output_mask_at(self, node_index: int) -> Any:
+        """The masks of a call's outputs; errors as of `get_input_at`."""
+        return self._node_at(node_index, "output").output_masks
+
+    def _node_at(self, index: int, kind: str) -> LayerNode:
+        nodes = self._inbound_nodes
+        if not nodes:
+            raise RuntimeError(f"The layer has never been called and thus has no defined {kind}.")
+        if not -len(nodes) <= index < len(nodes):
+            raise ValueError(
+                f"Asked to get {kind} at node {index}, but the layer has only {len(nodes)} "
+                "inbound nodes."
+            )
+        return nodes[index]
+
+    def _check_one(self, notion: str, missing: str, method: str) -> None:
+        if not self._inbound_nodes:
+            raise AttributeError(f"Layer {self._name} {missing}.")
+        if len(self._inbound_nodes) > 1:
+            raise AttributeError(
+                f"Layer {self._name} has multiple inbound nodes, hence the notion of "
+                f'"{notion}" is ill-defined. Use `{method}(node_index)` instead.'
+            )
+
+    def _only_shape(self, kind: str, shapes: list[Any]) -> Any:
+        if not shapes:
+            raise AttributeError(
+                f"The layer has never been called and thus has no defined {kind} shape."
+            )
+        if len({str(shape) for shape in shapes}) > 1:
+            raise AttributeError(
+                f'The layer "{self._name}" has multiple inbound nodes, with different {kind} '
+                f'shapes. Hence the notion of "{kind} shape" is ill-defined for the layer. Use '
+                f"`get_{kind}_shape_at(node_index)` instead."
+            )
+        return shapes[0]

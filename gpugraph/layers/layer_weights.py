@@ -1,0 +1,204 @@
+"""The variables of a layer: trainable or not, their values, and how they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
+from gpugraph.layers.layer_losses import LayerLosses
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.state.reference_variable_ops import assign
+from gpugraph.variable_scope import VariableScope, get_variable
+from gpugraph.variables import is_created_since, variable_parts
+from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+
+class LayerWeights(LayerLosses):
+    """The part of a layer that has variables."""
+
+    built: bool
+    _dtype: DType | None
+
+    def __init__(self, trainable: bool) -> None:
+        super().__init__()
+        self._trainable = trainable
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+        self._assignments: dict[Any, tuple[Any, Any]] = {}
+
+    @property
+    def trainable(self) -> bool:
+        """Whether its variables are trained; those of a layer that is not, never are."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = value
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Its trainable variables; none where the layer is not trainable."""
+        return list(self._trainable_weights) if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Its variables that are not trained."""
+        if self.trainable:
+            return list(self._non_trainable_weights)
+        return self._trainable_weights + self._non_trainable_weights
+
+    @property
+    def weights(self) -> list[Any]:
+        """Its variables, the trainable ones first."""
+        return self.trainable_weights + self.non_trainable_weights
+
+    @property
+    def variables(self) -> list[Any]:
+        """The same as `weights`."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """The same as `trainable_weights`."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """The same as `non_trainable_weights`."""
+        return self.non_trainable_weights
+
+    # -- their values
+
+    def count_params(self) -> int:
+        """The number of elements of its variables; ValueError before they exist."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on {self._name}, but the layer isn't built. "
+                f"You can build it manually via: `{self._name}.build(batch_input_shape)`."
+            )
+        return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
+
+    def get_weights(self) -> list[Any]:
+        """The values of `weights` in the default session, arrays; ValueError without a session."""
+        values: list[Any] = self._session("get_weights").run(self.weights)
+        return values
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Sets the values of `weights` in the default session.
+
+        ValueError without a session, and for arrays of another number or other shapes.
+        """
+        variables = self.weights
+        if len(variables) != len(weights):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self._name}" with a  weight list of '
+                f"length {len(weights)}, but the layer was expecting {len(variables)} weights. "
+                f"Provided weights: {str(weights)[:50]}..."
+            )
+        session = self._session("set_weights")
+        arrays = [np.asarray(array) for array in weights]
+        for variable, array in zip(variables, arrays):
+            if not variable.shape.is_compatible_with(array.shape):
+                raise ValueError(
+                    f"Layer weight shape {tuple(variable.shape.as_list())} not compatible with "
+                    f"provided weight shape {array.shape} (variable {variable.name})"
+                )
+        pairs = [self._assignment(variable) for variable in variables]
+        feeds = {value: array for (value, _), array in zip(pairs, arrays)}
+        session.run([operation for _, operation in pairs], feeds)
+
+    def _assignment(self, variable: Any) -> tuple[Any, Any]:
+        """The placeholder of a variable's value, and the operation that assigns it."""
+        if variable not in self._assignments:
+            with variable.graph.as_default(), variable.graph.control_dependencies(None):
+                value = placeholder(variable.dtype.base_dtype, variable.shape)
+                self._assignments[variable] = value, assign(variable, value).op
+        return self._assignments[variable]
+
+    def _session(self, method: str) -> Any:
+        session = get_default_session()
+        if session is None:
+            raise ValueError(
+                f"{method} of layer {self._name} needs a default session: call it inside "
+                "`with tf.Session():`, after the variables are initialized"
+            )
+        return session
+
+    # -- adding them
+
+    def _within(self) -> AbstractContextManager[VariableScope]:
+        """The context in which the layer's variables are got."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `_within`")
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        partitioner: Any = None,
+    ) -> Any:
+        """A variable in the layer's scope; see `tf.get_variable`.
+
+        The penalty of `regularizer` for a new variable joins the layer's losses. ValueError for a
+        trainable variable that is synchronized ON_READ.
+        """
+        on_read = synchronization == VariableSynchronization.ON_READ
+        if on_read and trainable:
+            raise ValueError(
+                "Synchronization value can be set to VariableSynchronization.ON_READ only for "
+                "non-trainable variables. You have specified trainable=True and "
+                "synchronization=VariableSynchronization.ON_READ."
+            )
+        is_trainable = not on_read if trainable is None else trainable
+        with self._within():
+            version = get_default_graph().version
+            variable = get_variable(
+                name,
+                shape,
+                dtype=dtype or self._dtype or dtypes.float32,
+                initializer=initializer,
+                trainable=is_trainable and self.trainable,
+                constraint=constraint,
+                use_resource=use_resource,
+                partitioner=partitioner,
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+            if regularizer is not None and is_created_since(variable, version):
+                self._regularize(name, variable, regularizer)
+        self.track_variable(variable, is_trainable)
+        return variable
+
+    add_variable = add_weight
+
+    def _regularize(self, name: str, variable: Any, regularizer: Callable[..., Any]) -> None:
+        graph = get_default_graph()
+        for part in variable_parts(variable):
+            with graph.colocate_with(part.op), graph.name_scope(f"{name}/Regularizer"):
+                loss = regularizer(part)
+            if loss is not None:
+                self.add_loss(loss)
+
+    def track_variable(self, variable: Any, trainable: bool) -> None:
+        """Lists a variable (its parts, where it is in parts) among the layer's.
+
+        trainable: whether it is to be trained; a custom getter may have made it otherwise.
+        """
+        for part in variable_parts(variable):
+            is_trained = trainable and (part.trainable or not self.trainable)
+            weights = self._trainable_weights if is_trained else self._non_trainable_weights
+            if not any(part is weight for weight in weights):
+                weights.append(part)

@@ -1,0 +1,80 @@
+"""Configurations of cells that hold other cells and functions: dicts of plain values."""
+
+from __future__ import annotations
+
+import base64
+import marshal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from gpugraph.rnn.rnn_cell_base import RNNCell
+
+
+def config_of_cell(cell: Any) -> dict[str, Any]:
+    """The class of a cell and the arguments of its constructor."""
+    return {"class_name": type(cell).__name__, "config": cell.get_config()}
+
+
+def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
+    """The cell that `config_of_cell` told of.
+
+    custom_objects: classes by name, before those of this package. ValueError for another name.
+    """
+    classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
+    name = config["class_name"]
+    if name not in classes:
+        raise ValueError(
+            f"Unknown layer: {name}. Give its class in custom_objects, as {{{name!r}: {name}}}; "
+            f"known are {', '.join(sorted(classes))}"
+        )
+    return classes[name].from_config(dict(config["config"]))
+
+
+def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
+    """The classes of this package that derive from a class of cells."""
+    for cls in base.__subclasses__():
+        if cls.__module__.startswith(f"{__package__}."):
+            yield cls
+        yield from _cell_classes(cls)
+
+
+def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[str, Any]:
+    """A function as its code, defaults and what it closes over, with its module; {} for None."""
+    if function is None:
+        return {}
+    if not isinstance(function, FunctionType):
+        told: Any = getattr(function, "__name__", type(function).__name__)
+        kind = "function"
+    else:
+        code = base64.b64encode(marshal.dumps(function.__code__)).decode("ascii")
+        closed = tuple(cell.cell_contents for cell in function.__closure__ or ())
+        told, kind = (code, function.__defaults__, closed or None), "lambda"
+    return {name: told, f"{name}_type": kind, f"{name}_module": function.__module__}
+
+
+def function_of_config(
+    name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
+) -> Callable[..., Any] | None:
+    """Takes out of `config` the function that `config_of_function` told of; None without one.
+
+    TypeError for an unknown kind; ValueError for a name that `custom_objects` has not.
+    """
+    if name not in config:
+        return None
+    told, kind = config.pop(name), config.pop(f"{name}_type")
+    module = sys.modules.get(config.pop(f"{name}_module"))
+    if kind == "lambda":
+        encoded, defaults, closed = told
+        code: CodeType = marshal.loads(base64.b64decode(encoded))
+        cells = tuple(CellType(value) for value in closed or ())
+        known = vars(module) if module is not None else {"__builtins__": __builtins__}
+        return FunctionType(code, known, code.co_name, defaults and tuple(defaults), cells or None)
+    if kind != "function":
+        raise TypeError(f"Unknown function type for {name}: {kind!r}")
+    function = (custom_objects or {}).get(told, getattr(module, told, None))
+    if function is None:
+        raise ValueError(f"Unknown {name}: {told}. Give it in custom_objects, by its name")
+    found: Callable[..., Any] = function
+    return found
