@@ -190,6 +190,30 @@ def list_of(convert: Convert[T]) -> Field[list[T]]:
     return Field(list, convert_all)
 
 
+class Messages(list[M]):
+    """A repeated field of messages: a list whose `add` begins a new one at its end."""
+
+    def __init__(self, kind: type[M], items: Iterable[M] = ()) -> None:
+        super().__init__(items)
+        self._kind = kind
+
+    def add(self, **values: Any) -> M:
+        """A new message of these fields, which is now the last of the list."""
+        self.append(self._kind(**values))
+        return self[-1]
+
+
+def messages_of(kind: type[M]) -> Field[Messages[M]]:
+    """A repeated field of messages of one class, empty by default."""
+    convert = to_message(kind)
+
+    def convert_all(where: str, value: Any) -> Messages[M]:
+        items = list_of(convert)._convert(where, value)
+        return Messages(kind, items)
+
+    return Field(lambda: Messages(kind), convert_all)
+
+
 def map_of(convert: Convert[T]) -> Field[dict[str, T]]:
     """A map field with string keys whose values `convert` checks, empty by default."""
 

@@ -21,24 +21,14 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import maximum
 from gpugraph.ops.framework.identity_and_shape import identity, shape
-from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, moments
 from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 from gpugraph.ops.reductions.reduction_functions import reduce_prod
-from gpugraph.ops.state.reference_variable_ops import assign_sub
+from gpugraph.train.moving_averages import assign_moving_average
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
-
-
-def assign_moving_average(variable: Any, value: Tensor, decay: float) -> Tensor:
-    """The op of variable = variable * decay + value * (1 - decay)."""
-    with op_scope(None, "AssignMovingAvg", variable) as scope:
-        graph = get_default_graph()
-        with graph.colocate_with(variable.op):
-            rate = convert_to_tensor(1.0 - decay, variable.dtype.base_dtype, name="decay")
-            return assign_sub(variable, (variable - value) * rate, name=scope)
 
 
 class _Inputs(NamedTuple):
@@ -206,7 +196,7 @@ def _fused(
 
     def update() -> list[Tensor]:
         return [
-            assign_moving_average(average, value, decay)
+            assign_moving_average(average, value, decay, zero_debias=False)
             for average, value in zip(averages, (mean, variance))
         ]
 
@@ -244,8 +234,8 @@ def _mean_and_variance(
 
     def update() -> list[Tensor]:
         return [
-            assign_moving_average(moving_mean, mean, decay),
-            assign_moving_average(moving_variance, followed, decay),
+            assign_moving_average(moving_mean, mean, decay, zero_debias=False),
+            assign_moving_average(moving_variance, followed, decay, zero_debias=False),
         ]
 
     def read_averages() -> list[Any]:

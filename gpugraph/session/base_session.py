@@ -7,6 +7,7 @@ tensors, and puts values into the structure of the fetches.
 
 from __future__ import annotations
 
+import copy
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,14 +17,27 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import string
-from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
+from gpugraph.base.errors import UnimplementedError
+from gpugraph.config import (
+    CallableOptions,
+    ConfigProto,
+    RunMetadata,
+    RunOptions,
+    SessionOptions,
+    TensorConnection,
+)
 from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_stack
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.session.feed_conversion import feed_array, feed_tensors, flatten_feeds
+from gpugraph.session.feed_conversion import (
+    connected_tensors,
+    feed_array,
+    feed_tensors,
+    flatten_feeds,
+)
 from gpugraph.session.fetch_structures import FetchPlan
 from gpugraph.session.session_backend import Runner
 from gpugraph.session.session_factory import SessionFactory
@@ -181,13 +195,20 @@ class BaseSession:
             self._prepared[key] = prepared
         return prepared, values
 
-    def _make(self, fetches: Any, keys: Sequence[Any]) -> _Prepared:
+    def _make(
+        self, fetches: Any, keys: Sequence[Any], connections: Sequence[TensorConnection] = ()
+    ) -> _Prepared:
         self._warn_of_changes()
         plan = FetchPlan(self._graph, fetches)
         tensors = feed_tensors(self._graph, keys)
         fed = set(tensors)
         wanted = [tensor for tensor in plan.tensors if tensor not in fed]
-        return _Prepared(plan, tensors, self._backend.prepare(tensors, wanted, plan.targets))
+        if connections:
+            connected = connected_tensors(self._graph, connections, tensors)
+            runner = self._backend.prepare(tensors, wanted, plan.targets, connected)
+        else:
+            runner = self._backend.prepare(tensors, wanted, plan.targets)
+        return _Prepared(plan, tensors, runner)
 
     def _warn_of_changes(self) -> None:
         """Warns once of operations that were changed after this session ran the graph."""
@@ -214,7 +235,9 @@ class BaseSession:
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")
         self._check_open()
-        prepared = self._make(fetches, list(feed_list or ()))
+        return self._callable(self._make(fetches, list(feed_list or ())), accept_options)
+
+    def _callable(self, prepared: _Prepared, accept_options: bool) -> Callable[..., Any]:
         count = len(prepared.tensors)
 
         def call(*values: Any, **kwargs: Any) -> Any:
@@ -231,6 +254,28 @@ class BaseSession:
             return prepared.answer(arrays, prepared.runner.run(arrays))
 
         return call
+
+    def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
+        """As `make_callable`, of names, and with tensors of the graph fed to others.
+
+        The callable takes the values of `feed` and `run_metadata`, and returns those of `fetch`.
+        Raises as `run`; TypeError for tensors that are connected and differ in dtype,
+        UnimplementedError for values that stay on devices.
+        """
+        wanted = callable_options
+        if wanted.feed_devices or wanted.fetch_devices:
+            raise UnimplementedError.of_no_node(
+                "Fed and fetched values are NumPy arrays on the host: leave feed_devices and "
+                "fetch_devices of the CallableOptions empty"
+            )
+        self._check_open()
+        fetches = [*wanted.fetch, *wanted.target]
+        call = self._callable(self._make(fetches, wanted.feed, wanted.tensor_connection), True)
+        fetched = slice(len(wanted.fetch))
+        if wanted.run_options == RunOptions():
+            return lambda *values, **kwargs: call(*values, **kwargs)[fetched]
+        options = copy.deepcopy(wanted.run_options)
+        return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
         """How `run` with these arguments is done: devices with their reasons, memory, passes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 from weakref import WeakSet
@@ -43,7 +43,7 @@ from gpugraph.session.plan_cache import (
     Shapes,
     wait_for,
 )
-from gpugraph.session.session_backend import Runner, SessionBackend
+from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend
 from gpugraph.session.session_factory import SessionFactory
 
 _RUNS_BETWEEN = 63
@@ -115,11 +115,15 @@ class DirectSession(SessionBackend):
         self.graph = graph
 
     def prepare(
-        self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
+        self,
+        feeds: Sequence[Tensor],
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
     ) -> DirectRunner:
-        """What runs these; compiles nothing yet."""
+        """What runs these; compiles nothing yet. A connected tensor is fed with its other."""
         self.check_open()
-        key = (tuple(feeds), tuple(fetches), tuple(targets))
+        key = (tuple(feeds), tuple(fetches), tuple(targets), tuple(connections.items()))
         with self.lock:
             runner = self.runners.get(key)
             if runner is None:
@@ -192,7 +196,7 @@ class DirectSession(SessionBackend):
 
 
 class DirectRunner(Runner):
-    """One set of feeds, fetches and targets, and its plans by the fed shapes."""
+    """One set of feeds, fetches, targets and connections, and its plans by the fed shapes."""
 
     def __init__(
         self,
@@ -200,11 +204,13 @@ class DirectRunner(Runner):
         feeds: tuple[Tensor, ...],
         fetches: tuple[Tensor, ...],
         targets: tuple[Operation, ...],
+        connections: tuple[tuple[Tensor, Tensor], ...],
     ) -> None:
         self.session = session
         self.feeds = feeds
         self.fetches = fetches
         self.targets = targets
+        self.connections = dict(connections)
         self.plans = RunnerPlans(session.plans, self._compile)
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
 
@@ -307,7 +313,7 @@ class DirectRunner(Runner):
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
-        return RunRequest(self.session.graph, feeds, self.fetches, self.targets)
+        return RunRequest(self.session.graph, feeds, self.fetches, self.targets, self.connections)
 
     def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
         try:

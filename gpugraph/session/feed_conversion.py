@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import string
+from gpugraph.config import TensorConnection
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.numpy_conversion import constant_array
@@ -63,6 +64,24 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
             raise ValueError(f"Tensor {tensor} is fed twice.")
         tensors[tensor] = None
     return list(tensors)
+
+
+def connected_tensors(
+    graph: Graph, connections: Iterable[TensorConnection], fed: Sequence[Tensor]
+) -> dict[Tensor, Tensor]:
+    """The tensors that are fed by others of the graph, each with the other.
+
+    TypeError and ValueError as for feeds, and where the two have different dtypes.
+    """
+    connections = list(connections)
+    targets = feed_tensors(graph, [connection.to_tensor for connection in connections])
+    sources = [graph.get_tensor_by_name(connection.from_tensor) for connection in connections]
+    for target, source in zip(targets, sources):
+        if target in fed:
+            raise ValueError(f"Tensor {target} is fed twice.")
+        if target.dtype.base_dtype is not source.dtype.base_dtype:
+            raise TypeError(f"Tensor {source} cannot be fed to {target}: their dtypes differ")
+    return dict(zip(targets, sources))
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from gpugraph.config import RunMetadata, RunOptions
@@ -11,6 +12,8 @@ from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+
+NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 class Runner(ABC):
@@ -40,9 +43,13 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def prepare(
-        self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
+        self,
+        feeds: Sequence[Tensor],
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
     ) -> Runner:
-        """What runs these; compiles nothing yet."""
+        """What runs these; compiles nothing yet. A connected tensor is fed with its other."""
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from gpugraph.tensorflow_import import private_names as private_names
 from gpugraph.tensorflow_import.import_switch import (
     as_tensorflow as as_tensorflow,
     install as install,

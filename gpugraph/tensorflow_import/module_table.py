@@ -47,7 +47,7 @@ python.framework.importer: tf
 python.framework.indexed_slices: tf
 python.framework.load_library: tf
 python.framework.op_def_library: tf
-python.framework.ops: tf
+python.framework.ops: tf gpugraph.tensorflow_import.private_names
 python.framework.random_seed: tf tf.random
 python.framework.smart_cond: smart_cond=gpugraph.control_flow.smart_cond.smart_cond
 python.framework.sparse_tensor: tf tf.sparse
@@ -167,6 +167,7 @@ python.training.learning_rate_decay: tf.train
 python.training.momentum: tf.train
 python.training.monitored_session: tf.train
 python.training.moving_averages: tf.train
+    assign_moving_average=gpugraph.train.moving_averages.assign_moving_average
 python.training.optimizer: tf.train
 python.training.proximal_adagrad: tf.train
 python.training.proximal_gradient_descent: tf.train
@@ -186,9 +187,10 @@ python.util.tf_inspect: inspect
 _CORE = """
 core.framework.node_def_pb2: NodeDef=tf.NodeDef
 core.framework.op_def_pb2: OpDef=tf.OpDef
-core.protobuf.config_pb2: ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
+core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
+    ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
     GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
-    RunOptions=tf.RunOptions
+    RunOptions=tf.RunOptions TensorConnection=gpugraph.config.TensorConnection
 """
 
 _CONTRIB = """

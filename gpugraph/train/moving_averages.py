@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +16,11 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.elementwise.arithmetic_functions import minimum, pow
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
+from gpugraph.variable_scope import get_variable, variable_scope
 from gpugraph.variables import (
     ResourceVariable,
     Variable,
@@ -24,6 +28,53 @@ from gpugraph.variables import (
     moving_average_variables,
     trainable_variables,
 )
+
+
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Tensor:
+    """The variable after `variable -= (1 - decay) * (variable - value)`.
+
+    zero_debias: `variable` started at 0 and is corrected for that. The biased average and the
+      number of updates are two more variables, `biased` and `local_step` in the scope that has
+      the variable's name. Kingma and Ba 2015, Adam, section 3.
+    """
+    with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
+        with get_default_graph().colocate_with(variable.op):
+            rest = convert_to_tensor(1.0 - decay, name="decay")
+            if rest.dtype is not variable.dtype.base_dtype:
+                rest = cast(rest, variable.dtype.base_dtype)
+            if zero_debias:
+                biased, steps = _shadow_variables(variable)
+                return _update_unbiased(variable, biased, steps, value, rest, scope)
+            return assign_sub(variable, (variable - value) * rest, name=scope)
+
+
+def _shadow_variables(variable: Any) -> tuple[Any, Any]:
+    """The biased average and the count of updates of an average, both new."""
+    dtype = variable.dtype.base_dtype
+    with variable_scope(variable.op.name) as scope:
+        known = () if scope.reuse else {known.op.name for known in scope.global_variables()}
+
+        def unused(name: str) -> str:
+            numbered = (f"{name}_{index}" for index in itertools.count(1))
+            names = itertools.chain([name], numbered)
+            return next(new for new in names if f"{scope.name}/{new}" not in known)
+
+        biased = get_variable(
+            unused("biased"), variable.shape, dtype, Zeros(dtype=dtype), trainable=False
+        )
+        steps = get_variable(unused("local_step"), [], dtype, Zeros(dtype=dtype), trainable=False)
+    return biased, steps
+
+
+def _update_unbiased(
+    average: Any, biased: Any, steps: Any, value: Any, rest: Tensor, scope: str
+) -> Tensor:
+    """The average that starts at zero, divided by the sum of the weights of all values."""
+    moved = assign_sub(biased, (biased.value() - value) * rest)
+    count = assign_add(steps, 1.0)
+    return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
 
 
 class ExponentialMovingAverage:
@@ -107,19 +158,9 @@ class ExponentialMovingAverage:
             rest = cast(1.0 - decay, average.dtype.base_dtype)
             if not self._zero_debias or isinstance(source, Variable):
                 return assign_sub(average, (average.value() - value) * rest, name=scope)
-            return self._update_unbiased(graph, source, value, rest, scope)
-
-    def _update_unbiased(
-        self, graph: Graph, source: Any, value: Tensor, rest: Tensor, scope: str
-    ) -> Tensor:
-        """The average that starts at zero, divided by the sum of the weights of all values."""
-        average = self._averages[source]
-        if source not in self._debiased:
-            self._debiased[source] = self._new_counts(graph, average)
-        biased, steps = self._debiased[source]
-        moved = assign_sub(biased, (biased.value() - value) * rest)
-        count = assign_add(steps, 1.0)
-        return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
+            if source not in self._debiased:
+                self._debiased[source] = self._new_counts(graph, average)
+            return _update_unbiased(average, *self._debiased[source], value, rest, scope)
 
     def _new_counts(self, graph: Graph, average: Variable) -> tuple[Variable, Variable]:
         name, dtype = average.op.name, average.dtype.base_dtype

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.train.moving_averages import assign_moving_average
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +130,36 @@ def test_beside_its_variable_and_after_training(graph):
         session.run(tf.global_variables_initializer())
         session.run(update)
         assert session.run([v, averages.average(v)]) == [-1.0, 0.0]
+
+
+# TensorFlow's figures, for x of 1, 2, 3, -1 in turn.
+DEBIASED_9 = [1.0, 1.5263153, 2.07011, 1.1773769]
+DEBIASED_8 = [1.0, 1.5555557, 2.147541, 1.0813007]
+
+
+def test_one_average_may_be_assigned_without_an_object():
+    x = tf.placeholder(tf.float32, [])
+    with tf.variable_scope("a"):
+        v = tf.get_variable("v", [2], initializer=tf.zeros_initializer())
+        updates = [
+            assign_moving_average(v, [x, 2 * x], 0.9),
+            assign_moving_average(v, [x, 2 * x], tf.constant(0.8, tf.float32)),
+            assign_moving_average(v, [x, 2 * x], 0.5, False, name="follow"),
+        ]
+    assert [update.op.name for update in updates] == [
+        "a/AssignMovingAvg",
+        "a/AssignMovingAvg_1",
+        "a/follow",
+    ]
+    shadows = ["biased", "local_step", "biased_1", "local_step_1"]
+    names = [variable.op.name for variable in tf.global_variables()]
+    assert names == ["a/v", *[f"a/a/v/{shadow}" for shadow in shadows]]
+    assert tf.trainable_variables() == [v]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for value, first, second in zip([1.0, 2.0, 3.0, -1.0], DEBIASED_9, DEBIASED_8):
+            for update, average in zip(updates, (first, second)):
+                found = session.run(update, {x: value})
+                np.testing.assert_allclose(found, [average, 2 * average], rtol=1e-6)
+            half = session.run(updates[2], {x: value})
+            np.testing.assert_allclose(half[0], (second + value) / 2, rtol=1e-6)

@@ -3,8 +3,9 @@
 Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
 an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
 for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
-placeholder, by a control edge, waits for its `_Arg`. Resource variables become reference
-variables: see `compile/lowering/resource_variable_lowering.py`.
+placeholder, by a control edge, waits for its `_Arg`. A tensor that is connected to another is as
+fed with it. Resource variables become reference variables: see
+`compile/lowering/resource_variable_lowering.py`.
 
 A variable is placed once and stays, so that where it goes must not depend on which run comes
 first: ops of the whole graph that write it, or refer to it, are noted as its kin.
@@ -12,7 +13,7 @@ first: ops of the whole graph that write it, or refer to it, are noted as its ki
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InvalidArgumentError
@@ -24,7 +25,14 @@ from gpugraph.compile.lowering.resource_variable_lowering import (
     ref_slots,
     refuse_handle,
 )
-from gpugraph.compile.unit.compile_unit import FeedSpec, RunRequest, Target, Unit, variable_key
+from gpugraph.compile.unit.compile_unit import (
+    FeedSpec,
+    RunRequest,
+    Source,
+    Target,
+    Unit,
+    variable_key,
+)
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
@@ -36,42 +44,58 @@ def prune(target: Target, request: RunRequest) -> Unit:
 
     InvalidArgumentError naming the placeholders that are needed and not fed.
     """
-    graph, feeds, fetches, targets = request
+    graph, feeds, fetches, targets, connections = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
     with unit.report("prune") as say:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
-        needed = _needed(fed, fetches, targets)
+        needed = _needed(fed, fetches, targets, connections)
         _refuse_unfed(needed)
         nodes = {op: _add_op(unit.graph, op) for op in needed}
         _note_kin(unit, nodes)
-        args = {tensor: _add_arg(unit, tensor, feed) for tensor, feed in fed.items()}
-        _add_edges(unit, nodes, args)
+        fed_by: dict[Tensor, Source] = {
+            tensor: (_add_arg(unit, tensor, feed), 0) for tensor, feed in fed.items()
+        }
+        for tensor, source in connections.items():
+            if source in fed_by:
+                fed_by[tensor] = fed_by[source]
+            elif source.op in nodes:
+                fed_by[tensor] = nodes[source.op], source.value_index
+        _add_edges(unit, nodes, fed_by)
         for index, tensor in enumerate(fetches):
             refuse_handle(tensor)
-            _add_retval(unit, index, tensor, nodes, args)
+            _add_retval(unit, index, tensor, nodes, fed_by)
         unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
         say(f"{len(needed)} of {graph.version} operations are needed", ())
     return unit
 
 
 def _needed(
-    fed: dict[Tensor, FeedSpec], fetches: Sequence[Tensor], targets: Sequence[Operation]
+    fed: dict[Tensor, FeedSpec],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+    connections: Mapping[Tensor, Tensor],
 ) -> list[Operation]:
     """Operations that must be there, in the order in which they were made."""
+    if connections:
+        fetches = [connections.get(tensor, tensor) for tensor in fetches]
+    connected = {tensor.op: source.op for tensor, source in connections.items()}
     arrived = {tensor.op for tensor in fed if tensor.op.type == "Placeholder"}
     stack = [tensor.op for tensor in fetches if tensor not in fed] + list(targets)
     seen = set(stack)
     while stack:
         op = stack.pop()
         for tensor in op._inputs:
+            if connections:
+                tensor = connections.get(tensor, tensor)
             maker = tensor.op
             if maker not in seen and tensor not in fed:
                 seen.add(maker)
                 stack.append(maker)
         for control_input in op._control_inputs:
-            if control_input not in seen and control_input not in arrived:
-                seen.add(control_input)
-                stack.append(control_input)
+            maker = connected.get(control_input, control_input)
+            if maker not in seen and maker not in arrived:
+                seen.add(maker)
+                stack.append(maker)
     return sorted(seen, key=_by_id)
 
 
@@ -192,29 +216,33 @@ def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
     return node
 
 
-def _add_edges(unit: Unit, nodes: dict[Operation, Node], args: dict[Tensor, Node]) -> None:
+def _add_edges(unit: Unit, nodes: dict[Operation, Node], fed_by: dict[Tensor, Source]) -> None:
     graph = unit.graph
     for op, node in nodes.items():
         for index, tensor in enumerate(op._inputs):
-            arg = args.get(tensor) if args else None
-            if arg is not None:
+            source = fed_by.get(tensor) if fed_by else None
+            if source is not None:
                 if node.input_types[index].is_ref_dtype:
                     raise _refusal(
                         op,
                         f"Input {index} of '{op.name}' must refer to a variable, but a value is "
                         f"fed for '{tensor.name}'",
                     )
-                graph.add_edge(arg, 0, node, index)
+                graph.add_edge(*source, node, index)
             else:
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
             add_axis(unit, op, node)
-        sources = [nodes.get(source) or args[source._outputs[0]] for source in op._control_inputs]
+        sources = [nodes.get(other) or fed_by[other._outputs[0]][0] for other in op._control_inputs]
         unit.add_control_inputs(node, sources)
 
 
 def _add_retval(
-    unit: Unit, index: int, tensor: Tensor, nodes: dict[Operation, Node], args: dict[Tensor, Node]
+    unit: Unit,
+    index: int,
+    tensor: Tensor,
+    nodes: dict[Operation, Node],
+    fed_by: dict[Tensor, Source],
 ) -> None:
     node = unit.graph.add_node(
         f"_retval_{tensor.op.name}_{tensor.value_index}_{index}",
@@ -223,6 +251,6 @@ def _add_retval(
         input_types=[tensor.dtype.base_dtype],
         origin=tensor.op.origin,
     )
-    source, slot = (args[tensor], 0) if tensor in args else (nodes[tensor.op], tensor.value_index)
-    unit.graph.add_edge(source, slot, node, 0)
+    source = fed_by.get(tensor) or (nodes[tensor.op], tensor.value_index)
+    unit.graph.add_edge(*source, node, 0)
     unit.retvals.append(node)

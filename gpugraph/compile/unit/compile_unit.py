@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
@@ -45,12 +46,16 @@ class FeedSpec(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """What is compiled: a run of a graph, with what is fed, computed, and only run."""
+    """What is compiled: a run of a graph, with what is fed, computed, and only run.
+
+    connections: tensors that other tensors of the graph are fed to, each with the other.
+    """
 
     graph: Graph
     feeds: Sequence[FeedSpec]
     fetches: Sequence[Tensor]
     targets: Sequence[Operation]
+    connections: Mapping[Tensor, Tensor] = MappingProxyType({})
 
     @property
     def key(self) -> PlanKey:

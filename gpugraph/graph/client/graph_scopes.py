@@ -267,7 +267,7 @@ class Scopes(GraphElements):
         """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
         state = self._scope
         if state.devices:
-            op._device = _device_of(op, state) if state.device is None else state.device
+            op._device = requested_device(op, state)
         if state.controls:
             op._control_inputs = controls_of(op._inputs, state)
         if state.colocate:
@@ -281,8 +281,10 @@ class Scopes(GraphElements):
             state.control_flow.add_op(op)
 
 
-def _device_of(op: Operation, state: ScopeState) -> str:
-    """The requested device of a new op where functions have their say."""
+def requested_device(op: Operation, state: ScopeState) -> str:
+    """The device that the scopes ask for, for a new op: device functions are given it."""
+    if state.device is not None:
+        return state.device
     merged = ""
     for request in reversed(state.devices):
         if request is None:

@@ -1,0 +1,45 @@
+"""What a callable of a session runs, by names: TensorFlow's `config_pb2.CallableOptions`."""
+
+from __future__ import annotations
+
+from gpugraph.base.proto_messages import (
+    Message,
+    boolean,
+    list_of,
+    map_of,
+    message,
+    messages_of,
+    text,
+    to_str,
+)
+from gpugraph.config.config_proto import RunOptions
+
+
+class TensorConnection(Message):
+    """Has what reads the tensor named `to_tensor` read the one named `from_tensor`."""
+
+    from_tensor = text()
+    to_tensor = text()
+
+
+class CallableOptions(Message):
+    """What `Session._make_callable_from_options` runs.
+
+    Fields:
+      feed: names of the tensors whose values the callable takes, in their order.
+      fetch: names of the tensors whose values it returns.
+      target: names of the operations that it only runs.
+      run_options: settings of each of its runs.
+      tensor_connection: tensors of the graph that are fed to others, see TensorConnection.
+      feed_devices, fetch_devices, fetch_skip_sync: where fed and fetched values are; here they
+        are NumPy arrays on the host, and what is not empty is refused.
+    """
+
+    feed = list_of(to_str)
+    fetch = list_of(to_str)
+    target = list_of(to_str)
+    run_options = message(RunOptions)
+    tensor_connection = messages_of(TensorConnection)
+    feed_devices = map_of(to_str)
+    fetch_devices = map_of(to_str)
+    fetch_skip_sync = boolean()

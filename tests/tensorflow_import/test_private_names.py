@@ -1,0 +1,87 @@
+"""The names that TensorFlow keeps to itself, as programs use them."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import gpugraph as tf
+from gpugraph.tensorflow_import.private_names import PRIVATE_ATTRIBUTES
+
+
+@pytest.fixture
+def ops() -> ModuleType:
+    with tf.as_tensorflow():
+        return importlib.import_module("tensorflow.python.framework.ops")
+
+
+def test_dims_of_a_shape() -> None:
+    assert tf.TensorShape([2, None])._dims[0].value == 2  # type: ignore[attr-defined]
+    assert tf.TensorShape([2, None])._dims[1].value is None  # type: ignore[attr-defined]
+    assert tf.TensorShape(None)._dims is None  # type: ignore[attr-defined]
+
+
+class Captured:
+    """How Keras 2.2.4 finds out in which device scope it is."""
+
+    device: Any = None
+
+    def _set_device(self, device: Any) -> None:
+        self.device = device
+
+
+class CapturedText(Captured):
+    """How Keras 2.3.1 does."""
+
+    def _set_device_from_string(self, text: str) -> None:
+        self.device = f"text {text}"
+
+
+def test_apply_device_functions() -> None:
+    graph = tf.Graph()
+    nowhere, spec, text = Captured(), Captured(), CapturedText()
+    graph._apply_device_functions(nowhere)  # type: ignore[attr-defined]
+    with graph.device("/job:worker"), graph.device("/gpu:1"):
+        graph._apply_device_functions(spec)  # type: ignore[attr-defined]
+        graph._apply_device_functions(text)  # type: ignore[attr-defined]
+    assert nowhere.device is None
+    assert (spec.device.job, spec.device.device_type, spec.device.device_index) == (
+        "worker",
+        "GPU",
+        1,
+    )
+    assert text.device == "text /job:worker/device:GPU:1"
+    asked = []
+    with graph.device(lambda op: asked.append(op) or "/cpu:0"):
+        graph._apply_device_functions(spec)  # type: ignore[attr-defined]
+    assert asked == [spec] and spec.device.device_type == "CPU"
+
+
+def test_tensor_like(ops: Any) -> None:
+    with tf.Graph().as_default():
+        tensor, variable = tf.constant(1.0), tf.Variable(1.0)
+        sparse = tf.SparseTensor([[0]], [1.0], [1])
+        slices = tf.IndexedSlices(tensor, tensor)
+    assert [isinstance(x, ops._TensorLike) for x in (tensor, sparse, slices)] == [True] * 3
+    assert not isinstance(variable, ops._TensorLike) and not isinstance(1.0, ops._TensorLike)
+    assert ops.is_dense_tensor_like(tensor) and ops.is_dense_tensor_like(variable)
+    assert not any(map(ops.is_dense_tensor_like, (sparse, slices, 1.0)))
+    assert ops._as_graph_element(tensor) is None  # as it is no stand-in
+    assert ops._as_graph_element(variable).op.type in ("VariableV2", "ReadVariableOp", "Identity")
+
+
+def test_programs_hang_their_own_attributes_on_tensors() -> None:
+    with tf.Graph().as_default():
+        tensor = tf.constant(1.0)
+    tensor._keras_history = ("layer", 0, 0)
+    tensor._keras_shape = ()
+    assert tensor._keras_history[0] == "layer"
+
+
+def test_every_private_attribute_is_new() -> None:
+    for owner, attributes in PRIVATE_ATTRIBUTES.items():
+        for name, value in attributes.items():
+            assert name.startswith("_") and vars(owner)[name] is value
