@@ -38,7 +38,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "compatibility",
         "compile runtime",
         "session",
-        "losses train testing",
+        "distributions losses train testing",
         "metrics",
         "layers",
         "contrib_layers",

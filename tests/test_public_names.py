@@ -16,7 +16,13 @@ import pytest
 import gpugraph as tf
 from gpugraph.api.import_paths import PUBLIC_MODULES
 
-CONTRIB = (tf.contrib, tf.contrib.framework, tf.contrib.layers, tf.contrib.slim)
+CONTRIB = (
+    tf.contrib,
+    tf.contrib.distributions,
+    tf.contrib.framework,
+    tf.contrib.layers,
+    tf.contrib.slim,
+)
 FACES = (
     tf,
     tf.bitwise,
@@ -41,6 +47,7 @@ ROOMS = (
     tf.app,
     tf.compat,
     tf.devices,
+    tf.distributions,
     tf.dtypes,
     tf.errors,
     tf.flags,
@@ -173,6 +180,27 @@ conj: x name
 constant: value dtype shape name verify_shape
 constant_initializer: value dtype verify_shape
 container: container_name
+contrib.distributions.Bernoulli: logits probs dtype validate_args allow_nan_stats name
+contrib.distributions.Beta: concentration1 concentration0 validate_args allow_nan_stats name
+contrib.distributions.Categorical: logits probs dtype validate_args allow_nan_stats name
+contrib.distributions.Dirichlet: concentration validate_args allow_nan_stats name
+contrib.distributions.DirichletMultinomial: total_count concentration validate_args allow_nan_stats
+    name
+contrib.distributions.Distribution: dtype reparameterization_type validate_args allow_nan_stats
+    parameters graph_parents name
+contrib.distributions.Exponential: rate validate_args allow_nan_stats name
+contrib.distributions.Gamma: concentration rate validate_args allow_nan_stats name
+contrib.distributions.Laplace: loc scale validate_args allow_nan_stats name
+contrib.distributions.Multinomial: total_count logits probs validate_args allow_nan_stats name
+contrib.distributions.MultivariateNormalDiag: loc scale_diag scale_identity_multiplier validate_args
+    allow_nan_stats name
+contrib.distributions.MultivariateNormalTriL: loc scale_tril validate_args allow_nan_stats name
+contrib.distributions.Normal: loc scale validate_args allow_nan_stats name
+contrib.distributions.RegisterKL: dist_cls_a dist_cls_b
+contrib.distributions.ReparameterizationType: rep_type
+contrib.distributions.StudentT: df loc scale validate_args allow_nan_stats name
+contrib.distributions.Uniform: low high validate_args allow_nan_stats name
+contrib.distributions.kl_divergence: distribution_a distribution_b allow_nan_stats name
 contrib.framework.add_arg_scope: func
 contrib.framework.add_model_variable: var
 contrib.framework.arg_scope: list_ops_or_scope
@@ -263,6 +291,23 @@ ensure_shape: x shape name
 equal: x y name
 erf: x name
 erfc: x name
+distributions.Bernoulli: logits probs dtype validate_args allow_nan_stats name
+distributions.Beta: concentration1 concentration0 validate_args allow_nan_stats name
+distributions.Categorical: logits probs dtype validate_args allow_nan_stats name
+distributions.Dirichlet: concentration validate_args allow_nan_stats name
+distributions.DirichletMultinomial: total_count concentration validate_args allow_nan_stats name
+distributions.Distribution: dtype reparameterization_type validate_args allow_nan_stats parameters
+    graph_parents name
+distributions.Exponential: rate validate_args allow_nan_stats name
+distributions.Gamma: concentration rate validate_args allow_nan_stats name
+distributions.Laplace: loc scale validate_args allow_nan_stats name
+distributions.Multinomial: total_count logits probs validate_args allow_nan_stats name
+distributions.Normal: loc scale validate_args allow_nan_stats name
+distributions.RegisterKL: dist_cls_a dist_cls_b
+distributions.ReparameterizationType: rep_type
+distributions.StudentT: df loc scale validate_args allow_nan_stats name
+distributions.Uniform: low high validate_args allow_nan_stats name
+distributions.kl_divergence: distribution_a distribution_b allow_nan_stats name
 errors.AbortedError: node_def op message
 errors.AlreadyExistsError: node_def op message
 errors.CancelledError: node_def op message

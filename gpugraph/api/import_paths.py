@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from gpugraph import layers, losses, metrics, train
+from gpugraph import distributions, layers, losses, metrics, train
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, rnn_cell, sets, signal, sparse, spectral, strings, test,
@@ -20,7 +20,7 @@ from gpugraph.session import direct_session
 _API = (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
-    contrib.framework, contrib.layers, contrib.slim,
+    contrib.distributions, contrib.framework, contrib.layers, contrib.slim,
 )
 PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in _API} | {
     "gpugraph.app": app,
@@ -39,7 +39,7 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 }
 """Each public path with its module."""
 
-_PACKAGES = {module.__name__: module for module in (layers, losses, metrics, train)}
+_PACKAGES = {module.__name__: module for module in (distributions, layers, losses, metrics, train)}
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
 TENSORFLOW_MODULES = {
     name: module

@@ -1,3 +1,5 @@
-"""What programs take from `tf.contrib`: `framework`, `layers`, and `slim`, which has both."""
+"""What programs take from `tf.contrib`: `framework`, `layers`, `slim`, which has both, and more."""
 
-from gpugraph.api.contrib import framework as framework, layers as layers, slim as slim
+from gpugraph.api.contrib import (
+    distributions as distributions, framework as framework, layers as layers, slim as slim,
+)
