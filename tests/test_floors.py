@@ -135,6 +135,11 @@ DOORS = frozenset(
     {
         # CuPy is imported when a GPU is opened, not by all who import gpugraph.
         ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver"),
+        # A process that a program starts imports gpugraph when it asks for TensorFlow.
+        (
+            "gpugraph.tensorflow_import.for_child_processes.sitecustomize",
+            "gpugraph.tensorflow_import",
+        ),
         # An extra, for programs that have regular expressions.
         ("gpugraph.ops.strings.regex_engine", "re2"),
     }

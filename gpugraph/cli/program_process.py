@@ -1,0 +1,208 @@
+"""Runs a program as `python PROGRAM` and `python -m MODULE` do, but answers `import tensorflow`.
+
+What a program sees of its process is what Python shows it: `sys.argv`, `sys.path`, `__main__`, its
+traceback without frames of this package, and the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import pkgutil
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader, SourcelessFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NamedTuple
+
+from gpugraph.tensorflow_import import MissingNames, as_tensorflow, install
+from gpugraph.tensorflow_import.child_processes import answer_in_children
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_import"))
+
+
+class Program(NamedTuple):
+    """What to run: a file, a folder or zip file with `__main__.py`, or a module by its name.
+
+    `is_process` says that the process is there for it alone, so that nothing is put back after it:
+    its threads and what it registered to run at exit find what they know.
+    """
+
+    name: str
+    arguments: Sequence[str]
+    is_module: bool = False
+    is_process: bool = False
+
+    @staticmethod
+    def of(options: argparse.Namespace) -> Program:
+        """The program of a command's options."""
+        return Program(options.program, options.arguments, options.is_module, options.is_process)
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of a command that runs a program."""
+    parser.add_argument(
+        "-m", dest="is_module", action="store_true", help="the program is a module's name"
+    )
+    parser.add_argument("program", help="the Python file of the program, or a folder of one")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
+
+
+@contextmanager
+def listening(listeners: list[Any], listener: Callable[[Any], None]) -> Iterator[None]:
+    """Within it, the listener is among the listeners."""
+    listeners.append(listener)
+    try:
+        yield
+    finally:
+        listeners.remove(listener)
+
+
+@contextmanager
+def answered(program: Program) -> Iterator[MissingNames]:
+    """Within it `import tensorflow` is answered, for a process of its own to its end."""
+    if program.is_process:
+        answer_in_children()
+        yield install().missing
+    else:
+        with as_tensorflow() as missing:
+            yield missing
+
+
+def run_program(program: Program) -> int:
+    """Its exit status: 1, and its traceback, if it raises; SystemExit passes through."""
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    try:
+        status, error = _status_and_error(program)
+        return status if error is None else _end(program, error)
+    finally:
+        if not program.is_process:
+            sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
+    """Runs it; the error is returned, so that a program's hook is not called while handling it."""
+    try:
+        return _run(program), None
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _drop_frames(error)
+        return 1, error
+
+
+def _end(program: Program, error: BaseException) -> int:
+    """Shows an error that nobody caught; the exit status."""
+    is_interrupt = isinstance(error, KeyboardInterrupt)
+    if program.is_process or not is_interrupt:
+        _show(error)
+    if not is_interrupt:
+        return 1
+    if program.is_process:
+        sys.excepthook = lambda *_: None
+    raise error  # Python ends such a process by the signal
+
+
+def _run(program: Program) -> int:
+    sys.argv = [program.name, *program.arguments]
+    if program.is_module:
+        return _run_module(program, os.getcwd(), program.name)
+    if pkgutil.get_importer(program.name) is not None:
+        return _run_module(program, program.name, "__main__")
+    file = os.path.abspath(program.name)
+    try:
+        code = _code_of(file)
+    except OSError as error:
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        print(f"{sys.executable}: can't open file {file!r}: {reason}", file=sys.stderr)
+        return 2
+    _enter(program, os.path.dirname(os.path.realpath(program.name)))
+    main = _main_module()
+    main.__file__ = file
+    is_compiled = file.endswith(".pyc")
+    main.__loader__ = (SourcelessFileLoader if is_compiled else SourceFileLoader)("__main__", file)
+    try:
+        exec(code, vars(main))
+    finally:
+        _flush()
+    return 0
+
+
+def _code_of(file: str) -> CodeType:
+    """The code of a compiled file or of a source."""
+    with io.open_code(file) as stream:
+        code = pkgutil.read_code(stream)
+    if code is None:
+        with io.open_code(file) as stream:
+            code = compile(stream.read(), file, "exec", dont_inherit=True)
+    return code
+
+
+def _run_module(program: Program, folder: str, name: str) -> int:
+    """Runs a module, or the `__main__` of a folder, by the function that `python -m` calls."""
+    _enter(program, os.path.abspath(folder))
+    _main_module()
+    run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
+    run_as_main(name, program.is_module)
+    return 0
+
+
+def _enter(program: Program, folder: str) -> None:
+    """Makes the folder the first place of imports, for the one of the `gpugraph` command."""
+    if sys.flags.safe_path if sys.version_info >= (3, 11) else sys.flags.isolated:
+        return
+    sys.path[: 1 if program.is_process else 0] = [folder]
+
+
+def _main_module() -> ModuleType:
+    main = ModuleType("__main__")
+    vars(main).update(__builtins__=sys.modules["builtins"], __cached__=None)
+    sys.modules["__main__"] = main
+    return main
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
+def _show(error: BaseException) -> None:
+    """What Python does with an error that nobody caught: `sys.excepthook`, or why that failed."""
+    trace = error.__traceback__
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+    try:
+        sys.excepthook(type(error), error, trace)
+    except Exception as fault:
+        print("Error in sys.excepthook:", file=sys.stderr)
+        _drop_frames(fault)
+        traceback.print_exception(type(fault), fault, fault.__traceback__)
+        print("\nOriginal exception was:", file=sys.stderr)
+        sys.__excepthook__(type(error), error, trace)
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Takes this package's frames around programs out of the tracebacks of an error."""
+    known: set[int] = set()
+    while error is not None and id(error) not in known:
+        known.add(id(error))
+        error.__traceback__ = _without_ours(error.__traceback__)
+        _drop_frames(error.__cause__ if error.__cause__ is not error.__context__ else None)
+        error = error.__context__
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(trace)
+        trace = trace.tb_next
+    for entry in reversed(kept):
+        trace = TracebackType(trace, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return trace

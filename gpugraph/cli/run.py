@@ -1,0 +1,61 @@
+"""`gpugraph run PROGRAM`: runs a TensorFlow 1 program as it is."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import sys
+
+from gpugraph.cli.program_process import Program, add_program, answered, run_program
+from gpugraph.tensorflow_import import MissingNames
+
+
+def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    run = commands.add_parser(
+        "run", help="run a TensorFlow program as it is: gpugraph answers `import tensorflow`"
+    )
+    run.add_argument(
+        "--missing", action="store_true", help="list the names it asked for that are not there"
+    )
+    add_program(run)
+    run.set_defaults(command=run_command)
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Runs the program; its exit status. Lists what is missing if it failed, or is asked to."""
+    program = Program.of(options)
+    with answered(program) as missing:
+        report = _Report(missing, options.missing)
+        if program.is_process:
+            atexit.register(report.show)  # after the program's own, and after its threads
+        try:
+            return report.note(run_program(program))
+        except SystemExit as error:
+            report.note(error.code)
+            raise
+        except BaseException:
+            report.note(1)
+            raise
+        finally:
+            if not program.is_process:
+                report.show()
+
+
+class _Report:
+    """Lists the missing names on the standard error, if a run failed or `always`."""
+
+    def __init__(self, missing: MissingNames, always: bool) -> None:
+        self._missing, self._is_due = missing, always
+
+    def note(self, status: object) -> int:
+        """Notes an exit status, and returns it as a number."""
+        self._is_due = self._is_due or status not in (None, 0)
+        return status if isinstance(status, int) else 1
+
+    def show(self) -> None:
+        if self._is_due and self._missing:
+            sys.stdout.flush()
+            print("\ngpugraph lacks names that the program asked for:", file=sys.stderr)
+            for name in self._missing:
+                print(f"  {name}", file=sys.stderr)

@@ -1,0 +1,43 @@
+"""`gpugraph scopes PROGRAM`: runs a program and prints its variables by scope."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.variable_scope import explain_variables
+from gpugraph.variables.variable import VARIABLE_LISTENERS, Variable
+
+
+def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    scopes = commands.add_parser(
+        "scopes", help="run a program and print its variables by scope, and which lines share them"
+    )
+    add_program(scopes)
+    scopes.set_defaults(command=scopes_command)
+
+
+def scopes_command(options: argparse.Namespace) -> int:
+    """Runs the program; its exit status. Prints its variables on the standard error."""
+    graphs: dict[Graph, None] = {}
+
+    def note(variable: Variable) -> None:
+        graphs[variable.graph] = None
+
+    program = Program.of(options)
+    with answered(program), listening(VARIABLE_LISTENERS, note):
+        try:
+            return run_program(program)
+        finally:
+            _show(list(graphs))
+
+
+def _show(graphs: list[Graph]) -> None:
+    sys.stdout.flush()
+    for count, graph in enumerate(graphs, 1):
+        print(f"-- graph {count}: {explain_variables(graph)}\n", file=sys.stderr)
+    if not graphs:
+        print("the program made no variables", file=sys.stderr, flush=True)

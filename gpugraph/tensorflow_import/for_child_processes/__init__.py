@@ -1,0 +1,1 @@
+"""A folder of `PYTHONPATH`: what Python runs first in processes that a program starts."""

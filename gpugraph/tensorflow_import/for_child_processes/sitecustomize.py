@@ -1,0 +1,47 @@
+"""What a Python process runs first that a program of `gpugraph run` starts.
+
+It answers `import tensorflow`, for which gpugraph is imported when that is asked for, and then runs
+the `sitecustomize` that the process would have had.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec
+from types import ModuleType
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class _FirstImport:
+    """Makes way for gpugraph's finder at the first import of TensorFlow."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module of TensorFlow; None for others."""
+        if fullname.partition(".")[0] != "tensorflow" or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        if PathFinder.find_spec("gpugraph") is None:
+            sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(_HERE))))
+        from gpugraph.tensorflow_import import install  # noqa: PLC0415
+
+        return install().find_spec(fullname, path, target)
+
+
+def _run_the_next() -> None:
+    """Runs the next `sitecustomize` on the path, in place of this one."""
+    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
+    spec = PathFinder.find_spec("sitecustomize")
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+sys.meta_path.insert(0, _FirstImport())
+_run_the_next()
