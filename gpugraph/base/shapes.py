@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
 from gpugraph.base.dimensions import (
@@ -23,6 +23,7 @@ from gpugraph.base.dimensions import (
     as_size,
     dimension_value as dimension_value,
 )
+from gpugraph.base.misfit import Misfit
 
 
 class TensorShape:
@@ -122,7 +123,9 @@ class TensorShape:
         if a is None:
             return shape
         if not self.is_compatible_with(shape):
-            raise ValueError(f"Shapes {self} and {shape} are not compatible")
+            raise Misfit(
+                f"Shapes {self} and {shape} are not compatible", in_graph=_difference(a, b)
+            )
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
@@ -152,7 +155,7 @@ class TensorShape:
     def assert_has_rank(self, rank: int | None) -> None:
         """Raise ValueError if the rank is known and is not `rank`."""
         if self.rank not in (None, rank):
-            raise ValueError(f"Shape {self} must have rank {rank}")
+            raise _rank_error(self, f"Shape {self} must have rank {rank}", f"{rank}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
         """This shape, its rank now known to be `rank`; ValueError if it is another."""
@@ -162,13 +165,15 @@ class TensorShape:
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape; ValueError if its rank is known and less than `rank`."""
         if self.sizes is not None and len(self.sizes) < rank:
-            raise ValueError(f"Shape {self} must have rank at least {rank}")
+            message = f"Shape {self} must have rank at least {rank}"
+            raise _rank_error(self, message, f"{rank}", "at least ")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
         """This shape; ValueError if its rank is known and greater than `rank`."""
         if self.sizes is not None and len(self.sizes) > rank:
-            raise ValueError(f"Shape {self} must have rank at most {rank}")
+            message = f"Shape {self} must have rank at most {rank}"
+            raise _rank_error(self, message, f"{rank}", "at most ")
         return self
 
     def __len__(self) -> int:
@@ -223,6 +228,35 @@ class TensorShape:
 _new: Callable[[type[TensorShape]], TensorShape] = object.__new__
 
 
+def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
+    """A shape as TensorFlow's runtime writes it: `[2,3]`, `?` for what is unknown."""
+    sizes = shape.sizes if isinstance(shape, TensorShape) else shape
+    if sizes is None:
+        return "<unknown>"
+    return "[" + ",".join("?" if size is None else str(size) for size in sizes) + "]"
+
+
+def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
+    """How two incompatible shapes of known rank differ, as shape inference says it."""
+    if len(a) != len(b):
+        return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
+    unequal = (
+        (axis, x, y)
+        for axis, (x, y) in enumerate(zip(a, b, strict=True))
+        if x != y and None not in (x, y)
+    )
+    axis, x, y = next(unequal)
+    return (
+        f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. Shapes are "
+        f"{shape_text(a)} and {shape_text(b)}."
+    )
+
+
+def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") -> Misfit:
+    in_graph = f"Shape must be {bound}rank {rank} but is rank {shape.rank}"
+    return Misfit(message, in_graph=in_graph)
+
+
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
     """The sizes of a slice of a shape of unknown rank; ValueError if it has a step."""
     if key.step is not None:
@@ -273,7 +307,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     unknown, as does the rank if one is unknown.
 
     Raises:
-      ValueError: two known sizes differ and neither is 1.
+      Misfit: two known sizes differ and neither is 1.
     """
     x, y = a.sizes, b.sizes
     if x == y or x is None:
@@ -291,4 +325,8 @@ def _broadcast_size(m: int | None, n: int | None, a: TensorShape, b: TensorShape
         return n
     if m is None or n is None:
         return (m or n) or None
-    raise ValueError(f"Dimensions must be equal, but are {m} and {n}, to broadcast {a} and {b}")
+    raise Misfit(
+        f"Incompatible shapes for broadcasting: {a} and {b}",
+        f"Incompatible shapes: {shape_text(a)} vs. {shape_text(b)}",
+        in_graph=f"Dimensions must be equal, but are {m} and {n}",
+    )

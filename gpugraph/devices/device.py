@@ -19,6 +19,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType, resource, string
 from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.base.shapes import shape_text
 from gpugraph.devices.out_of_memory import out_of_memory
 from gpugraph.kernel import Kernel, KernelContext, reference
 from gpugraph.memory import Allocator
@@ -185,7 +186,9 @@ class Device(ABC):
         block = self.take(size, owner)
         if block is None:
             raise out_of_memory(
-                self, size, f"tensor with shape{list(shape)} and type {dtype.name} of '{owner}'"
+                self,
+                size,
+                f"tensor with shape{shape_text(shape)} and type {dtype.name} of '{owner}'",
             )
         block.array = self.view(block.address, shape, dtype)
         return block

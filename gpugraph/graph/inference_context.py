@@ -12,29 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import InvalidArgumentError, OpError
+from gpugraph.base.misfit import Misfit as Misfit
 from gpugraph.base.shapes import TensorShape
-
-
-class Misfit(ValueError):
-    """Inputs or attrs that don't fit, where TensorFlow treats a graph and a run differently.
-
-    message: what building the graph says. in_run: what the run says, by default the same.
-    shapes: those of the first outputs while the graph is built, where only the run refuses (those
-      of the others are unknown); None: both refuse. error_class: that of the run's error.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        in_run: str = "",
-        shapes: Sequence[TensorShape] | None = None,
-        error_class: type[OpError] = InvalidArgumentError,
-    ) -> None:
-        super().__init__(message)
-        self.in_run = in_run or message
-        self.shapes = shapes
-        self.error_class = error_class
 
 
 def _nothing(_: int) -> Any:

@@ -27,6 +27,7 @@ from gpugraph.base.errors import (
     error_code_from_exception_type,
     exception_type_from_error_code,
 )
+from gpugraph.base.misfit import Misfit
 from gpugraph.kernel import noted_op
 from gpugraph.plan import FetchSlot, Step
 
@@ -42,8 +43,10 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
     """`error` as TensorFlow's class. Its message names the step, its line and its device."""
-    message = error.message if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
     name, origin = noted_op(error) or (step.name, step.origin)
+    if isinstance(error, Misfit):
+        error = error.error_class(None, None, error.in_run or error.in_graph)
+    message = _message(error)
     if "[[node" not in message:
         where = f"defined at {origin}" if origin is not None else "made by the runtime"
         on = f", on {step.device}" if isinstance(step, Step) else ""
@@ -51,6 +54,14 @@ def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
     op_error = same_kind(error, None, None, message)
     op_error.node_name = name  # type: ignore[attr-defined]
     return op_error
+
+
+def _message(error: Exception) -> str:
+    """What a kernel says; with the class of what no kernel raises on purpose."""
+    if isinstance(error, OpError):
+        return error.message
+    text = str(error)
+    return text if type(error) in (ValueError, IndexError) else f"{type(error).__name__}: {text}"
 
 
 def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError:

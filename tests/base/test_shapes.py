@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gpugraph.base import shapes
-from gpugraph.base.shapes import Dimension, TensorShape, as_shape, broadcast_shapes, unknown_shape
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import (
+    Dimension,
+    TensorShape,
+    as_shape,
+    broadcast_shapes,
+    shape_text,
+    unknown_shape,
+)
 
 UNKNOWN = TensorShape(None)
 known = st.lists(st.integers(0, 4), max_size=4)
@@ -251,7 +259,7 @@ def test_broadcast_like_numpy(a, b):
     try:
         expected = np.broadcast_shapes(a, b)
     except ValueError:
-        with pytest.raises(ValueError, match="Dimensions must be equal"):
+        with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
             broadcast_shapes(TensorShape(a), TensorShape(b))
     else:
         assert broadcast_shapes(TensorShape(a), TensorShape(b)).sizes == expected
@@ -302,6 +310,34 @@ def test_broadcast_unknown(a, b, sizes):
 
 
 def test_broadcast_error_names_sizes_and_shapes():
-    message = r"must be equal, but are 2 and 3, to broadcast \(4, 2\) and \(3,\)"
-    with pytest.raises(ValueError, match=message):
+    message = r"^Incompatible shapes for broadcasting: \(4, 2\) and \(3,\)$"
+    with pytest.raises(Misfit, match=message) as caught:
         broadcast_shapes(TensorShape([4, 2]), TensorShape([3]))
+    assert caught.value.in_graph == "Dimensions must be equal, but are 2 and 3"
+    assert caught.value.in_run == "Incompatible shapes: [4,2] vs. [3]"
+
+
+@pytest.mark.parametrize(
+    ("refuse", "words"),
+    [
+        (lambda x: x.merge_with([2]), "Shapes must be equal rank, but are 2 and 1"),
+        (
+            lambda x: x.merge_with([None, 4]),
+            "Dimension 1 in both shapes must be equal, but are 3 and 4. Shapes are [2,3] and "
+            "[?,4].",
+        ),
+        (lambda x: x.with_rank(1), "Shape must be rank 1 but is rank 2"),
+        (lambda x: x.with_rank_at_least(3), "Shape must be at least rank 3 but is rank 2"),
+        (lambda x: x.with_rank_at_most(1), "Shape must be at most rank 1 but is rank 2"),
+    ],
+)
+def test_what_shape_inference_says_of_a_misfit(refuse, words):
+    with pytest.raises(Misfit) as caught:
+        refuse(TensorShape([2, 3]))
+    assert caught.value.in_graph == words
+
+
+def test_a_shape_as_the_runtime_writes_it():
+    shapes = [TensorShape([1, 2, 3]), TensorShape([None, 4]), TensorShape([]), TensorShape(None)]
+    assert [shape_text(shape) for shape in shapes] == ["[1,2,3]", "[?,4]", "[]", "<unknown>"]
+    assert shape_text((2, None)) == "[2,?]"

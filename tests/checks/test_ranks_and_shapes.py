@@ -189,5 +189,5 @@ def test_a_shape_is_ensured() -> None:
                 session.run(fetch, {x: bad})
         (dx,) = tf.gradients(y * 2.0, x)
         assert session.run(dx, {x: good}).tolist() == [[2.0] * 3] * 2
-    with pytest.raises(ValueError, match="not compatible"):
+    with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal"):
         tf.ensure_shape(known(2), [3])

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import gpugraph as tf
+from gpugraph.base.misfit import Misfit
 from gpugraph.plan import FetchSlot, Step
 from gpugraph.runtime.step_failure import as_op_error, same_kind
 
@@ -17,10 +18,8 @@ STEP = Step("scope/y", "Add", "/device:GPU:0", 3, lambda: None, "model.py:12 (in
 @pytest.mark.parametrize(
     ("raised", "kind"),
     [
-        (ValueError("v"), errors.InvalidArgumentError),
         (ZeroDivisionError("v"), errors.InvalidArgumentError),
         (FloatingPointError("v"), errors.InvalidArgumentError),
-        (IndexError("v"), errors.InvalidArgumentError),
         (KeyError("v"), errors.InvalidArgumentError),
         (MemoryError("v"), errors.ResourceExhaustedError),
         (AssertionError("v"), errors.InternalError),
@@ -33,6 +32,23 @@ def test_python_s_errors_become_tensorflow_s(raised: Exception, kind: type[Excep
     error = as_op_error(raised, STEP)
     assert type(error) is kind
     assert error.message.startswith(f"{type(raised).__name__}: {raised}")
+
+
+@pytest.mark.parametrize("python_error", [ValueError, IndexError])
+def test_what_a_kernel_refuses_is_said_as_it_is(python_error: type[Exception]) -> None:
+    error = as_op_error(python_error("index 7 is too large"), STEP)
+    assert type(error) is errors.InvalidArgumentError
+    assert error.message.startswith("index 7 is too large\n")
+
+
+def test_a_misfit_has_its_own_words_in_a_run() -> None:
+    error = as_op_error(Misfit("(2,)", "two", in_graph="[2]"), STEP)
+    assert type(error) is errors.InvalidArgumentError
+    assert error.message.startswith("two\n")
+    assert as_op_error(Misfit("(2,)", in_graph="[2]"), STEP).message.startswith("[2]\n")
+    error = as_op_error(Misfit("2", "not yet", None, errors.UnimplementedError), STEP)
+    assert type(error) is errors.UnimplementedError
+    assert error.message.startswith("not yet\n")
 
 
 def test_an_op_error_keeps_its_class_and_words() -> None:

@@ -589,9 +589,9 @@ def test_an_initial_value_of_another_dtype_is_refused():
 
 def test_assign_refuses_other_shapes_and_dtypes_and_what_is_no_variable():
     variable = tf.Variable([1.0, 2.0])
-    with pytest.raises(ValueError, match=r"\(2,\).*test_variable\.py"):
+    with pytest.raises(ValueError, match=r"\[2\] and.*test_variable\.py"):
         variable.assign([1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"\(2,\)"):
+    with pytest.raises(ValueError, match=r"must be equal rank"):
         tf.assign_add(variable, [[1.0, 2.0]])
     with pytest.raises(TypeError, match="float32"):
         variable.assign(["a", "b"])

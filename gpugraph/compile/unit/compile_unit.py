@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, OpError
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
 from gpugraph.devices import Device, Resources
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext, Misfit
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
@@ -85,17 +86,22 @@ def variable_key(node: Node) -> tuple[str, str]:
 
 def node_error(node: Node, message: str) -> InvalidArgumentError:
     """An error in the words of TensorFlow: the message, the node, and where it was defined."""
-    where = f"\n\t [[node {node.name} (defined at {node.origin})]]"
-    return InvalidArgumentError(node.node_def, None, message + where)
+    return InvalidArgumentError(node.node_def, None, message + _at_node(node))
+
+
+def _at_node(node: Node) -> str:
+    return f"\n\t [[node {node.name} (defined at {node.origin})]]"
 
 
 def inference_error(node: Node, context: InferContext, error: ValueError) -> OpError:
     """The error of an op that refuses the shapes or values of its inputs."""
-    shapes = ", ".join(str(shape) for shape in context.shapes)
     misfit = error if isinstance(error, Misfit) else Misfit(str(error))
-    text = f"{misfit.in_run} for '{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-    message = node_error(node, text).message
-    return misfit.error_class(node.node_def, None, message)  # type: ignore[call-arg]
+    message = misfit.in_run
+    if not message:
+        shapes = ", ".join(map(shape_text, context.shapes))
+        of_op = f"'{node.name}' (op: '{node.type}') with input shapes: {shapes}"
+        message = f"{misfit.in_graph} for {of_op}"
+    return misfit.error_class(node.node_def, None, message + _at_node(node))
 
 
 def leader_name(entry: str | bytes) -> str:

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
@@ -19,7 +20,7 @@ from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext, Misfit
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
@@ -259,8 +260,10 @@ def _infer_shapes(op: Operation) -> None:
             tensor._shape = shape
     except Exception as error:
         plain = isinstance(error, (TypeError, ValueError))
-        message = str(error) if plain else f"{type(error).__name__}: {error}"
-        shapes_text = ", ".join(str(shape) for shape in context.shapes)
+        message = error.in_graph if isinstance(error, Misfit) else str(error)
+        if not plain:
+            message = f"{type(error).__name__}: {error}"
+        shapes_text = ", ".join(map(shape_text, context.shapes))
         raise (TypeError if isinstance(error, TypeError) else ValueError)(
             f"{message} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}. "
             f"Made at {op.origin}"

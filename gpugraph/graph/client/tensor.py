@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.op_library import OPERATORS
@@ -76,7 +77,10 @@ class Tensor:
 
     def set_shape(self, shape: Any) -> None:
         """Adds what is known of the shape; ValueError when it contradicts what was known."""
-        self._shape = self._shape.merge_with(as_shape(shape))
+        try:
+            self._shape = self._shape.merge_with(as_shape(shape))
+        except Misfit as error:
+            raise ValueError(error.in_graph) from None
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import NUMERIC, as_dtype
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
@@ -32,7 +32,9 @@ def _infer_bitcast(context: InferContext) -> Sequence[TensorShape]:
     ratio = target // source
     if not sizes or sizes[-1] not in (None, ratio):
         shape = context.shapes[0]
-        raise ValueError(f"Cannot bitcast: the last size of {shape} must be {ratio}, and it goes")
+        raise ValueError(
+            f"Cannot bitcast: the last size of {shape_text(shape)} must be {ratio}, and it goes"
+        )
     return [TensorShape.of(sizes[:-1])]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
-from gpugraph.base.shapes import Dimension, TensorShape, as_shape
+from gpugraph.base.shapes import Dimension, TensorShape, as_shape, shape_text
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -175,7 +175,8 @@ def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
         for place, (mine, first) in enumerate(zip(sizes, shapes[0], strict=True)):
             if place != axis and mine != first:
                 raise ValueError(
-                    f"Shapes {sizes} and {shapes[0]} differ in dimension {place}, which is not "
+                    f"Shapes {shape_text(sizes)} and {shape_text(shapes[0])} differ in "
+                    f"dimension {place}, which is not "
                     f"the one to concatenate along, {axis}"
                 )
         offset = np.zeros(len(sizes), out.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC, DType, as_dtype
-from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
@@ -101,7 +101,7 @@ def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
     if dims is not None and (dims < 0).any():
         raise ValueError(f"Sizes must be >= 0, but they are {dims.tolist()}")
     if not value.is_compatible_with(SCALAR):
-        raise ValueError(f"The value must be a scalar, but its shape is {value}")
+        raise ValueError(f"The value must be a scalar, but its shape is {shape_text(value)}")
     return [context.value_as_shape(0)]
 
 

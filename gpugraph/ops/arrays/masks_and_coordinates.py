@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, as_shape, broadcast_shapes
+from gpugraph.base.shapes import TensorShape, as_shape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -101,7 +101,9 @@ def _infer_unravel(context: InferContext) -> Sequence[TensorShape]:
     if indices.sizes is None:
         return [UNKNOWN]
     if len(indices.sizes) > 1:
-        raise ValueError(f"indices must be a scalar or a vector, but has shape {indices}")
+        raise ValueError(
+            f"indices must be a scalar or a vector, but has shape {shape_text(indices)}"
+        )
     return [TensorShape.of((count, *indices.sizes))]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext, Signature
@@ -80,7 +80,9 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
         return [TensorShape.of(asked)]
     if known == 0:
         if value is not None:
-            raise ValueError(f"The size -1 of shape {ints(value)} does not follow from {source}")
+            raise ValueError(
+                f"The size -1 of shape {ints(value)} does not follow from {shape_text(source)}"
+            )
         return [TensorShape.of(asked)]
     if count % known:
         raise ValueError(
@@ -124,7 +126,7 @@ def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
     if value is None:
         return [TensorShape.of((None,) * (len(sizes) + 1))]
     if np.size(value) != 1:
-        raise ValueError(f"The dimension to insert must be one number, not {value}")
+        raise ValueError(f"The dimension to insert must be one number, not {shape_text(value)}")
     axis = normalize_axis(ints(value)[0], len(sizes) + 1, "dimension")
     return [TensorShape.of((*sizes[:axis], 1, *sizes[axis:]))]
 
@@ -347,11 +349,16 @@ def _infer_broadcast_to(context: InferContext) -> Sequence[TensorShape]:
     if source.sizes is None or wanted.sizes is None:
         return [wanted]
     if len(source.sizes) > len(wanted.sizes):
-        raise ValueError(f"{source} has more dimensions than the shape {wanted} to broadcast to")
+        raise ValueError(
+            f"{shape_text(source)} has more dimensions than the shape {shape_text(wanted)} to "
+            "broadcast to"
+        )
     if not wanted.is_fully_defined():
         return [wanted]
     if source.is_fully_defined() and broadcast_shapes(source, wanted) != wanted:
-        raise ValueError(f"Incompatible shapes: {source} can't be broadcast to {wanted}")
+        raise ValueError(
+            f"Incompatible shapes: {shape_text(source)} can't be broadcast to {shape_text(wanted)}"
+        )
     return [wanted]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
@@ -157,7 +157,9 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
     block, pairs = known
     count = len(block)
     if len(sizes) < 1 + count:
-        raise ValueError(f"The input must be of rank {1 + count} at least, but is {sizes}")
+        raise ValueError(
+            f"The input must be of rank {1 + count} at least, but is {shape_text(sizes)}"
+        )
     area = prod(block)
     if to_batch:
         space = [
@@ -169,7 +171,7 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
         None if n is None else n * by - sum(pair) for n, by, pair in zip(sizes[1:], block, pairs)
     ]
     if any(size is not None and size < 0 for size in cropped):
-        raise ValueError(f"The crops {pairs} are larger than what there is: {sizes}")
+        raise ValueError(f"The crops {pairs} are larger than what there is: {shape_text(sizes)}")
     batch = _divided(sizes[0], area, "The batch size")
     return [TensorShape.of((batch, *cropped, *sizes[1 + count :]))]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import BFLOAT16
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import shape_text
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
@@ -69,7 +70,7 @@ def _number(value: Any) -> str:
 
 def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], Any]:
     if condition.shape != ():
-        raise invalid_argument(f"In[0] should be a scalar: {list(condition.shape)}")
+        raise invalid_argument(f"In[0] should be a scalar: {shape_text(condition.shape)}")
     most = context.attrs["summarize"]
 
     def check() -> None:

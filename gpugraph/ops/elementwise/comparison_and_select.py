@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, bool as boolean, string
-from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
@@ -136,7 +136,10 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
     if len(known) == len(sizes):
         return [shape.merge_with(condition)]
     if len(known) != 1 or not sizes:
-        raise ValueError(f"The condition {condition} must be a scalar, a vector, or of {shape}")
+        raise ValueError(
+            f"The condition {shape_text(condition)} must be a scalar, a vector, or of "
+            f"{shape_text(shape)}"
+        )
     first = TensorShape.of(sizes[:1]).merge_with(condition)
     return [first.concatenate(TensorShape.of(sizes[1:]))]
 

@@ -12,7 +12,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -195,7 +195,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     for default in defaults:
         if default.with_rank_at_most(1).num_elements() not in (None, 0, 1):
             raise ValueError(
-                f"Shape of a default must be a length-0 or length-1 vector, or a scalar: {default}"
+                "Shape of a default must be a length-0 or length-1 vector, or a scalar: "
+                f"{shape_text(default)}"
             )
     return [records] * len(defaults)
 

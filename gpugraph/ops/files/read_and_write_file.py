@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
@@ -48,7 +48,9 @@ def _write(path: Any, contents: Any) -> None:
 def _infer_matching(context: InferContext) -> Sequence[TensorShape]:
     rank = context.shapes[0].rank
     if rank is not None and rank > 1:
-        raise ValueError(f"pattern must be a scalar or a vector, but has shape {context.shapes[0]}")
+        raise ValueError(
+            f"pattern must be a scalar or a vector, but has shape {shape_text(context.shapes[0])}"
+        )
     return [TensorShape.of((None,))]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, as_dtype
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call
@@ -35,7 +35,9 @@ def _infer_colors(context: InferContext) -> Sequence[TensorShape]:
         of_rank(other, 0, "The factor")
     shape = context.shapes[0].with_rank_at_least(1)
     if shape.sizes is not None and shape.sizes[-1] not in (3, None):
-        raise ValueError(f"The last dimension must be 3 colours, but the shape is {shape}")
+        raise ValueError(
+            f"The last dimension must be 3 colours, but the shape is {shape_text(shape)}"
+        )
     return [shape]
 
 

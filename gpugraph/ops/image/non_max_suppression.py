@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -89,8 +89,9 @@ def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
     (count,) = of_rank(context.shapes[1], 1, "scores")
     if len({rows, columns, count} - {None}) > 1:
         raise ValueError(
-            f"overlaps must be of shape (n, n) for n scores, but shapes are {context.shapes[0]} "
-            f"and {context.shapes[1]}"
+            "overlaps must be of shape (n, n) for n scores, but shapes are "
+            f"{shape_text(context.shapes[0])} "
+            f"and {shape_text(context.shapes[1])}"
         )
     for shape in context.shapes[2:]:
         of_rank(shape, 0, "A limit")

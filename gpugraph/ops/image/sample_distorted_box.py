@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.errors import invalid_argument as refusal
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
@@ -68,7 +68,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     if sizes not in (3, None) or columns not in (4, None):
         raise ValueError(
             "image_size must have 3 elements and bounding_boxes 4 columns, but the shapes are "
-            f"{context.shapes[0]} and {context.shapes[1]}"
+            f"{shape_text(context.shapes[0])} and {shape_text(context.shapes[1])}"
         )
     return [TensorShape.of(shape) for shape in ((3,), (3,), (1, 1, 4))]
 

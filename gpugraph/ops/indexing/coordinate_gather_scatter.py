@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -170,7 +170,9 @@ def _check_updates(
         raise ValueError(f"indices has {depth} coordinates for a {what} of rank {len(shape.sizes)}")
     wanted = TensorShape.of((*indices.sizes[:-1], *shape.sizes[depth:]))
     if not wanted.is_compatible_with(updates):
-        raise ValueError(f"updates must be of shape {wanted}, but are {updates}")
+        raise ValueError(
+            f"updates must be of shape {shape_text(wanted)}, but are {shape_text(updates)}"
+        )
 
 
 _LONG_ROW = 256

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -23,7 +23,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
         return [UNKNOWN] * count
     rank = len(parts.sizes)
     if not data[:rank].is_compatible_with(parts):
-        raise ValueError(f"data of shape {data} must start with the shape of partitions, {parts}")
+        raise ValueError(
+            f"data of shape {shape_text(data)} must start with the shape of partitions, "
+            f"{shape_text(parts)}"
+        )
     return [TensorShape.of((None, *data.sizes[rank:]))] * count
 
 

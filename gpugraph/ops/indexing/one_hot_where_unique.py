@@ -14,7 +14,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, FLOATING, NUMERIC, as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -246,8 +246,9 @@ def _infer_stitch(context: InferContext) -> Sequence[TensorShape]:
             continue
         if not TensorShape.of(data[: len(where)]).is_compatible_with(TensorShape.of(where)):
             raise ValueError(
-                f"data[{index}] of shape {context.shapes[count + index]} must start with the "
-                f"shape of indices[{index}], {context.shapes[index]}"
+                f"data[{index}] of shape {shape_text(context.shapes[count + index])} must "
+                "start with the "
+                f"shape of indices[{index}], {shape_text(context.shapes[index])}"
             )
         rest = rest.merge_with(TensorShape.of(data[len(where) :]))
     return [TensorShape.of((None if size < 0 else size,)).concatenate(rest)]
@@ -307,7 +308,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
 def _infer_lin_space(context: InferContext) -> Sequence[TensorShape]:
     for shape in context.shapes:
         if not shape.is_compatible_with(SCALAR):
-            raise ValueError(f"start, stop and num must be scalars, but one has shape {shape}")
+            raise ValueError(
+                f"start, stop and num must be scalars, but one has shape {shape_text(shape)}"
+            )
     value = context.value(2)
     count = None if value is None else ints(value)[0]
     if count is not None and count <= 0:

@@ -12,7 +12,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, REAL, as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -37,9 +37,14 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
         raise ValueError("Shape must be at least rank 1 but is rank 0: input")
     for vector, what in ((shift, "shift"), (axis, "axis")):
         if vector.rank is not None and vector.rank > 1:
-            raise ValueError(f"{what} must be a scalar or a vector, but has shape {vector}")
+            raise ValueError(
+                f"{what} must be a scalar or a vector, but has shape {shape_text(vector)}"
+            )
     if not shift.is_compatible_with(axis):
-        raise ValueError(f"shift and axis must have one shape, but have {shift} and {axis}")
+        raise ValueError(
+            f"shift and axis must have one shape, but have {shape_text(shift)} and "
+            f"{shape_text(axis)}"
+        )
     return [source]
 
 
@@ -156,7 +161,7 @@ def argsort(
 def _infer_nth(context: InferContext) -> Sequence[TensorShape]:
     sizes, value = context.shapes[0].sizes, context.value(1)
     if context.shapes[1].rank not in (None, 0):
-        raise ValueError(f"n must be a scalar, but has shape {context.shapes[1]}")
+        raise ValueError(f"n must be a scalar, but has shape {shape_text(context.shapes[1])}")
     if value is not None and ints(value)[0] < 0:
         raise ValueError(f"n must be non-negative, but is {ints(value)[0]}")
     if sizes is None:
@@ -212,7 +217,7 @@ op(
 def _infer_bound(context: InferContext) -> Sequence[TensorShape]:
     for matrix, what in zip(context.shapes, ("sorted_inputs", "values"), strict=True):
         if matrix.rank not in (None, 2):
-            raise ValueError(f"{what} must be a matrix, but has shape {matrix}")
+            raise ValueError(f"{what} must be a matrix, but has shape {shape_text(matrix)}")
     rows = [matrix.sizes[0] for matrix in context.shapes if matrix.sizes is not None]
     if len(rows) == 2 and None not in rows and rows[0] != rows[1]:
         raise ValueError(f"sorted_inputs and values have {rows[0]} and {rows[1]} rows")

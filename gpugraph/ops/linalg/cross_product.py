@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import REAL
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, Launch, Signature, Source
@@ -21,7 +21,7 @@ from gpugraph.ops.framework.public_function import public_function
 def _infer_cross(context: InferContext) -> Sequence[TensorShape]:
     shape = context.shapes[0].merge_with(context.shapes[1]).with_rank_at_least(1)
     if shape.sizes is not None and shape.sizes[-1] not in (3, None):
-        raise ValueError(f"Cross products are of 3 elements, but the shape is {shape}")
+        raise ValueError(f"Cross products are of 3 elements, but the shape is {shape_text(shape)}")
     return [shape]
 
 

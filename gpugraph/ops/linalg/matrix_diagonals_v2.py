@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
@@ -80,7 +80,9 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
     low, high = bounds
     batch = sizes[:-1] if low == high else sizes[:-2]
     if low != high and (len(sizes) < 2 or sizes[-2] not in (None, high - low + 1)):
-        raise ValueError(f"{high - low + 1} diagonals are needed, but the shape is {sizes}")
+        raise ValueError(
+            f"{high - low + 1} diagonals are needed, but the shape is {shape_text(sizes)}"
+        )
     matrix_sizes = [context.value(index) for index in (2, 3)]
     longest = sizes[-1]
     if longest is None or any(size is None for size in matrix_sizes):
@@ -165,7 +167,8 @@ def _infer_set_diag_v2(context: InferContext) -> Sequence[TensorShape]:
         wanted = _parts_shape(matrices.sizes, *bounds)
         if not wanted.is_compatible_with(context.shapes[1]):
             raise ValueError(
-                f"The diagonals must be of shape {wanted}, but are {context.shapes[1]}"
+                f"The diagonals must be of shape {shape_text(wanted)}, but are "
+                f"{shape_text(context.shapes[1])}"
             )
     return [matrices]
 

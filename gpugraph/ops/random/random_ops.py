@@ -16,6 +16,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, DType, as_dtype
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
@@ -97,8 +98,7 @@ def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
         if bound.shape != ():
-            shape = list(bound.shape)
-            raise invalid_argument(f"{name} must be 0-D, got shape {shape}")
+            raise invalid_argument(f"{name} must be 0-D, got shape {shape_text(bound.shape)}")
     if low >= high and prod(signature.output_shapes[0]):
         raise invalid_argument(f"Need minval < maxval, got {low} >= {high}")
     return int(low), int(high)

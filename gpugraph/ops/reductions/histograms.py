@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch, Signature
@@ -194,7 +194,9 @@ def _bind_histogram(
 
 def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
     if not context.shapes[1].is_compatible_with(TensorShape.of((2,))):
-        raise ValueError(f"value_range must be two numbers, but has shape {context.shapes[1]}")
+        raise ValueError(
+            f"value_range must be two numbers, but has shape {shape_text(context.shapes[1])}"
+        )
     value = context.value(2)
     if value is not None and ints(value)[0] <= 0:
         raise ValueError(f"Requires nbins > 0, but it is {ints(value)[0]}")

@@ -18,7 +18,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Decomposition, KernelContext, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -47,7 +47,9 @@ def reduced_axes(value: Any, rank: int) -> frozenset[int]:
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     shape, axes_shape = context.shapes
     if axes_shape.sizes is not None and len(axes_shape.sizes) > 1:
-        raise ValueError(f"The reduction axes must be a scalar or a vector, but are {axes_shape}")
+        raise ValueError(
+            f"The reduction axes must be a scalar or a vector, but are {shape_text(axes_shape)}"
+        )
     keep = context.attrs["keep_dims"]
     sizes, value = shape.sizes, context.value(1)
     if sizes is None:

@@ -17,7 +17,7 @@ import numpy as np
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Sized, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
@@ -57,8 +57,8 @@ def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
         return [UNKNOWN]
     if not TensorShape.of(data[: len(ids)]).is_compatible_with(TensorShape.of(ids)):
         raise ValueError(
-            f"data's shape {TensorShape.of(data)} must start with that of segment_ids, "
-            f"{TensorShape.of(ids)}"
+            f"data's shape {shape_text(TensorShape.of(data))} must start with that of segment_ids, "
+            f"{shape_text(TensorShape.of(ids))}"
         )
     return [TensorShape.of((count, *data[len(ids) :]))]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, as_dtype
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -148,7 +148,9 @@ def _infer_real(kind: str, axes: int) -> Any:
         sizes, value = _check_rank(context.shapes[0], axes), context.value(1)
         lengths = context.shapes[1]
         if not lengths.is_compatible_with(TensorShape.of((axes,))):
-            raise ValueError(f"fft_length must have {axes} elements, but has shape {lengths}")
+            raise ValueError(
+                f"fft_length must have {axes} elements, but has shape {shape_text(lengths)}"
+            )
         if sizes is None:
             return [UNKNOWN]
         last: list[int | None] = [None] * axes if value is None else [*ints(value)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float32, float64, int32
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
@@ -43,14 +43,18 @@ def _infer_to_dense(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[3], 0, "default_value")
     shape = context.value_as_shape(1)
     if indices is not None and len(indices) > 2:
-        raise ValueError(f"sparse_indices must be of rank 2 at most, but is {context.shapes[0]}")
+        raise ValueError(
+            f"sparse_indices must be of rank 2 at most, but is {shape_text(context.shapes[0])}"
+        )
     if values is not None and len(values) > 1:
-        raise ValueError(f"sparse_values must be of rank 1 at most, but is {context.shapes[2]}")
+        raise ValueError(
+            f"sparse_values must be of rank 1 at most, but is {shape_text(context.shapes[2])}"
+        )
     if indices and values and None not in (indices[0], values[0]) and indices[0] != values[0]:
         raise ValueError(f"There are {indices[0]} indices for {values[0]} values")
     columns = indices[1] if indices is not None and len(indices) == 2 else None
     if columns is not None and shape.rank not in (None, columns):
-        raise ValueError(f"Indices of {columns} columns don't fit the shape {shape}")
+        raise ValueError(f"Indices of {columns} columns don't fit the shape {shape_text(shape)}")
     return [shape]
 
 
@@ -60,7 +64,7 @@ def _bind_to_dense(
     rows = indices if indices.ndim == 2 else indices.reshape(indices.size, 1)
     validate, shape = context.attrs["validate_indices"], ints(context.value(1))
     if any(size < 0 for size in shape):
-        raise invalid_argument(f"output_shape can't be negative, but is {list(shape)}")
+        raise invalid_argument(f"output_shape can't be negative, but is {shape_text(shape)}")
     flat = out.reshape(-1)
 
     def run() -> None:
@@ -236,8 +240,9 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
     both = broadcast_shapes(sparse, dense)
     if sparse.is_fully_defined() and both.is_fully_defined() and both != sparse:
         raise ValueError(
-            f"Only the dense side is broadcast, but it is of shape {dense} beside a SparseTensor "
-            f"of shape {sparse}"
+            f"Only the dense side is broadcast, but it is of shape {shape_text(dense)} beside "
+            "a SparseTensor "
+            f"of shape {shape_text(sparse)}"
         )
     return [TensorShape.of((count,))]
 
@@ -249,7 +254,8 @@ def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
         whole = np.broadcast_to(dense, shape)
     except ValueError:
         raise invalid_argument(
-            f"A dense side of shape {list(dense.shape)} is not broadcast to {list(shape)}"
+            f"A dense side of shape {shape_text(dense.shape)} is not broadcast to "
+            f"{shape_text(shape)}"
         ) from None
     return whole[tuple(indices.T)]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_library import OPERATORS
@@ -42,8 +42,8 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
     extra = max(0, value.ndim - target.ndim)
     if set(value.shape[:extra]) - {1} or not _fits(value.shape[extra:], target.shape):
         raise invalid_argument(
-            f"Cannot broadcast input shape {list(value.shape)} into final shape "
-            f"{list(target.shape)}"
+            f"Cannot broadcast input shape {shape_text(value.shape)} into final shape "
+            f"{shape_text(target.shape)}"
         )
     return partial(np.copyto, target, value.reshape(value.shape[extra:]))
 

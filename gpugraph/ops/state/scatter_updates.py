@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -121,8 +121,9 @@ def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
         wanted = indices.concatenate(ref[1:])
         if not updates.is_compatible_with(wanted):
             raise ValueError(
-                f"updates must be of shape indices.shape + ref.shape[1:], {wanted}, or a scalar, "
-                f"but are of shape {updates}"
+                "updates must be of shape indices.shape + ref.shape[1:], "
+                f"{shape_text(wanted)}, or a scalar, "
+                f"but are of shape {shape_text(updates)}"
             )
     return [ref]
 
@@ -161,7 +162,7 @@ def _infer_coordinates(context: InferContext) -> Sequence[TensorShape]:
     if not updates.is_compatible_with(wanted):
         raise ValueError(
             "updates must be of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:], "
-            f"{wanted}, but are of shape {updates}"
+            f"{shape_text(wanted)}, but are of shape {shape_text(updates)}"
         )
     return [ref]
 

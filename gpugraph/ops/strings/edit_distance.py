@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument as _refusal
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -64,7 +64,7 @@ def _check(indices: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any]) 
         if len(rows) != len(elements) or rows.shape[1] != len(shape):
             raise _refusal(
                 f"{len(elements)} values in shape {shape.tolist()} don't go with indices of shape "
-                f"{list(rows.shape)}"
+                f"{shape_text(rows.shape)}"
             )
         if rows.size and ((rows < 0) | (rows >= shape)).any():
             raise _refusal(f"Some of the indices are outside of the shape {shape.tolist()}")

@@ -16,6 +16,7 @@ from typing import Any
 from gpugraph.base.dtypes import ALL, string as string_type
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.nest import flatten, is_nested, pack_sequence_as
+from gpugraph.base.shapes import shape_text
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
@@ -129,7 +130,7 @@ def _append_to(path: str) -> Callable[[str], None]:
 def _bind_print_v2(context: KernelContext, text: Any) -> Callable[[], Any]:
     stream, end = context.attrs["output_stream"], context.attrs["end"]
     if text.shape != ():
-        raise invalid_argument(f"Input is expected to be scalar, but got {list(text.shape)}")
+        raise invalid_argument(f"Input is expected to be scalar, but got {shape_text(text.shape)}")
     if stream.startswith(_FILE):
         write = _append_to(stream.removeprefix(_FILE))
     elif stream in _STREAMS:

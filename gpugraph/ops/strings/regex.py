@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
@@ -70,7 +71,7 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 def _scalar(array: Any, what: str) -> bytes:
     if array.ndim:
-        raise invalid_argument(f"{what} must be scalar, but received {list(array.shape)}")
+        raise invalid_argument(f"{what} must be scalar, but received {shape_text(array.shape)}")
     return array[()]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.errors import invalid_argument as _refusal
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -186,7 +186,10 @@ def _infer_segments(context: InferContext) -> Sequence[TensorShape]:
         return [UNKNOWN]
     depth = len(segments.sizes)
     if len(source.sizes) < depth:
-        raise ValueError(f"segment_ids {segments} have more dimensions than the inputs {source}")
+        raise ValueError(
+            f"segment_ids {shape_text(segments)} have more dimensions than the inputs "
+            f"{shape_text(source)}"
+        )
     TensorShape.of(source.sizes[:depth]).merge_with(segments)
     first = None if count is None else int(count)
     return [TensorShape.of((first, *source.sizes[depth:]))]
@@ -205,8 +208,8 @@ def _bind_segments(
             raise _refusal(f"Number of segments must be non-negative but got {number}")
         if source.shape[:depth] != segments.shape:
             raise _refusal(
-                f"segment_ids {list(segments.shape)} must be a prefix of the inputs' shape "
-                f"{list(source.shape)}"
+                f"segment_ids {shape_text(segments.shape)} must be a prefix of the inputs' shape "
+                f"{shape_text(source.shape)}"
             )
         return [_by_segments(source, segments, number, separator)]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
@@ -47,7 +47,7 @@ def _bind(of: Callable[[Any, bytes], Cut]) -> Call:
 
 
 def _refusal(what: str, array: Any) -> InvalidArgumentError:
-    return invalid_argument(f"{what}, got shape: {list(array.shape)}")
+    return invalid_argument(f"{what}, got shape: {shape_text(array.shape)}")
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:

@@ -11,13 +11,12 @@ Errors are InvalidArgumentError with TensorFlow's facts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.ops.tensor_arrays.element_store import (
     CLEARED,
     HELD,
@@ -274,10 +273,3 @@ class GradientArray(ElementArray):
     def _unwritten_shape(self, index: int) -> tuple[int, ...]:
         shape = self._wanted.get(index)
         return super()._unwritten_shape(index) if shape is None else shape
-
-
-def shape_text(sizes: Sequence[int | None] | None) -> str:
-    """A shape as TensorFlow's runtime writes it: `[2,3]`, `?` for what is unknown."""
-    if sizes is None:
-        return "<unknown>"
-    return "[" + ",".join("?" if size is None else str(size) for size in sizes) + "]"

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.shapes import shape_text
 from gpugraph.ops.tensor_arrays.element_store import Allocate, Kind
 
 LARGEST_CHUNK = 16 << 20
@@ -104,7 +105,7 @@ class ElementStack:
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:
             raise self._refusal(
-                f"has an element of shape {list(shape)} on top, but the graph was built for "
+                f"has an element of shape {shape_text(shape)} on top, but the graph was built for "
                 f"elements of shape {list(kind[0])}"
             )
         assert self._top is not None

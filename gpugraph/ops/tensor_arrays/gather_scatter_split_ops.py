@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
@@ -67,7 +67,9 @@ def _infer_scatter(context: InferContext) -> Sequence[TensorShape]:
     if sizes == ():
         raise ValueError("Shape must be at least rank 1 but is rank 0: value")
     if count is not None and sizes and sizes[0] not in (None, count):
-        raise ValueError(f"There are {count} indices for values of shape {context.shapes[2]}")
+        raise ValueError(
+            f"There are {count} indices for values of shape {shape_text(context.shapes[2])}"
+        )
     return [SCALAR]
 
 

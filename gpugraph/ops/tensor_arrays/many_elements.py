@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import UnimplementedError, invalid_argument
-from gpugraph.base.shapes import TensorShape
-from gpugraph.ops.tensor_arrays.element_array import ElementArray, shape_text
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.ops.tensor_arrays.element_array import ElementArray
 from gpugraph.ops.tensor_arrays.element_store import HELD, Kind, as_slice
 
 Shape = tuple[int, ...]

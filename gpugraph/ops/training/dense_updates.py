@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.dtypes import FLOATING
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Formula, Term, decomposition
@@ -36,7 +36,9 @@ def _infer(arrays: Sequence[int]) -> Callable[[InferContext], Sequence[TensorSha
             if index in arrays:
                 whole = whole.merge_with(shape)
             elif not shape.is_compatible_with(SCALAR):
-                raise ValueError(f"Input {index} must be a scalar but is of shape {shape}")
+                raise ValueError(
+                    f"Input {index} must be a scalar but is of shape {shape_text(shape)}"
+                )
         return [whole]
 
     return infer

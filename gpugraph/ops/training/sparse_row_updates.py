@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import FLOATING
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, Decomposition, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
@@ -47,15 +47,17 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
             wanted = rows.concatenate(whole[1:])
             if not context.shapes[grad].is_compatible_with(wanted):
                 raise ValueError(
-                    f"grad must be of shape indices.shape + var.shape[1:], {wanted}, but is of "
-                    f"shape {context.shapes[grad]}"
+                    "grad must be of shape indices.shape + var.shape[1:], "
+                    f"{shape_text(wanted)}, but is of "
+                    f"shape {shape_text(context.shapes[grad])}"
                 )
         for index in range(refs, len(context.shapes)):
             if index not in (grad, indices) and not context.shapes[index].is_compatible_with(
                 SCALAR
             ):
                 raise ValueError(
-                    f"Input {index} must be a scalar but is of shape {context.shapes[index]}"
+                    f"Input {index} must be a scalar but is of shape "
+                    f"{shape_text(context.shapes[index])}"
                 )
         return [whole]
 

@@ -99,7 +99,7 @@ def test_what_does_not_fit_at_first_may_fit_in_the_end() -> None:
     a, b = tf.placeholder(tf.float32, OPEN), tf.placeholder(tf.float32, OPEN)
     (z,) = looped(lambda z: [tf.add(z, a, name="sum")], b)
     assert run([z], {a: [1.0] * 4, b: [2.0]})[0].tolist() == [5.0] * 4
-    with pytest.raises(InvalidArgumentError, match=r"(?s)must be equal.*while_1/sum"):
+    with pytest.raises(InvalidArgumentError, match=r"(?s)\[2\] vs. \[4\].*while_1/sum"):
         run([z], {a: [1.0] * 4, b: [2.0] * 2})
 
 
@@ -123,3 +123,9 @@ def test_what_a_gradient_takes_from_a_stack(pushed: str) -> None:
         slope *= 1 - one**2
     times = 1 if pushed == "one shape" else 8
     np.testing.assert_allclose(run([grad])[0], [slope * times] * 2, rtol=1e-5)
+
+
+def test_a_run_says_what_tensorflow_s_kernels_say() -> None:
+    x, y = tf.placeholder(tf.float32, OPEN), tf.placeholder(tf.float32, OPEN)
+    with pytest.raises(InvalidArgumentError, match=r"^Incompatible shapes: \[2\] vs. \[3\]\n"):
+        run([x + y], {x: [1.0] * 2, y: [1.0] * 3})

@@ -178,7 +178,7 @@ def test_a_tensor_is_no_operation_and_foreign_elements_are_refused(g: Graph) -> 
 def test_an_operation_whose_shapes_do_not_fit_is_not_made(g: Graph) -> None:
     x, y = float_input(), placeholder(dtypes.float32, (3,), name="y")
     with pytest.raises(
-        ValueError, match=r"for 'bad' \(op: 'Add'\).*\(2,\), \(3,\).*test_client_graph"
+        ValueError, match=r"for 'bad' \(op: 'Add'\).*shapes: \[2\], \[3\]\. .*test_client_graph"
     ):
         raw_ops.Add(x, y, name="bad")
     assert (g.version, x.consumers(), y.consumers()) == (2, [], [])
@@ -459,3 +459,15 @@ def test_a_tensor_of_another_graph_is_told_with_op_and_line(g: Graph) -> None:
         constant([1.0, 2.0]).op.graph.create_op("Add", [x, x], name="sum/")
     assert "'sum' (op: 'Add')" in str(caught.value)
     assert str(caught.value).count("test_client_graph.py:") == 2
+
+
+def test_a_misfit_ends_where_tensorflow_s_ends_and_says_more_behind_it(g: Graph) -> None:
+    x = placeholder(dtypes.float32, (1, 2, 3), name="x")
+    y = placeholder(dtypes.float32, (None, 5, 6), name="y")
+    with pytest.raises(ValueError, match="Dimensions must be equal") as caught:
+        raw_ops.AddV2(x, y, name="add")
+    message = str(caught.value)
+    assert message.startswith(
+        "Dimensions must be equal, but are 2 and 5 for 'add' (op: 'AddV2') with input shapes: "
+        "[1,2,3], [?,5,6]. Made at "
+    )

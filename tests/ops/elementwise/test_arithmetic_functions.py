@@ -194,7 +194,7 @@ def test_add_n_takes_one_shape_and_at_least_one():
     assert math.add_n([x], name="same").op.type == "Identity"
     with pytest.raises(ValueError):
         math.add_n([])
-    with pytest.raises(ValueError, match="not compatible"):
+    with pytest.raises(ValueError, match="in both shapes must be equal"):
         math.add_n([x, constant([1.0, 2.0, 3.0])])
     assert math.add_n([placeholder("float32"), x]).shape == (2,)
 

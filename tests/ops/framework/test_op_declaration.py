@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.graph.inference_context import InferContext, Misfit
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.kernel import Call, Elementwise
 from gpugraph.ops.framework import kernel_registry as kernels
@@ -313,3 +314,19 @@ def test_partial_makes_a_family() -> None:
     for name in names:
         declare(name)
     assert set(names) <= set(DECLARATIONS)
+
+
+def test_inference_may_refuse_in_a_run_what_it_accepts_before() -> None:
+    def infer(context: InferContext) -> Any:
+        raise Misfit(
+            "one depth", "exactly one depth", [context.shapes[0]], tf.errors.UnimplementedError
+        )
+
+    refusing = register_op("MyCube", **{**WHOLE, "infer": infer})
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = refusing(tf.placeholder_with_default(tf.ones([2]), [2]), name="late")
+        assert y.shape == [2]
+        with pytest.raises(
+            tf.errors.UnimplementedError, match=r"^exactly one depth\n\t \[\[node late "
+        ):
+            session.run(y)

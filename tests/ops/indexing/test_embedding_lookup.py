@@ -100,7 +100,7 @@ def test_norms_are_limited(parts):
         (None, "mod", "params must be specified"),
         ([], "mod", "at least one params"),
         (TABLE, "even", "Unrecognized partition strategy: even"),
-        ([TABLE, TABLE[:, :1]], "mod", "not compatible|incompatible"),
+        ([TABLE, TABLE[:, :1]], "mod", "in both shapes must be equal"),
     ],
 )
 def test_bad_arguments(params, strategy, message):
@@ -132,7 +132,7 @@ def test_parts_are_put_together_again(numbers):
 
 
 def test_partitions_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"shape \(2, 2\) must start with .* \(3,\)"):
+    with pytest.raises(ValueError, match=r"shape \[2,2\] must start with .* \[3\]"):
         tf.dynamic_partition(tf.zeros([2, 2]), [0, 1, 0], 2)
     parts = tf.dynamic_partition([1.0, 2.0], tf.placeholder_with_default([0, 2], [2]), 2)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"hold 2, which is not in \[0, 2\)"):

@@ -51,7 +51,7 @@ def test_shapes_of_what_is_assigned():
     assert raw_ops.Assign(open_shape, [1.0]).shape.as_list() == [1]
     assert raw_ops.Assign(half_open, [1.0], validate_shape=False).shape.as_list() == [1]
     for kind in (raw_ops.Assign, raw_ops.AssignAdd, raw_ops.AssignSub):
-        with pytest.raises(ValueError, match="not compatible"):
+        with pytest.raises(ValueError, match="must be equal rank"):
             kind(half_open, [1.0])
 
 

@@ -109,7 +109,7 @@ def test_refused():
             make(v.value(), [0], [[1.0, 2.0]])
         with pytest.raises(TypeError):
             make(v, [0.5], [[1.0, 2.0]])
-    with pytest.raises(ValueError, match="rank at least 1"):
+    with pytest.raises(ValueError, match="at least rank 1"):
         tf.scatter_add(tf.Variable(1.0), [0], [1.0])
     with pytest.raises(ValueError, match="3 coordinates"):
         tf.scatter_nd_add(v, [[0, 0, 0]], [1.0])

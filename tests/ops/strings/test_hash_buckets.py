@@ -18,4 +18,4 @@ def test_fingerprints_of_strings_are_those_of_their_buckets():
     whole = prints.view("<u8")[:, 0]
     assert (whole % 2**31).tolist() == buckets.tolist()
     refuses(lambda: tf.fingerprint(words, "other"), tf.errors.InvalidArgumentError, "other")
-    refuses(lambda: tf.fingerprint(3), ValueError, "rank at least 1")
+    refuses(lambda: tf.fingerprint(3), ValueError, "at least rank 1")

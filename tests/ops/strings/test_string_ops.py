@@ -257,7 +257,7 @@ def test_buckets_of_strings() -> None:
 
 
 def test_joined_strings_have_one_shape() -> None:
-    with pytest.raises(ValueError, match="not compatible"):
+    with pytest.raises(ValueError, match="in both shapes must be equal"):
         tf.string_join([tf.placeholder(tf.string, [2]), tf.placeholder(tf.string, [3])])
     tensor = tf.string_join(
         [tf.placeholder(tf.string, []), tf.placeholder(tf.string, [None, 3]), [["a", "b", "c"]]]
