@@ -36,7 +36,8 @@ class Call(NamedTuple):
     sizes depend on the inputs' values; the outputs are not arguments, the call returns them. late:
     host inputs are arguments, as arrays in host memory, because their values come during a run
     (the index of an element, the handle of a TensorArray). waits: it may wait for other runs, or
-    for ever, since it calls the user's functions; variables are free meanwhile.
+    for ever, since it calls the user's functions; variables are free meanwhile. Such a kernel is
+    dynamic; its inputs are copies, and several of a run may be called at the same time.
 
     Arrays of bfloat16 are arguments as float32; outputs, and the inputs numbered in `writes`, are
     rounded after the call (`bfloat16_rounding`). direct: the arguments are the arrays themselves,

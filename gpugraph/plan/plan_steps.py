@@ -23,9 +23,10 @@ StepKind = Literal[
     "flag",  # sets whether a condition holds
     "measure",  # counts the sizes of a kernel's outputs
     "fetch",  # starts the copy of a fetched tensor to the host
-    "region",  # the last four are groups of steps: under a condition,
+    "region",  # the last five are groups of steps: under a condition,
     "stretch",  # that may become native calls or one CUDA graph,
     "loop",
+    "concurrent",  # calls of the user's functions at the same time,
     "joined",  # launches that a GPU gets as one
 ]
 

@@ -100,11 +100,13 @@ with tf.Session() as session:
     def wait():
         threading.Event().wait(60)
         return 1.0
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    try:
-        session.run(tf.py_func(wait, [], tf.float32))
-    except KeyboardInterrupt:
-        print("interrupted")
+    for count in (1, 2):
+        waiting = [tf.py_func(wait, [], tf.float32) for _ in range(count)]
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            session.run(waiting)
+        except KeyboardInterrupt:
+            print("interrupted")
     print(session.run(tf.constant(2)))
 """
 
@@ -118,4 +120,4 @@ def test_loops_and_functions_of_the_user_are_interrupted(native: str) -> None:
         text=True,
         timeout=50,
     )
-    assert ended.stdout == "interrupted\n" * 4 + "2\n", ended.stderr[-2000:]
+    assert ended.stdout == "interrupted\n" * 5 + "2\n", ended.stderr[-2000:]

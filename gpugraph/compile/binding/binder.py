@@ -18,6 +18,7 @@ from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
+from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
@@ -170,7 +171,7 @@ class Binder(StepList):
 
     def _is_sized_at_run_time(self, bound: BoundNode) -> bool:
         """Whether a tensor's size or a host value that the kernel needs is not known yet."""
-        if isinstance(bound.kernel, Sized):
+        if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
         if any(home.storage.kind == "cell" for _, home in (*bound.inputs, *bound.outputs)):
             return True
@@ -183,6 +184,8 @@ class Binder(StepList):
         return {slot: values[key] for slot, key in keys.items() if key in values}
 
     def _dynamic(self, bound: BoundNode) -> Run:
+        if reference(bound.kernel).waits:
+            return CallingStep(self, bound)
         step = dynamic_step(self, bound, self.report_lines)
         if isinstance(step, SizedStep) and step.measures is not None:
             self.add(bound.node, step.measures, "measure")

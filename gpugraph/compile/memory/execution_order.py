@@ -4,11 +4,18 @@ Depth is the length of the longest path to an op, counted over the whole graph w
 an edge, so that one thread never meets a Recv before its Send. Where there is control flow, ops
 that live under one condition stay together as long as they can, and a loop's ops take the place
 of the loop, in an order of their own: Enters, Merges, all else. Of the order that this gives,
-small updates of variables on GPUs are deferred (`deferred_updates`).
+small updates of variables on GPUs are deferred (`deferred_updates`). Where there are several calls
+of the user's functions, depth counts in waves (`call_waves`).
+
+Calls of the user's functions may wait for each other. So where there are several, the order has
+waves: first all that needs none of them, and at its end, at one depth, those that need no other;
+then what needs these, and so on. The calls of one wave run at the same time
+(`compile/steps/concurrent_calls.py`).
 """
 
 from __future__ import annotations
 
+from gpugraph.compile.memory.call_waves import calls, followers, in_waves
 from gpugraph.compile.memory.deferred_updates import later
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
@@ -23,10 +30,15 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 def order(unit: Unit) -> Outcome:
     """Fills `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""
     rank = {device.name: index for index, device in enumerate(unit.target.devices)}
+    calling = calls(unit)
     if unit.flow is not None:
-        _order_flow(unit, unit.flow, rank)
+        _order_flow(unit, unit.flow, rank, calling)
     else:
         unit.depth = depth = depths(unit.graph, unit.send_recv_pairs)
+        if len(calling) > 1:
+            nodes = {node: depth[node.id] for node in unit.graph.op_nodes()}
+            waves = in_waves(nodes, followers(unit), calling)
+            unit.depth = depth = {node.id: wave for node, wave in waves.items()}
         unit.order = sorted(
             unit.graph.op_nodes(),
             key=lambda node: (depth[node.id], rank[node.assigned_device], node.id),
@@ -37,12 +49,15 @@ def order(unit: Unit) -> Outcome:
     return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", ()
 
 
-def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:
+def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:
     """The order of a graph with control flow."""
     orders: dict[Frame, list[Item]] = {}
     for frame, level in flow.levels.items():
+        depths_here = level.depth
+        if len(calling) > 1:
+            depths_here = in_waves(level.depth, level.followers.__getitem__, calling)
 
-        def place(item: Item, depth: dict[Item, int] = level.depth) -> tuple[int, ...]:
+        def place(item: Item, depth: dict[Item, int] = depths_here) -> tuple[int, ...]:
             if isinstance(item, Frame):
                 return 1, depth[item], len(rank), item.enters[0].id
             first = int(not _starts(item))
@@ -56,7 +71,7 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int]) -> None:
         orders[frame] = arranged(level, place, guard)
         for item in level.items:
             if not isinstance(item, Frame):
-                unit.depth[item.id] = level.depth[item]
+                unit.depth[item.id] = depths_here[item]
     for frame in flow.frames.loops():
         _add_end(unit, frame)
     unit.order = flattened(orders, flow.frames.root)

@@ -6,7 +6,7 @@ binds its kernel and calls it. It frees the cells of which it is the last user.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,9 @@ class DynamicStep:
     def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
         context = self._context(inputs, [], owned)
         arrays = [inputs[slot] for slot in self.bound.array_slots]
-        returned = self.device.bind(self.bound.kernel, context, arrays)()
+        self._write(self.device.bind(self.bound.kernel, context, arrays)())
+
+    def _write(self, returned: Sequence[Any]) -> None:
         for slot, (result, array) in enumerate(zip(self.results, returned)):
             array = np.asarray(array)
             self.device.write(self._prepared(result, array.shape, slot), array)
@@ -159,6 +161,42 @@ class DynamicStep:
                 f"has shape {list(shape)}"
             )
         return result
+
+
+class CallingStep(DynamicStep):
+    """Calls a function of the user's, in three parts of which the second touches no memory of ours.
+
+    So several may be under way at once, in threads of their own, and one that a run has left behind
+    does no harm (`concurrent_calls.py`).
+    """
+
+    def __call__(self) -> None:
+        self.end(self.begin()())
+
+    def begin(self) -> Callable[[], Any]:
+        """The call, with copies of the inputs."""
+        held = [state.block for state in self.bound.variables.values()]  # they may move meanwhile
+        inputs = [self.device.read(source()) for source in self.sources]
+        del held
+        owned: list[Block] = []
+        context = self._context(inputs, [], owned)
+        arrays = [inputs[slot] for slot in self.bound.array_slots]
+        call = self.device.bind(self.bound.kernel, context, arrays)
+
+        def call_and_release() -> Any:
+            try:
+                return call()
+            finally:
+                for block in owned:
+                    block.release()
+
+        return call_and_release
+
+    def end(self, returned: Sequence[Any]) -> None:
+        """Writes what the call returned."""
+        self._write(returned)
+        for cell in self.dying:
+            cell.release()
 
 
 _NOTHING = np.empty(0)

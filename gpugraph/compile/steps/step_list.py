@@ -12,6 +12,7 @@ from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.memory.memory_planning import passes_whole
+from gpugraph.compile.steps.concurrent_calls import with_concurrent_calls
 from gpugraph.compile.steps.cuda_graph_capture import Check, with_captures
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.kernel_context import Cell
@@ -53,7 +54,11 @@ class StepList(Arrays):
         self.entries.append(Entry(self.guard, step, (), (), native, assigns))
 
     def with_stretches(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The entries, those in a row that may be native or one capture of a GPU as stretches."""
+        """The entries, those in a row that may be native or one capture of a GPU as stretches.
+
+        Calls of the user's functions that do not need each other are one step.
+        """
+        entries = with_concurrent_calls(entries)
         stretches = with_captures(entries, self.devices, self.report_lines)
         if not self.jit.is_on:
             return stretches

@@ -11,6 +11,7 @@ import itertools
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import (
+    InternalError,
     InvalidArgumentError,
     OpError,
     OutOfRangeError,
@@ -55,7 +57,7 @@ _CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
 """The errors that TensorFlow raises for a function's exceptions; for others UnknownError."""
 
 
-def _bind(context: KernelContext, *inputs: Any) -> Callable[[], Any]:
+def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[], Any]:
     token = context.attrs["token"]
     wanted = [as_dtype(dtype) for dtype in context.attrs["Tout"]]
     function = _FUNCTIONS.get(token)
@@ -63,19 +65,26 @@ def _bind(context: KernelContext, *inputs: Any) -> Callable[[], Any]:
         raise invalid_argument(f"callback {token} is not found: another program created it")
 
     def call() -> list[Any]:
+        if kept:
+            return kept
         arguments = [_argument(array) for array in inputs]
         try:
             returned = function.call(*arguments)
         except Exception as error:
             raise _as_op_error(error) from error
-        return _results(returned, wanted, token)
+        results = _results(returned, wanted, token)
+        if is_constant:
+            kept.extend(results)
+        return results
 
+    is_constant = not is_stateful and not inputs
+    kept: list[Any] = context.state(list) if is_constant else []
     return call
 
 
 def _argument(array: Any) -> Any:
-    """A copy of an input for the function; a scalar as a NumPy scalar, a string as bytes."""
-    return array[()] if array.ndim == 0 else array.copy()
+    """An input, a copy, for the function; a scalar as a NumPy scalar, a string as bytes."""
+    return array[()] if array.ndim == 0 else array
 
 
 def _as_op_error(error: Exception) -> OpError:
@@ -83,13 +92,12 @@ def _as_op_error(error: Exception) -> OpError:
     op_error: Any = next((cls for kinds, cls in _CLASSES if isinstance(error, kinds)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))
-    return op_error(
-        None, None, f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n{frames}"
-    )
+    text = f"{type(error).__name__}: {error}"
+    return op_error(None, None, f"{text}\nTraceback (most recent call last):\n\n{frames}\n{text}\n")
 
 
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
-    """The function's results as arrays; InvalidArgumentError if they are not of these dtypes."""
+    """The function's results as arrays of these dtypes; errors as of `_result`."""
     if returned is None:
         returned = []
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
@@ -104,16 +112,22 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 
 
 def _result(value: Any, wanted: DType, what: str) -> Any:
+    """InternalError for what is no tensor, InvalidArgumentError for one of another dtype."""
     array = np.asarray(value)
     if array.dtype.kind in "OSU":
-        try:
-            array = constant_array(np.array(value, object), dtypes.string)
-        except (TypeError, ValueError) as error:
-            raise invalid_argument(f"{what} is no array of numbers or strings: {error}") from error
+        kinds = (type(element) for element in array.ravel().tolist())
+        kind = next((kind for kind in kinds if not issubclass(kind, (str, bytes))), None)
+        if kind is not None:
+            raise InternalError.of_no_node(
+                f"Unsupported object type {kind.__name__}: {what} is no array of numbers or strings"
+            )
+        array = constant_array(np.array(value, object), dtypes.string)
     try:
         dtype = as_dtype(array.dtype)
     except TypeError as error:
-        raise invalid_argument(f"{what} is an array of {array.dtype}, which is no dtype") from error
+        raise InternalError.of_no_node(
+            f"Unsupported numpy data type: {what} is an array of {array.dtype}"
+        ) from error
     if dtype is not wanted:
         raise invalid_argument(f"{what} is {dtype.name}, but expects {wanted.name}")
     return array
@@ -130,7 +144,7 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
             "Tout": Attr("list(type)", required=True),
         },
         infer=unknown,
-        cpu=Call(make=_bind, dynamic=True, waits=True),
+        cpu=Call(make=partial(_bind, _stateful), dynamic=True, waits=True),
         gpu=HostOnly("Python functions run on the host"),
         grad=NO_GRADIENT,
         stateful=_stateful,
@@ -146,13 +160,17 @@ def py_func(
     `func` takes a NumPy array (a scalar: a NumPy scalar, of strings: bytes) for each of `inp`, and
     returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype. Their shapes
     are known only in the run. There is no gradient. Unless `stateful`, a run may omit a call with
-    the same inputs as another.
+    the same inputs as another, and a session calls a function without inputs once.
 
-    Returns a list of tensors if `Tout` is a list or tuple, the operation if that is empty, else
-    one tensor. ValueError if `func` can't be called.
+    Functions of one run that do not need each other's results are called in threads, at the same
+    time where one takes long: the default graph and session of the caller are not theirs.
 
-    A run raises InvalidArgumentError for another number of results or other dtypes. An exception of
-    `func` becomes InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
+    Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
+    returns the operation, or an empty list unless `stateful`. ValueError if `func` can't be called.
+
+    A run raises InvalidArgumentError for another number of results or other dtypes, InternalError
+    for results that are no arrays of numbers or strings. An exception of `func` becomes
+    InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
     """
@@ -168,6 +186,8 @@ def py_func(
     outputs = create(list(inp), token=token, Tout=types, name=name)
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function  # it lives as long as its operation
+    if not types and not stateful:
+        return []
     return outputs if is_list else outputs[0]
 
 

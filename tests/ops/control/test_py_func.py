@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import queue
+import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -160,14 +162,132 @@ def test_numbers_of_results() -> None:
         (1.0, [tf.float64] * 2, "returns 1 values, but expects to see 2 values"),
         (1.0, tf.float32, r"0-th value returned by pyfunc_\d+ is float64, but expects float32"),
         ((1.0, 1), [tf.float64, tf.int32], "1-th value returned by .* is int64, but expects int32"),
-        (object(), tf.float32, "no array of numbers or strings"),
-        (np.array([b"a", 3], object), tf.string, "Expected text or bytes, got 3"),
-        (np.array(["2020-01-01"], "datetime64[D]"), tf.int64, "datetime64.*is no dtype"),
     ],
 )
 def test_results_that_are_refused(value: Any, dtype: Any, message: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=message + r"(.|\n)*\[\[node PyFunc "):
         call(lambda: value, to=dtype)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "message"),
+    [
+        ({"a": 1}, tf.float32, r"^Unsupported object type dict: 0-th value returned by pyfunc_"),
+        (object(), tf.float32, "^Unsupported object type object: .* no array of numbers or"),
+        (np.array([b"a", 3], object), tf.string, "^Unsupported object type int: "),
+        (np.zeros(2, [("a", "i4")]), tf.int32, "^Unsupported numpy data type: .* is an array of"),
+        (np.array(["2020-01-01"], "datetime64[D]"), tf.int64, "^Unsupported numpy data type: "),
+    ],
+)
+def test_results_that_are_no_tensors(value: Any, dtype: Any, message: str) -> None:
+    with pytest.raises(tf.errors.InternalError, match=message + r"(.|\n)*\[\[node PyFunc "):
+        call(lambda: value, to=dtype)
+
+
+def test_a_stateless_function_of_nothing_is_called_once_a_session() -> None:
+    calls: list[int] = []
+
+    def count() -> Any:
+        calls.append(1)
+        return np.int64(len(calls)), np.arange(len(calls))
+
+    number, numbers = tf.py_func(count, [], [tf.int64, tf.int64], stateful=False)
+    with tf.Session() as session:
+        assert [session.run(number), session.run(number)] == [1, 1]
+        assert session.run([number, numbers])[1].tolist() == [0]
+    assert run(number) == 2
+    assert len(calls) == 2
+    assert tf.py_func(lambda: None, [], [], stateful=False) == []
+    assert run(tf.py_func(lambda: None, [], [], stateful=False)) == []
+
+
+# -- functions that wait for each other
+
+
+def message_and_answer(*inputs: Any, to: Any = tf.int64) -> tuple[tf.Tensor, tf.Tensor]:
+    """A function that returns what another one, of these inputs, posts before it returns."""
+    box: queue.Queue[Any] = queue.Queue()
+
+    def post(*arguments: Any) -> Any:
+        box.put(sum(arguments))
+        return np.int64(7)
+
+    got = tf.py_func(lambda: np.int64(box.get(timeout=60)), [], to)
+    posted = tf.py_func(post, list(inputs), to)
+    for tensor in (got, posted):
+        tensor.set_shape([])
+    return got, posted
+
+
+def test_functions_of_one_run_may_wait_for_each_other() -> None:
+    got, posted = message_and_answer(5)
+    with tf.Session() as session:
+        for _ in range(3):
+            assert session.run([got, posted]) == [5, 7]
+
+
+def test_a_function_may_wait_for_one_that_is_deeper_in_the_graph() -> None:
+    x = tf.placeholder(tf.int64, [])
+    got, posted = message_and_answer(tf.negative(x * 2) + x)
+    assert run([got + 1, posted], {x: 4}) == [-3, 7]
+
+
+def test_functions_may_wait_for_each_other_in_branches_and_loops() -> None:
+    x = tf.placeholder(tf.int64, [])
+    either = tf.cond(x > 0, lambda: tf.add(*message_and_answer(x * 2)), lambda: x)
+    total = tf.while_loop(
+        lambda i, _: i < 3,
+        lambda i, total: (i + 1, total + tf.add_n(message_and_answer(i * x))),
+        [tf.constant(0, tf.int64), tf.constant(0, tf.int64)],
+    )[1]
+    assert run([either, total], {x: 2}) == [11, 7 * 3 + 2 + 4]
+    assert run(either, {x: -1}) == -1
+
+
+def test_functions_may_wait_for_each_other_that_read_variables() -> None:
+    variable = tf.Variable(3.0, use_resource=False)
+    box: queue.Queue[Any] = queue.Queue()
+    got = tf.py_func(lambda value: value * box.get(timeout=60), [variable], tf.float32)
+    put = tf.py_func(lambda value: (box.put(value), value)[1], [variable], tf.float32)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run([got, put])
+        session.run(variable.initializer)
+        assert session.run([got, put]) == [9, 3]
+
+
+def test_quick_functions_are_called_in_their_order() -> None:
+    calls: list[int] = []
+    ops = [tf.py_func(lambda i=i: calls.append(i), [], []) for i in range(5)]
+    run(ops)
+    assert calls == [0, 1, 2, 3, 4]
+
+
+def test_the_first_of_functions_that_fail_is_named() -> None:
+    def fail() -> Any:
+        raise ValueError("blah")
+
+    good = tf.py_func(lambda: np.int64(1), [], tf.int64, name="good")
+    bad = [tf.py_func(fail, [], tf.int64, name=name) for name in ("bad", "worse")]
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"^ValueError: blah") as result:
+            session.run([good, *bad])
+        assert result.value.op is bad[0].op
+        assert session.run(good) == 1
+
+
+def test_a_limit_ends_a_run_whose_functions_wait_for_ever() -> None:
+    end = threading.Event()
+    stuck = [tf.py_func(lambda: end.wait(60), [], tf.bool) for _ in range(2)]
+    options = tf.RunOptions(timeout_in_ms=200)
+    try:
+        with tf.Session() as session:
+            with pytest.raises(tf.errors.DeadlineExceededError, match="'PyFunc'"):
+                session.run(stuck, options=options)
+            end.set()
+            assert session.run(stuck) == [True, True]
+    finally:
+        end.set()
 
 
 # -- what they raise
@@ -204,6 +324,7 @@ def test_exceptions_become_tensorflows(error: type[Exception], kind: type[Except
     message = str(result.value)
     assert "in shallow" in message
     assert "in deep" in message
+    assert message.count(f"{error.__name__}: ") == 2, "it stands before and after the traceback"
     assert "[[node PyFunc " in message
     assert 'script.py", line' not in message.replace("test_py_func.py", ""), "ours is no news"
 

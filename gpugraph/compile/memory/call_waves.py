@@ -1,0 +1,64 @@
+"""Waves: depths by which calls of the user's functions that may wait for each other come together.
+
+    depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits for ever
+    waves   x  y  |  get  put  |  get+1                        both are called at the same time
+
+A wave has what needs no call of its own or a later wave, and at its end, at one depth, its calls:
+none of them needs another. `compile/steps/concurrent_calls.py` makes one step of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.loop_levels import Item
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.kernel_registry import find_kernel
+
+I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
+
+
+def calls(unit: Unit) -> set[Item]:
+    """The nodes that call the user's functions."""
+    waits: dict[str, bool] = {}
+    nodes: set[Item] = set()
+    for node in unit.graph.op_nodes():
+        if node.type not in waits:
+            waits[node.type] = _waits(node)
+        if waits[node.type]:
+            nodes.add(node)
+    return nodes
+
+
+def _waits(node: Node) -> bool:
+    entry = find_kernel(node.type, "CPU", node.attrs)  # such functions run on the host
+    kernel = None if entry is None else entry.kernel
+    return isinstance(kernel, Call) and kernel.waits
+
+
+def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
+    """What comes after a node of a graph without control flow."""
+    received = defaultdict(list)
+    for send, recv in unit.send_recv_pairs:
+        received[send].append(recv)
+    return lambda node: [*(edge.dst for edge in node._out if edge.dst.is_op), *received[node]]
+
+
+def in_waves(
+    depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
+) -> dict[I, int]:
+    """The depths, by wave: each item still comes before those `after` it."""
+    wave = dict.fromkeys(depth, 0)
+    for item in sorted(depth, key=depth.__getitem__):
+        beyond = wave[item] + (item in calling)
+        for follower in after(item):
+            wave[follower] = max(wave[follower], beyond)
+    keys = {
+        item: (wave[item], item in calling, 0 if item in calling else depth[item]) for item in depth
+    }
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys.values())))}
+    return {item: ranks[key] for item, key in keys.items()}

@@ -1,0 +1,117 @@
+"""Calls of the user's functions that do not need each other, at the same time.
+
+TensorFlow runs such functions in the threads of a pool, so that one may wait for what another does.
+Here those of one level of the order (see `compile/memory/execution_order.py`) that stand in a row
+under one guard are one step. It reads their inputs, calls each function in a thread of its own and
+writes their results, in its own thread. A function that returns at once has returned before the
+next one is called, so that quick functions run in their order.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.compile.steps.dynamic_steps import CallingStep
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
+
+_HEAD_START_S = 0.01  # for which a function keeps the next one from being called
+_SLICE_S = 0.05  # after which the run looks whether it was cancelled
+
+
+def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries, with calls in a row that do not need each other as one.
+
+    A check that a variable is initialized may stand between two calls; it comes before both.
+    """
+    result: list[Entry] = []
+    calls: list[Entry] = []
+    checks: list[Entry] = []
+    for entry in entries:
+        if calls and entry.step.kind == "guard" and entry.guard == calls[0].guard:
+            checks.append(entry)
+            continue
+        if calls and not _goes_with(entry, calls[0]):
+            result += [*_joined(calls), *checks]
+            calls, checks = [], []
+        if _is_call(entry):
+            result += checks
+            calls, checks = [*calls, entry], []
+        else:
+            result.append(entry)
+    return [*result, *_joined(calls), *checks]
+
+
+def _is_call(entry: Entry) -> bool:
+    run = entry.step.run
+    return isinstance(run, WaitingRun) and isinstance(run.step_run, CallingStep)
+
+
+def _goes_with(entry: Entry, call: Entry) -> bool:
+    """Whether an entry is a call of the same level: none needs another of its level."""
+    return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
+
+
+def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
+    if len(calls) < 2:
+        return calls
+    group = ConcurrentCalls([entry.step for entry in calls])
+    return [Entry(calls[0].guard, Step.of(group, "concurrent"))]
+
+
+class ConcurrentCalls(StepGroup):
+    """Calls functions at the same time, each in a thread. Their errors come when all are done."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = steps
+        self.calling: list[CallingStep] = [step.run.step_run for step in steps]  # type: ignore[attr-defined]
+        waiting: Any = steps[0].run
+        self.check: Callable[[str], None] = waiting.check
+        self.waiting = WaitingRun(self._run, waiting.access, waiting.check)
+
+    def run(self) -> None:
+        """Calls all functions and waits for them."""
+        self.waiting()
+
+    def _run(self) -> None:
+        calls = []
+        for step, calling in zip(self.steps, self.calling):
+            with noting_step(step):
+                calls.append(_ThreadOfCall(step.name, calling.begin()))
+        for call in calls:
+            call.start()
+            call.join(_HEAD_START_S)
+        for call in calls:
+            while call.is_alive():
+                call.join(_SLICE_S)
+                self.check(f"in the Python function of '{call.name}'")
+        for step, calling, call in zip(self.steps, self.calling, calls):
+            with noting_step(step):
+                calling.end(call.result())
+
+
+class _ThreadOfCall(threading.Thread):
+    """Keeps what a call returns. A run that ends early leaves it behind, with its result."""
+
+    def __init__(self, name: str, call: Callable[[], Any]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._context = contextvars.copy_context()
+        self._call = call
+        self._returned: Any = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Makes the call."""
+        try:
+            self._returned = self._context.run(self._call)
+        except BaseException as error:
+            self._error = error
+
+    def result(self) -> Any:
+        """What the call returned; raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._returned
