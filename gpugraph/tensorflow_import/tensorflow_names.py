@@ -88,9 +88,17 @@ def find(path: str, name: str) -> Any:
         return ModulePath(_joined(path, name))
     for source in sources(here):
         value = getattr(source, name, None)
-        if not isinstance(value, ModuleType) and (value is not None or hasattr(source, name)):
+        if isinstance(value, ModuleType):  # another public module, as tf.app.flags is
+            if value in _paths_of_modules():
+                return ModulePath(_paths_of_modules()[value])
+        elif value is not None or hasattr(source, name):
             return value
     raise AttributeError(name)
+
+
+@functools.cache
+def _paths_of_modules() -> dict[ModuleType, str]:
+    return {module: path for path, module in TENSORFLOW_MODULES.items()}
 
 
 def names(path: str) -> list[str]:

@@ -44,6 +44,7 @@ def test_a_program_imports_it_in_every_form() -> None:
     assert names["graph"]() is gpugraph.get_default_graph()
     assert tf.executing_eagerly() is False
     assert tf.python.ops.array_ops is names["array_ops"]
+    assert tf.app.flags.FLAGS is tf.flags.FLAGS  # a module that two modules have
 
 
 def test_all_names_come_by_a_star() -> None:
