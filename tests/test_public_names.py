@@ -219,28 +219,101 @@ contrib.framework.model_variable: name shape dtype initializer regularizer train
     caching_device device partitioner custom_getter use_resource synchronization aggregation
 contrib.framework.variable: name shape dtype initializer regularizer trainable collections
     caching_device device partitioner custom_getter use_resource synchronization aggregation
+contrib.layers.GDN: inverse beta_min gamma_init reparam_offset data_format activity_regularizer
+    trainable name
 contrib.layers.apply_regularization: regularizer weights_list
 contrib.layers.avg_pool2d: inputs kernel_size stride padding data_format outputs_collections scope
+contrib.layers.avg_pool3d: inputs kernel_size stride padding data_format outputs_collections scope
 contrib.layers.batch_norm: inputs decay center scale epsilon activation_fn param_initializers
     param_regularizers updates_collections is_training reuse variables_collections
     outputs_collections trainable batch_weights fused data_format zero_debias_moving_mean scope
     renorm renorm_clipping renorm_decay adjustment
+contrib.layers.bias_add: inputs activation_fn initializer regularizer reuse variables_collections
+    outputs_collections trainable data_format scope
+contrib.layers.bow_encoder: ids vocab_size embed_dim sparse_lookup initializer regularizer trainable
+    scope reuse
+contrib.layers.conv1d: inputs num_outputs kernel_size stride padding data_format rate activation_fn
+    normalizer_fn normalizer_params weights_initializer weights_regularizer biases_initializer
+    biases_regularizer reuse variables_collections outputs_collections trainable scope
 contrib.layers.conv2d: inputs num_outputs kernel_size stride padding data_format rate activation_fn
     normalizer_fn normalizer_params weights_initializer weights_regularizer biases_initializer
     biases_regularizer reuse variables_collections outputs_collections trainable scope
+contrib.layers.conv2d_in_plane: inputs kernel_size stride padding activation_fn normalizer_fn
+    normalizer_params weights_initializer weights_regularizer biases_initializer biases_regularizer
+    reuse variables_collections outputs_collections trainable scope
+contrib.layers.conv2d_transpose: inputs num_outputs kernel_size stride padding data_format
+    activation_fn normalizer_fn normalizer_params weights_initializer weights_regularizer
+    biases_initializer biases_regularizer reuse variables_collections outputs_collections trainable
+    scope
+contrib.layers.conv3d: inputs num_outputs kernel_size stride padding data_format rate activation_fn
+    normalizer_fn normalizer_params weights_initializer weights_regularizer biases_initializer
+    biases_regularizer reuse variables_collections outputs_collections trainable scope
+contrib.layers.conv3d_transpose: inputs num_outputs kernel_size stride padding data_format
+    activation_fn normalizer_fn normalizer_params weights_initializer weights_regularizer
+    biases_initializer biases_regularizer reuse variables_collections outputs_collections trainable
+    scope
+contrib.layers.convolution: inputs num_outputs kernel_size stride padding data_format rate
+    activation_fn normalizer_fn normalizer_params weights_initializer weights_regularizer
+    biases_initializer biases_regularizer reuse variables_collections outputs_collections trainable
+    scope
+contrib.layers.dense_to_sparse: tensor eos_token outputs_collections scope
 contrib.layers.dropout: inputs keep_prob noise_shape is_training outputs_collections scope seed
+contrib.layers.elu: inputs num_outputs
+contrib.layers.embed_sequence: ids vocab_size embed_dim unique initializer regularizer trainable
+    scope reuse
+contrib.layers.embedding_lookup_unique: params ids partition_strategy name
 contrib.layers.flatten: inputs outputs_collections scope
 contrib.layers.fully_connected: inputs num_outputs activation_fn normalizer_fn normalizer_params
     weights_initializer weights_regularizer biases_initializer biases_regularizer reuse
     variables_collections outputs_collections trainable scope
+contrib.layers.gdn: inputs inverse beta_min gamma_init reparam_offset data_format
+    activity_regularizer trainable name reuse
+contrib.layers.group_norm: inputs groups channels_axis reduction_axes center scale epsilon
+    activation_fn param_initializers reuse variables_collections outputs_collections trainable scope
+    mean_close_to_zero
+contrib.layers.images_to_sequence: inputs data_format outputs_collections scope
+contrib.layers.instance_norm: inputs center scale epsilon activation_fn param_initializers reuse
+    variables_collections outputs_collections trainable data_format scope
 contrib.layers.l1_l2_regularizer: scale_l1 scale_l2 scope
 contrib.layers.l1_regularizer: scale scope
 contrib.layers.l2_regularizer: scale scope
+contrib.layers.layer_norm: inputs center scale activation_fn reuse variables_collections
+    outputs_collections trainable begin_norm_axis begin_params_axis scope
+contrib.layers.legacy_fully_connected: x num_output_units activation_fn weight_init bias_init name
+    weight_collections bias_collections output_collections trainable weight_regularizer
+    bias_regularizer
+contrib.layers.legacy_linear: x num_output_units activation_fn weight_init bias_init name
+    weight_collections bias_collections output_collections trainable weight_regularizer
+    bias_regularizer
+contrib.layers.legacy_relu: x num_output_units
 contrib.layers.linear: inputs num_outputs
 contrib.layers.max_pool2d: inputs kernel_size stride padding data_format outputs_collections scope
+contrib.layers.max_pool3d: inputs kernel_size stride padding data_format outputs_collections scope
+contrib.layers.maxout: inputs num_units axis scope
+contrib.layers.one_hot_encoding: labels num_classes on_value off_value outputs_collections scope
+contrib.layers.optimize_loss: loss global_step learning_rate optimizer gradient_noise_scale
+    gradient_multipliers clip_gradients learning_rate_decay_fn update_ops variables name summaries
+    colocate_gradients_with_ops increment_global_step
+contrib.layers.poincare_normalize: x axis epsilon name
+contrib.layers.pool: inputs kernel_size pooling_type padding data_format dilation_rate stride
+    outputs_collections scope
+contrib.layers.relu: inputs num_outputs
+contrib.layers.relu6: inputs num_outputs
 contrib.layers.repeat: inputs repetitions layer
+contrib.layers.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights combiner
+    default_id name partition_strategy max_norm
+contrib.layers.scale_gradient: inputs gradient_multiplier
+contrib.layers.separable_conv2d: inputs num_outputs kernel_size depth_multiplier stride padding
+    data_format rate activation_fn normalizer_fn normalizer_params weights_initializer
+    pointwise_initializer weights_regularizer biases_initializer biases_regularizer reuse
+    variables_collections outputs_collections trainable scope
+contrib.layers.sequence_to_images: inputs height output_data_format outputs_collections scope
+contrib.layers.softmax: logits scope
+contrib.layers.spatial_softmax: features temperature name variables_collections trainable
+    data_format
 contrib.layers.stack: inputs layer stack_args
 contrib.layers.sum_regularizer: regularizer_list scope
+contrib.layers.unit_norm: inputs dim epsilon scope
 contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
 control_dependencies: control_inputs

@@ -7,9 +7,24 @@ tensor. `fully_connected`, `slim_convolution_and_pooling`, `slim_batch_norm` and
 found, `layer_collections` what layers share.
 """
 
+from gpugraph.contrib_layers.embeddings import (
+    bow_encoder as bow_encoder,
+    embed_sequence as embed_sequence,
+    embedding_lookup_unique as embedding_lookup_unique,
+    safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
+)
 from gpugraph.contrib_layers.fully_connected import (
+    elu as elu,
     fully_connected as fully_connected,
     linear as linear,
+    relu as relu,
+    relu6 as relu6,
+)
+from gpugraph.contrib_layers.generalized_divisive_normalization import GDN as GDN, gdn as gdn
+from gpugraph.contrib_layers.legacy_fully_connected import (
+    legacy_fully_connected as legacy_fully_connected,
+    legacy_linear as legacy_linear,
+    legacy_relu as legacy_relu,
 )
 from gpugraph.contrib_layers.model_variables import (
     add_model_variable as add_model_variable,
@@ -23,6 +38,11 @@ from gpugraph.contrib_layers.model_variables import (
     model_variable as model_variable,
     variable as variable,
 )
+from gpugraph.contrib_layers.optimize_loss import (
+    OPTIMIZER_CLS_NAMES as OPTIMIZER_CLS_NAMES,
+    OPTIMIZER_SUMMARIES as OPTIMIZER_SUMMARIES,
+    optimize_loss as optimize_loss,
+)
 from gpugraph.contrib_layers.regularizers import (
     apply_regularization as apply_regularization,
     l1_l2_regularizer as l1_l2_regularizer,
@@ -31,17 +51,53 @@ from gpugraph.contrib_layers.regularizers import (
     sum_regularizer as sum_regularizer,
 )
 from gpugraph.contrib_layers.slim_batch_norm import batch_norm as batch_norm
-from gpugraph.contrib_layers.slim_convolution_and_pooling import (
-    avg_pool2d as avg_pool2d,
+from gpugraph.contrib_layers.slim_convolutions import (
+    conv1d as conv1d,
     conv2d as conv2d,
+    conv2d_in_plane as conv2d_in_plane,
+    conv2d_transpose as conv2d_transpose,
+    conv3d as conv3d,
+    conv3d_transpose as conv3d_transpose,
+    convolution as convolution,
+    convolution1d as convolution1d,
     convolution2d as convolution2d,
-    max_pool2d as max_pool2d,
+    convolution2d_in_plane as convolution2d_in_plane,
+    convolution2d_transpose as convolution2d_transpose,
+    convolution3d as convolution3d,
+    convolution3d_transpose as convolution3d_transpose,
+    separable_conv2d as separable_conv2d,
+    separable_convolution2d as separable_convolution2d,
 )
 from gpugraph.contrib_layers.slim_dropout_and_flatten import (
     dropout as dropout,
     flatten as flatten,
     repeat as repeat,
     stack as stack,
+)
+from gpugraph.contrib_layers.slim_normalizations import (
+    bias_add as bias_add,
+    group_norm as group_norm,
+    instance_norm as instance_norm,
+    layer_norm as layer_norm,
+    unit_norm as unit_norm,
+)
+from gpugraph.contrib_layers.slim_pooling import (
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+    pool as pool,
+)
+from gpugraph.contrib_layers.slim_transformations import (
+    dense_to_sparse as dense_to_sparse,
+    images_to_sequence as images_to_sequence,
+    maxout as maxout,
+    one_hot_encoding as one_hot_encoding,
+    poincare_normalize as poincare_normalize,
+    scale_gradient as scale_gradient,
+    sequence_to_images as sequence_to_images,
+    softmax as softmax,
+    spatial_softmax as spatial_softmax,
 )
 from gpugraph.contrib_layers.xavier_initializers import (
     variance_scaling_initializer as variance_scaling_initializer,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.variable_scope import VariableScope, get_variable
+from gpugraph.variable_scope import VariableScope, get_variable, get_variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
@@ -29,11 +30,17 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may set the rest."""
+    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may set the rest.
+
+    custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
+    """
     graph = get_default_graph()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
+    getter = get_variable
+    if custom_getter is not None:
+        getter = partial(custom_getter, reuse=get_variable_scope().reuse)
     with graph.device(device or ""):
-        return get_variable(
+        return getter(
             name,
             shape=shape,
             dtype=dtype,
@@ -44,7 +51,6 @@ def variable(
             caching_device=caching_device,
             partitioner=partitioner,
             use_resource=use_resource,
-            custom_getter=custom_getter,
             synchronization=synchronization,
             aggregation=aggregation,
         )

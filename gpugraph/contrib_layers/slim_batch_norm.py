@@ -1,4 +1,4 @@
-"""Batch normalization, with moving averages of mean and variance for when it does not train.
+"""Batch normalization as a function, by the layer of `tf.layers`.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
 Internal Covariate Shift.
@@ -6,43 +6,58 @@ Internal Covariate Shift.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from gpugraph.base.dtypes import float32
-from gpugraph.contrib_layers.layer_collections import collect_outputs, collections_of
-from gpugraph.contrib_layers.model_variables import model_variable
-from gpugraph.control_flow.smart_cond import smart_cond, static_bool
+from gpugraph.contrib_layers.layer_collections import collect_outputs, collect_variable
+from gpugraph.contrib_layers.layer_options import model_variable_getter
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.arrays.cast import cast
+from gpugraph.layers import BatchNormalization
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
-from gpugraph.ops.elementwise.arithmetic_functions import maximum
 from gpugraph.ops.framework.identity_and_shape import identity, shape
-from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
-from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, moments
-from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.normalization.l2_normalize import weighted_moments
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
-from gpugraph.ops.reductions.reduction_functions import reduce_prod
 from gpugraph.train.moving_averages import assign_moving_average
-from gpugraph.variable_scope import get_variable_scope, variable_scope
+from gpugraph.variable_scope import variable_scope
 from gpugraph.variable_scope.arg_scope import add_arg_scope
 
+_VARIABLES = {
+    "beta": Zeros(), "gamma": Ones(), "moving_mean": Zeros(), "moving_variance": Ones(),
+}  # fmt: skip
+"""The layer's variables with their default initializers."""
 
-class _Inputs(NamedTuple):
-    """The inputs, normalized by channel over `axes`. `shape` is that of a value per channel."""
 
-    tensor: Tensor
-    channels: int
-    axes: list[int]
-    shape: list[int]
+class _BatchNorm(BatchNormalization):
+    """The layer with what the function has besides: weights of examples, a debiased mean.
 
-    @property
-    def by_channel(self) -> bool:
-        """Whether a vector of the channels broadcasts against it as it is."""
-        return len(self.shape) == 1
+    updates: the updates of the moving averages; they join no collection.
+    """
+
+    def __init__(self, batch_weights: Any, zero_debias_moving_mean: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.batch_weights, self.debiases_mean = batch_weights, zero_debias_moving_mean
+
+    def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
+        """The mean and variance of the inputs, the examples weighted."""
+        if self.batch_weights is None:
+            return super().batch_moments(inputs, axes, keepdims)
+        weights = convert_to_tensor(self.batch_weights)
+        inputs.shape[:1].assert_is_compatible_with(weights.shape)
+        spread = reshape(weights, [-1, *[1] * (int(inputs.shape.rank or 0) - 1)])
+        return weighted_moments(inputs, axes, spread, keepdims=keepdims)
+
+    def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
+        """The op by which an average follows a value."""
+        if self.debiases_mean and average is self.moving_mean:
+            return assign_moving_average(average, value, self.momentum)
+        return super().follow(average, value, momentum)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Keeps an update."""
+        del inputs
+        self._updates.append(updates)
 
 
 @add_arg_scope
@@ -75,194 +90,89 @@ def batch_norm(
 
     decay: of the moving averages of mean and variance, which are used where it does not train.
     center, scale: whether `beta` is added, and `gamma` multiplied by.
-    param_initializers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
+    param_initializers, param_regularizers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
     updates_collections: which the updates of the averages join, to be run with each step; None:
       they run before the outputs are computed.
-    is_training: a bool, or a bool tensor that each run evaluates.
+    is_training: a bool, or a bool tensor or variable that each run evaluates.
+    batch_weights: [n], how much each of the inputs counts for mean and variance.
     fused: False: the moving variance is that of the batch as a population. By default, and with
-      True, for inputs of rank 2 or 4, it is that of a sample, and float32 inputs with their
-      channels last go through one op for all.
+      True, inputs of rank 2 or 4 go through one op for all, and it is that of a sample.
     data_format: "NHWC", channels last, or "NCHW", second, for any rank.
+    zero_debias_moving_mean: whether the moving mean is corrected for having started at zero.
+    renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    ValueError for another data format, for inputs of unknown rank or channels, and for what is
-    not there: batch_weights, zero_debias_moving_mean, renorm, adjustment.
+    ValueError for another data format, for inputs of unknown rank or channels, and for renorm
+    beside batch_weights, zero_debias_moving_mean or other updates_collections.
     """
-    _refuse(
-        batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean,
-        renorm=renorm, renorm_clipping=renorm_clipping, adjustment=adjustment,
-    )  # fmt: skip
-    del renorm_decay
-    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as within:
-        source = _inputs(convert_to_tensor(inputs), data_format)
-        initializers, regularizers = param_initializers or {}, param_regularizers or {}
-
-        def make(name: str, default: Any, trained: bool) -> Any:
-            return model_variable(
-                name,
-                shape=source.shape,
-                dtype=source.tensor.dtype.base_dtype,
-                initializer=initializers.get(name, default),
-                regularizer=regularizers.get(name),
-                collections=collections_of(variables_collections, name),
-                trainable=trained,
-            )
-
-        as_sample = fused is not False and source.tensor.shape.rank in (2, 4)
-        parameters = {"beta": (center, Zeros()), "gamma": (scale, Ones())}
-        order = ["beta", "gamma"]
-        if updates_collections == GraphKeys.UPDATE_OPS and not (
-            as_sample and len(source.axes) == 1
-        ):
-            order.reverse()  # TensorFlow's order on this path, so that lists of variables are alike
-        trained = {
-            name: make(name, default, trainable)
-            for name, (is_wanted, default) in ((key, parameters[key]) for key in order)
-            if is_wanted
-        }
-        with variable_scope(get_variable_scope()) as moving:
-            moving.set_partitioner(None)  # averages are not partitioned
-            averages = [make("moving_mean", Zeros(), False), make("moving_variance", Ones(), False)]
-        options = decay, is_training, updates_collections
-        if as_sample and source.by_channel and source.tensor.dtype == float32:
-            outputs = _fused(source, trained, averages, epsilon, *options)
-        else:
-            mean, variance = _mean_and_variance(source, averages, *options, as_sample)
-            outputs = batch_normalization(
-                source.tensor, mean, variance, trained.get("beta"), trained.get("gamma"), epsilon
-            )
-        outputs.set_shape(source.tensor.shape)
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
+    is_plain = updates_collections == GraphKeys.UPDATE_OPS and not zero_debias_moving_mean
+    if renorm and not (is_plain and batch_weights is None):
+        raise ValueError(
+            "renorm is not supported with batch_weights, updates_collections or "
+            "zero_debias_moving_mean"
+        )
+    initializers = {**_VARIABLES, **(param_initializers or {})}
+    regularizers = param_regularizers or {}
+    with variable_scope(
+        scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=model_variable_getter({})
+    ) as within:
+        source = convert_to_tensor(inputs)
+        images = _images(source, data_format, fused, batch_weights, renorm, adjustment)
+        layer = _BatchNorm(
+            batch_weights, zero_debias_moving_mean, axis=1 if data_format == "NCHW" else -1,
+            momentum=decay, epsilon=epsilon, center=center, scale=scale,
+            **{f"{name}_initializer": initializers[name] for name in _VARIABLES},
+            **{f"{name}_regularizer": regularizers.get(name) for name in ("beta", "gamma")},
+            renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_decay,
+            fused=fused is not False and batch_weights is None, trainable=trainable,
+            adjustment=adjustment, name=within.name, _scope=within, _reuse=reuse,
+        )  # fmt: skip
+        if not is_plain or images is not source or batch_weights is not None:
+            layer.parameter_order = ("beta", "gamma")  # lists of variables are as TensorFlow's
+        outputs = layer.apply(images, training=is_training)
+        for name in _VARIABLES:
+            collect_variable(getattr(layer, name), variables_collections, name)
+        if images is not source:
+            outputs = reshape(outputs, shape(source))
+        outputs = _collect_updates(layer.updates, updates_collections, outputs)
+        outputs.set_shape(source.shape)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return collect_outputs(outputs_collections, within.name, outputs)
 
 
-def _refuse(**arguments: Any) -> None:
-    """ValueError for arguments that TensorFlow supports and this does not."""
-    for name, value in arguments.items():
-        if value is not None and value is not False:
-            raise ValueError(f"batch_norm takes no {name} here, but it is {value!r}")
+def _images(
+    source: Tensor, data_format: str, fused: bool | None, batch_weights: Any, renorm: bool,
+    adjustment: Any,
+) -> Tensor:  # fmt: skip
+    """Vectors as images of one pixel where one op normalizes images; else the inputs.
 
-
-def _inputs(tensor: Tensor, data_format: str) -> _Inputs:
-    if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
-    sizes = tensor.shape.sizes
+    ValueError for inputs of unknown rank or channels.
+    """
+    sizes = source.shape.sizes
     if sizes is None:
-        raise ValueError(f"Inputs {tensor.name} has undefined rank.")
+        raise ValueError(f"Inputs {source.name} has undefined rank.")
     axis = 1 if data_format == "NCHW" else len(sizes) - 1
     if len(sizes) < 2 or sizes[axis] is None:
-        raise ValueError(f"Inputs {tensor.name} has undefined channels dimension {tensor.shape}.")
-    channels = int(sizes[axis] or 0)
-    after = [1] * (len(sizes) - 1 - axis)
-    return _Inputs(
-        tensor,
-        channels,
-        [i for i in range(len(sizes)) if i != axis],
-        [1, channels, *after] if after else [channels],
+        raise ValueError(f"Inputs {source.name} has undefined channels dimension {source.shape}.")
+    if fused is False or len(sizes) != 2 or batch_weights is not None or renorm or adjustment:
+        return source
+    channels = sizes[1]
+    return reshape(
+        source,
+        [-1, channels, 1, 1] if axis == 1 and data_format == "NCHW" else [-1, 1, 1, channels],
     )
 
 
-def _fused(
-    source: _Inputs,
-    trained: dict[str, Any],
-    averages: list[Any],
-    epsilon: float,
-    decay: float,
-    is_training: Any,
-    updates_collections: Any,
-) -> Tensor:
-    """The outputs, by one op; while training the averages follow."""
-    tensor = source.tensor
-    flat = tensor.shape.rank == 2
-    images = reshape(tensor, [-1, 1, 1, source.channels]) if flat else tensor
-    gamma, beta = (
-        trained[key] if key in trained else constant(value, float32, source.shape)
-        for key, value in (("gamma", 1.0), ("beta", 0.0))
-    )
-
-    def by_sample() -> Any:
-        return fused_batch_norm(images, gamma, beta, epsilon=epsilon)
-
-    def by_averages() -> Any:
-        mean, variance = averages
-        return fused_batch_norm(
-            images, gamma, beta, mean, variance, epsilon=epsilon, is_training=False
-        )
-
-    normalized, mean, variance = smart_cond(is_training, by_sample, by_averages)
-    outputs: Tensor = reshape(normalized, shape(tensor)) if flat else normalized
-    if static_bool(is_training) is False:
+def _collect_updates(updates: list[Any], collections: Any, outputs: Tensor) -> Tensor:
+    """Adds the updates to collections; None: they run before the outputs."""
+    graph = get_default_graph()
+    if collections is not None:
+        for update in updates:
+            graph.add_to_collections(collections, update)
         return outputs
-
-    def update() -> list[Tensor]:
-        return [
-            assign_moving_average(average, value, decay, zero_debias=False)
-            for average, value in zip(averages, (mean, variance))
-        ]
-
-    graph = get_default_graph()
-    if updates_collections is None:
-
-        def after_updates() -> Tensor:
-            with graph.control_dependencies(update()):
-                return identity(outputs)
-
-        return smart_cond(is_training, after_updates, lambda: outputs)
-
-    def keep() -> list[Tensor]:
-        return [identity(average) for average in averages]
-
-    for average in smart_cond(is_training, update, keep):
-        graph.add_to_collections(updates_collections, average)
-    return outputs
-
-
-def _mean_and_variance(
-    source: _Inputs,
-    averages: list[Any],
-    decay: float,
-    is_training: Any,
-    updates_collections: Any,
-    as_sample: bool,
-) -> tuple[Any, Any]:
-    """The mean and variance to normalize by; while training the averages follow."""
-    moving_mean, moving_variance = averages
-    if static_bool(is_training) is False:
-        return moving_mean, moving_variance
-    mean, variance = moments(source.tensor, source.axes, keepdims=not source.by_channel)
-    followed = variance * _sample_factor(source) if as_sample else variance
-
-    def update() -> list[Tensor]:
-        return [
-            assign_moving_average(moving_mean, mean, decay, zero_debias=False),
-            assign_moving_average(moving_variance, followed, decay, zero_debias=False),
-        ]
-
-    def read_averages() -> list[Any]:
-        return [identity(moving_mean), identity(moving_variance)]
-
-    graph = get_default_graph()
-    if updates_collections is None:
-
-        def after_updates() -> list[Tensor]:
-            with graph.control_dependencies(update()):
-                return [identity(mean), identity(variance)]
-
-        mean, variance = smart_cond(is_training, after_updates, read_averages)
-        return mean, variance
-    for average in smart_cond(is_training, update, read_averages):
-        graph.add_to_collections(updates_collections, average)
-    mean, variance = smart_cond(is_training, lambda: [mean, variance], read_averages)
-    return mean, variance
-
-
-def _sample_factor(source: _Inputs) -> Any:
-    """n / (n - 1) for the n elements of a channel, 1 for a single one."""
-    sizes = [source.tensor.shape[axis].value for axis in source.axes]
-    dtype = source.tensor.dtype.base_dtype
-    if None not in sizes:
-        count = int(np.prod(sizes))  # type: ignore[arg-type]
-        return convert_to_tensor(count / max(count - 1, 1), dtype)
-    count_of_all = cast(reduce_prod(shape(source.tensor)), dtype)
-    counted = count_of_all / float(source.channels)
-    return counted / maximum(counted - 1.0, 1.0)
+    if not updates:
+        return outputs
+    with graph.control_dependencies([update.op for update in updates]):
+        return identity(outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,8 +10,8 @@ from gpugraph.contrib_layers.layer_collections import collect_outputs
 from gpugraph.control_flow.smart_cond import smart_cond
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.arrays.reshape_and_transpose import reshape
-from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.layers import flatten as flatten_layer
+from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.variable_scope import get_variable_scope, variable_scope
@@ -44,30 +43,14 @@ def dropout(
             ),
             lambda: identity(source),
         )
-        return collect_outputs(outputs_collections, within.original_name_scope, outputs)
+        return collect_outputs(outputs_collections, within.name, outputs)
 
 
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
-    """All dimensions but the first as one: [n, ...] to [n, k].
-
-    ValueError for inputs of unknown rank, or of less than two dimensions.
-    """
+    """All dimensions but the first as one: [n, ...] to [n, k], and [n] to [n, 1]."""
     with name_scope(scope, "Flatten", [inputs]) as within:
-        source = convert_to_tensor(inputs)
-        sizes = source.shape.sizes
-        if sizes is None or len(sizes) < 2:
-            raise ValueError(
-                f"Inputs must have a least 2 dimensions, but they are {source.shape}: {source}"
-            )
-        with name_scope("flatten"):
-            rest = None if None in sizes[1:] else math.prod(map(int, sizes[1:]))  # type: ignore[arg-type]
-            if rest is not None:
-                target: Any = [-1 if sizes[0] is None or rest else sizes[0], rest]
-            else:
-                target = [shape(source)[0] if sizes[0] is None else sizes[0], -1]
-            outputs = reshape(source, target)
-            outputs.set_shape([sizes[0], rest])
+        outputs = flatten_layer(convert_to_tensor(inputs))
         return collect_outputs(outputs_collections, within, outputs)
 
 

@@ -38,7 +38,7 @@ from gpugraph.ops.nn.normalization.bias_and_moments import (
 from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
 from gpugraph.ops.reductions.reduction_functions import reduce_mean
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.train.assign_moving_average import assign_moving_average
+from gpugraph.train.moving_averages import assign_moving_average
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 _NARROW = (dtypes.float16, dtypes.bfloat16)
@@ -71,6 +71,9 @@ class BatchNormalization(LayerOfArguments):
     """
 
     supports_masking = True
+
+    parameter_order = ("gamma", "beta")
+    """The order in which the trained variables are made."""
 
     def __init__(
         self,
@@ -177,10 +180,9 @@ class BatchNormalization(LayerOfArguments):
         input_type = self.dtype or dtypes.float32
         dtype = dtypes.float32 if input_type in _NARROW else input_type
         self._shape, self._variable_type = shape, dtype
-        if self.scale:
-            self.gamma = self.add_parameter("gamma", shape, dtype)
-        if self.center:
-            self.beta = self.add_parameter("beta", shape, dtype)
+        for name in self.parameter_order:
+            if self.scale if name == "gamma" else self.center:
+                setattr(self, name, self.add_parameter(name, shape, dtype))
         with self._in_one_part():
             self.moving_mean = self._add_average("moving_mean", self.moving_mean_initializer)
             self.moving_variance = self._add_average(
