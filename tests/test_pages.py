@@ -22,7 +22,9 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
     return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "count"), [("variable_sharing", 5), ("control_flow", 3)])
+@pytest.mark.parametrize(
+    ("page", "count"), [("variable_sharing", 5), ("control_flow", 3), ("programs", 1)]
+)
 def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
     found = blocks(page)
     assert [kind for kind, _ in found].count("python") >= count

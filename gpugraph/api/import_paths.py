@@ -24,6 +24,7 @@ _API = (
 )
 PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in _API} | {
     "gpugraph.app": app,
+    "gpugraph.app.flags": flags,
     "gpugraph.errors": errors,
     "gpugraph.flags": flags,
     "gpugraph.io.gfile": gfile_v2,

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from gpugraph.cli.check import add_check
 from gpugraph.cli.devices import add_devices
 from gpugraph.cli.explain import add_explain
 from gpugraph.cli.run import add_run
@@ -17,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_run, add_explain, add_scopes, add_devices):
+    for add in (add_run, add_check, add_explain, add_scopes, add_devices):
         add(commands)
     options = parser.parse_args(arguments)
     return options.command(options)

@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from gpugraph.tensorflow_import.missing_names import MissingNames, nearest, shown
+from gpugraph.tensorflow_import.missing_names import MissingNames, advice, shown
 from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
 
 ROOT = "tensorflow"
@@ -49,11 +49,9 @@ class _Refusal:
         self._module, self._asked = _full_name(path), f"{path}.{name}" if path else name
 
     def __str__(self) -> str:
-        near = nearest(self._asked)
-        nearest_names = f"; nearest: {', '.join(near)}" if near else ""
         return (
             f"module '{self._module}' has no attribute '{self._asked.rpartition('.')[2]}': "
-            f"gpugraph has no {shown(self._asked)}{nearest_names}"
+            f"gpugraph has no {shown(self._asked)}{advice(self._asked)}"
         )
 
     __repr__ = __str__

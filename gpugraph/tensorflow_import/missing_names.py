@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from gpugraph.tensorflow_import.left_out import instead_of
 from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, module_paths, names
 
 _OURS = (str(Path(__file__).resolve().parent) + os.sep, "<frozen importlib")
@@ -23,9 +24,7 @@ class MissingName(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        near = nearest(self.path)
-        nearest_names = f"; nearest: {', '.join(near)}" if near else ""
-        return f"{shown(self.path)}  {self.file}:{self.line}{nearest_names}"
+        return f"{shown(self.path)}  {self.file}:{self.line}{advice(self.path)}"
 
 
 class MissingNames:
@@ -54,6 +53,14 @@ class MissingNames:
 def shown(path: str) -> str:
     """The name as programs write it: public ones after `tf`, others after `tensorflow`."""
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
+
+
+def advice(path: str) -> str:
+    """What to use for a name that is not there, after a semicolon; nothing if nothing is known."""
+    if instead := instead_of(path):
+        return f"; {instead}"
+    near = nearest(path)
+    return f"; nearest: {', '.join(near)}" if near else ""
 
 
 def nearest(path: str, count: int = 3) -> list[str]:

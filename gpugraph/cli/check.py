@@ -1,0 +1,85 @@
+"""`gpugraph check PROGRAM...`: which names of TensorFlow programs ask for, without running them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+from gpugraph.tensorflow_import.missing_names import advice, shown
+from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
+
+_MOST_LINES = 5
+
+
+def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    check = commands.add_parser(
+        "check", help="read programs, and list the names of TensorFlow that gpugraph lacks"
+    )
+    check.add_argument("programs", nargs="+", metavar="PROGRAM", help="a Python file, or a folder")
+    check.set_defaults(command=check_command)
+
+
+def check_command(options: argparse.Namespace) -> int:
+    """Prints what is missing: 1 if something is, 2 if a file can't be opened."""
+    try:
+        files = [file for program in options.programs for file in _files(Path(program))]
+        programs = {file: check_source(file.read_bytes(), str(file)) for file in files}
+    except OSError as error:
+        print(f"gpugraph: can't open {error.filename!r}: {error.strerror}", file=sys.stderr)
+        return 2
+    for file, program in programs.items():
+        print("\n".join(_report(file, program)))
+    if len(programs) != 1:
+        print("\n".join(["", *_summary(list(programs.values()))]))
+    return int(any(program.fault or program.missing for program in programs.values()))
+
+
+def _files(path: Path) -> list[Path]:
+    """The Python files of a folder and of the folders in it, hidden ones aside; or the file."""
+    if not path.is_dir():
+        return [path]
+    return [
+        file
+        for file in sorted(path.rglob("*.py"))
+        if not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
+
+
+def _report(file: Path, program: ProgramNames) -> list[str]:
+    if program.fault:
+        return [f"{file.as_posix()}: no Python 3: {program.fault}"]
+    counts = f"{_counted(len(program.uses), 'name')}, {_missing(len(program.missing))}"
+    return [f"{file.as_posix()}: {counts}", *(f"  {_line(use)}" for use in program.missing)]
+
+
+def _line(use: NameUse) -> str:
+    ellipsis = ", ..." if len(use.lines) > _MOST_LINES else ""
+    lines = ", ".join(map(str, use.lines[:_MOST_LINES])) + ellipsis
+    word = "line" if len(use.lines) == 1 else "lines"
+    reason = f"; {use.refusal}" if use.refusal else advice(use.path)
+    return f"{shown(use.path)}  {word} {lines}{reason}"
+
+
+def _summary(programs: list[ProgramNames]) -> list[str]:
+    readable = [program for program in programs if not program.fault]
+    whole = sum(not program.missing for program in readable)
+    counts = Counter(use.path for program in readable for use in program.missing)
+    uses = {use.path for program in readable for use in program.uses}
+    lines = [
+        f"{_counted(len(programs), 'program')}, {whole} with all names; "
+        f"{_counted(len(uses), 'name')}, {_missing(len(counts))}"
+    ]
+    return lines + [
+        f"  {shown(path)}  in {count} programs" for path, count in counts.most_common() if count > 1
+    ]
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _missing(count: int) -> str:
+    return f"{count} missing" if count else "all there"

@@ -1,0 +1,103 @@
+"""Names that are not here on purpose, or no more in TensorFlow 1.15: what to use instead.
+
+A row holds for a path below `tensorflow` and all paths below it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+_ROWS = """
+GradientTape: there is no eager execution: use tf.gradients
+autograph: programs build their graphs: use tf.cond and tf.while_loop
+compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
+contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
+contrib.eager: there is no eager execution: build a graph and run it in a Session
+contrib.lite: models are run by a Session, not by TensorFlow Lite
+contrib.tensorrt: graphs are compiled when a Session runs them
+contrib.tpu: there are no TPUs: GPUs are used where there are kernels
+function: there is no eager execution: build a graph and run it in a Session
+lite: models are run by a Session, not by TensorFlow Lite
+python.eager.backprop: there is no eager execution: use tf.gradients
+python.tpu: there are no TPUs: GPUs are used where there are kernels
+tpu: there are no TPUs: GPUs are used where there are kernels
+"""
+
+_RENAMED = """
+audio_summary: summary.audio
+batch_cholesky: cholesky
+batch_cholesky_solve: cholesky_solve
+batch_fft: fft
+batch_ifft: ifft
+batch_matmul: matmul
+batch_matrix_band_part: matrix_band_part
+batch_matrix_determinant: matrix_determinant
+batch_matrix_diag: matrix_diag
+batch_matrix_diag_part: matrix_diag_part
+batch_matrix_inverse: matrix_inverse
+batch_matrix_set_diag: matrix_set_diag
+batch_matrix_solve: matrix_solve
+batch_matrix_transpose: matrix_transpose
+batch_matrix_triangular_solve: matrix_triangular_solve
+batch_self_adjoint_eig: self_adjoint_eig
+batch_svd: svd
+complex_abs: abs
+concat_v2: concat
+contrib.deprecated.histogram_summary: summary.histogram
+contrib.deprecated.image_summary: summary.image
+contrib.deprecated.merge_all_summaries: summary.merge_all
+contrib.deprecated.merge_summary: summary.merge
+contrib.deprecated.scalar_summary: summary.scalar
+histogram_summary: summary.histogram
+image_summary: summary.image
+inv: reciprocal
+list_diff: setdiff1d
+listdiff: setdiff1d
+merge_all_summaries: summary.merge_all
+merge_summary: summary.merge
+models.rnn.rnn: nn.static_rnn
+models.rnn.rnn_cell: nn.rnn_cell
+mul: multiply
+neg: negative
+nn.bidirectional_rnn: nn.static_bidirectional_rnn
+nn.rnn: nn.static_rnn
+nn.state_saving_rnn: nn.static_state_saving_rnn
+op_scope: name_scope
+pack: stack
+scalar_summary: summary.scalar
+select: where
+sub: subtract
+train.SummaryWriter: summary.FileWriter
+unpack: unstack
+"""
+
+
+def _read(text: str) -> dict[str, str]:
+    pairs = (line.partition(": ") for line in filter(None, text.splitlines()))
+    return {path: reason for path, _, reason in pairs}
+
+
+LEFT_OUT = _read(_ROWS)
+"""For paths that are not here on purpose, the reason and what to use."""
+
+RENAMED = _read(_RENAMED)
+"""Names from before TensorFlow 1.0 that 1.15 has not: what they are called since then."""
+
+
+def instead_of(path: str) -> str:
+    """What to use for `tensorflow.<path>`, which is not here; nothing where that is not known."""
+    for prefix, reason in LEFT_OUT.items():
+        if path == prefix or path.startswith(f"{prefix}."):
+            return reason
+    for prefix, name in RENAMED.items():
+        if path == prefix or path.startswith(f"{prefix}."):
+            return f"since TensorFlow 1.0 it is tf.{name}{path[len(prefix) :]}"
+    return ""
+
+
+def refusal_of(value: Any) -> str:
+    """Why a function that is here only raises, and what to use; nothing for other values."""
+    if inspect.isfunction(value) and value.__annotations__.get("return") == "NoReturn":
+        return (inspect.getdoc(value) or "").partition("\n")[0]
+    return ""

@@ -1,0 +1,239 @@
+"""Reads a program without running it: which names of TensorFlow it asks for, and what is there.
+
+Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes, by
+the scopes that Python has. What a program computes, such as `getattr(tf, name)`, is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections import defaultdict
+from typing import NamedTuple
+
+from gpugraph.tensorflow_import.left_out import refusal_of
+from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
+
+_ROOT = "tensorflow"
+
+
+class NameUse(NamedTuple):
+    """A name of TensorFlow in a program; `refusal` says what to use for one that only raises."""
+
+    path: str
+    is_there: bool
+    refusal: str
+    lines: list[int]
+
+
+class ProgramNames(NamedTuple):
+    """The names of a program in order of their first lines, or why it can't be read."""
+
+    uses: list[NameUse]
+    fault: str = ""
+
+    @property
+    def missing(self) -> list[NameUse]:
+        """The names that are not there, or only raise."""
+        return [use for use in self.uses if not use.is_there or use.refusal]
+
+
+def check_source(source: bytes, file: str) -> ProgramNames:
+    """The names of TensorFlow that a program asks for."""
+    try:
+        tree = ast.parse(source, file)
+    except (SyntaxError, ValueError) as error:
+        place = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        return ProgramNames([], f"{place}{text}")
+    reader = _Reader()
+    reader.collect_module(tree)
+    reader.visit(tree)
+    uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
+    absent = [use.path for use in uses if not use.is_there]
+    modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
+    kept = [use for use in uses if use.path not in modules]  # `contrib.x`, where `contrib.x.y` is
+    return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
+
+
+def _use(path: str, lines: list[int]) -> NameUse:
+    if is_module(path):
+        return NameUse(path, True, "", lines)
+    try:
+        return NameUse(path, True, refusal_of(_value(path)), lines)
+    except AttributeError:
+        return NameUse(path, False, "", lines)
+
+
+def _value(path: str) -> object:
+    """What a path names. AttributeError if it is not there."""
+    owner = path
+    while not is_module(owner):
+        owner = owner.rpartition(".")[0]
+    rest = path[len(owner) :].lstrip(".").split(".")
+    value = find(owner, rest[0])
+    for name in rest[1:]:
+        value = getattr(value, name)
+    return value
+
+
+def checked_part(path: str) -> str:
+    """A chain of attributes, up to where it is known what it means: `GraphKeys.LOSSES` is whole.
+
+    Of what is neither a module nor a class, the attributes are not known: `flags.FLAGS.rate` is
+    `flags.FLAGS`. What is not in a module stays whole, since it may be a module.
+    """
+    parts, value = path.split("."), None
+    for count in range(1, len(parts) + 1):
+        head = ".".join(parts[:count])
+        if is_module(head):
+            continue
+        if value is None:
+            owner = ".".join(parts[: count - 1])
+            try:
+                value = find(owner, parts[count - 1])
+            except AttributeError:
+                return path
+            if isinstance(value, ModulePath):
+                value = None
+        elif inspect.isclass(value) and not hasattr(value, parts[count - 1]):
+            return head
+        if value is not None and not inspect.isclass(value):
+            return head
+    return path
+
+
+class _ClassScope(dict[str, str | None]):
+    """What a class binds, which its functions do not see."""
+
+
+class _Reader(ast.NodeVisitor):
+    """Goes through a program; `lines` has the lines of each path below `tensorflow`."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, set[int]] = defaultdict(set)
+        self._scopes: list[dict[str, str | None]] = [{}]  # names with their paths; None for others
+
+    def collect_module(self, tree: ast.Module) -> None:
+        """Notes what the module's own imports and aliases name: functions may stand before them."""
+        for node in _statements(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
+                self.visit(node)
+        self.lines.clear()
+
+    # -- what names mean
+
+    def _bind(self, name: str, path: str | None) -> None:
+        self._scopes[-1][name] = path
+
+    def _path(self, node: ast.AST) -> str | None:
+        """The path below `tensorflow` that an expression names; None if it names something else."""
+        names_after = []
+        while isinstance(node, ast.Attribute):
+            names_after.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        start = next((scope[node.id] for scope in reversed(self._scopes) if node.id in scope), None)
+        if start is None:
+            return None
+        return ".".join(filter(None, [start, *reversed(names_after)]))
+
+    def _note(self, path: str, line: int) -> None:
+        if path:
+            self.lines[checked_part(path)].add(line)
+
+    # -- what binds names
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            root, _, path = alias.name.partition(".")
+            name = alias.asname or root
+            if root != _ROOT:
+                self._bind(name, None)
+                continue
+            self._note(path, node.lineno)
+            self._bind(name, path if alias.asname else "")
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        root, _, path = (node.module or "").partition(".")
+        is_ours = root == _ROOT and not node.level
+        for alias in node.names:
+            if not is_ours:
+                self._bind(alias.asname or alias.name, None)
+            elif alias.name == "*":
+                self._note(path, node.lineno)
+                for name in names(path) if is_module(path) else ():
+                    self._bind(name, f"{path}.{name}" if path else name)
+            else:
+                whole = f"{path}.{alias.name}" if path else alias.name
+                self._note(whole, node.lineno)
+                self._bind(alias.asname or alias.name, whole)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        path = self._path(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Name) and path is not None:
+                self._bind(target.id, path)
+            else:
+                self.visit(target)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self._note(self._path(node) or "", node.lineno)
+        else:
+            self._bind(node.id, None)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        path = self._path(node)
+        if path is None:
+            self.visit(node.value)
+        else:
+            self._note(path, node.lineno)
+
+    # -- scopes
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        arguments = node.args
+        for outer in (*getattr(node, "decorator_list", ()), *arguments.defaults):
+            self.visit(outer)
+        for default in filter(None, arguments.kw_defaults):
+            self.visit(default)
+        plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        stars = filter(None, (arguments.vararg, arguments.kwarg))
+        outer_scopes = self._scopes
+        seen = [scope for scope in outer_scopes if not isinstance(scope, _ClassScope)]
+        self._scopes = [*seen, {argument.arg: None for argument in (*plain, *stars)}]
+        for statement in node.body if isinstance(node.body, list) else [node.body]:
+            self.visit(statement)
+        self._scopes = outer_scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._bind(node.name, None)
+        self._visit_function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._bind(node.name, None)
+        self._visit_function(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._visit_function(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._bind(node.name, None)
+        for outer in (*node.decorator_list, *node.bases, *(word.value for word in node.keywords)):
+            self.visit(outer)
+        self._scopes.append(_ClassScope())
+        for statement in node.body:
+            self.visit(statement)
+        self._scopes.pop()
+
+
+def _statements(tree: ast.AST) -> list[ast.AST]:
+    """The statements of a module outside functions and classes, those in branches too."""
+    statements: list[ast.AST] = []
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            statements += [node, *_statements(node)]
+    return statements

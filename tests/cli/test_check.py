@@ -1,0 +1,129 @@
+"""`gpugraph check`: what it reads in programs, its report, and the one that the page shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpugraph.cli import main
+from gpugraph.tensorflow_import.program_check import check_source
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def names_of(source: str) -> dict[str, list[int]]:
+    program = check_source(source.encode(), "program.py")
+    assert program.fault == ""
+    return {use.path: use.lines for use in program.uses}
+
+
+def missing_in(source: str) -> list[str]:
+    return [use.path for use in check_source(source.encode(), "program.py").missing]
+
+
+def test_names_are_followed_through_imports_and_aliases() -> None:
+    source = """\
+import tensorflow as tf, numpy as np
+import tensorflow.contrib.slim as slim
+from tensorflow.python.ops import array_ops as arrays, no_such_ops
+from tensorflow import nn
+cells = tf.nn.rnn_cell
+np.nothing, tf.float32
+cells.BasicLSTMCell(3).no_matter
+slim.conv2d, slim.nothing
+arrays.reshape, nn.relu, nn.rleu
+no_such_ops.thing()
+tf.GraphKeys.LOSSES, tf.GraphKeys.NO_SUCH
+tf.flags.FLAGS.rate.x
+"""
+    assert names_of(source) == {
+        "contrib.slim": [2],
+        "python.ops.array_ops": [3],
+        "nn": [4],
+        "nn.rnn_cell": [5],
+        "float32": [6],
+        "nn.rnn_cell.BasicLSTMCell": [7],
+        "contrib.slim.conv2d": [8],
+        "contrib.slim.nothing": [8],
+        "nn.relu": [9],
+        "nn.rleu": [9],
+        "python.ops.array_ops.reshape": [9],
+        "python.ops.no_such_ops.thing": [10],
+        "GraphKeys.LOSSES": [11],
+        "GraphKeys.NO_SUCH": [11],
+        "flags.FLAGS": [12],
+    }
+    assert missing_in(source) == [
+        "contrib.slim.nothing",
+        "nn.rleu",
+        "python.ops.no_such_ops.thing",
+        "GraphKeys.NO_SUCH",
+    ]
+
+
+def test_scopes_are_pythons() -> None:
+    source = """\
+def early():
+    return tf.early
+def shadowed(tf, nn=1):
+    return tf.shadowed + nn.x + (lambda tf: tf.inner)(1)
+def local():
+    import tensorflow.nn as nn
+    nn.in_local
+class Model:
+    import tensorflow.losses as nn
+    nn.in_class
+    def method(self):
+        return nn.of_no_meaning, tf.in_method
+try:
+    import tensorflow.compat.v1 as tf
+except ImportError:
+    import tensorflow as tf
+def rebound():
+    tf = object()
+    return tf.rebound
+[tf.in_list for x in tf.in_iterable]
+"""
+    names = ["early", "nn.in_local", "losses.in_class", "in_method", "in_iterable", "in_list"]
+    assert missing_in(source) == names
+
+
+def test_all_names_of_a_star_are_known() -> None:
+    assert names_of("from tensorflow.nn import *\nrelu(1)\n") == {"nn": [1], "nn.relu": [2]}
+
+
+def test_a_program_of_python_2_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "two.py").write_text("import tensorflow as tf\nprint tf.zeros\n")
+    (tmp_path / "bytes.py").write_bytes(b"\x00\xff")
+    assert main(["check", str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{tmp_path.as_posix()}/bytes.py: no Python 3: ")
+    assert lines[1].startswith(f"{tmp_path.as_posix()}/two.py: no Python 3: line 2: Missing paren")
+
+
+def test_status_and_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = tmp_path / "good.py"
+    good.write_text("import tensorflow as tf\ntf.zeros([2])\n")
+    assert main(["check", str(good)]) == 0
+    assert capsys.readouterr().out == f"{good.as_posix()}: 1 name, all there\n"
+    assert main(["check", str(good), str(tmp_path / "none.py")]) == 2
+    output = capsys.readouterr()
+    assert output.out == "" and "none.py" in output.err and "No such file" in output.err
+
+
+def test_nothing_is_run(tmp_path: Path) -> None:
+    (tmp_path / "runs.py").write_text("import tensorflow as tf\nraise AssertionError\n")
+    assert main(["check", str(tmp_path)]) == 0
+
+
+def test_the_page_shows_the_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "programs.md").read_text("utf-8")
+    shown = re.search(r"```sh\ngpugraph (check .*)\n```\n```text\n(.*?)```", page, re.DOTALL)
+    command, report = shown.groups()
+    monkeypatch.chdir(ROOT)
+    assert main(command.split()) == 1
+    assert capsys.readouterr().out == report
