@@ -43,6 +43,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "layers",
         "contrib_layers",
         "rnn",
+        "keras",
         "api",
         "tensorflow_import",
         ROOT,

@@ -53,6 +53,8 @@ ROOMS = (
     tf.flags,
     tf.gfile,
     tf.io.gfile,
+    tf.keras,
+    tf.keras.backend,
     tf.layers,
     tf.logging,
     tf.losses,
@@ -593,6 +595,50 @@ is_strictly_increasing: x name
 is_symbolic_tensor: tensor
 is_tensor: x
 is_variable_initialized: variable
+keras.backend.backend:
+keras.backend.batch_get_value: tensors
+keras.backend.batch_set_value: tuples
+keras.backend.binary_crossentropy: target output from_logits
+keras.backend.cast_to_floatx: x
+keras.backend.categorical_crossentropy: target output from_logits axis
+keras.backend.clear_session:
+keras.backend.constant: value dtype shape name
+keras.backend.count_params: x
+keras.backend.dtype: x
+keras.backend.epsilon:
+keras.backend.eval: x
+keras.backend.floatx:
+keras.backend.function: inputs outputs updates name
+keras.backend.get_graph:
+keras.backend.get_session: op_input_list
+keras.backend.get_uid: prefix
+keras.backend.get_value: x
+keras.backend.hard_sigmoid: x
+keras.backend.image_data_format:
+keras.backend.int_shape: x
+keras.backend.is_keras_tensor: x
+keras.backend.is_sparse: tensor
+keras.backend.learning_phase:
+keras.backend.learning_phase_scope: value
+keras.backend.manual_variable_initialization: value
+keras.backend.ndim: x
+keras.backend.placeholder: shape ndim dtype sparse name ragged
+keras.backend.random_binomial: shape p dtype seed
+keras.backend.random_normal: shape mean stddev dtype seed
+keras.backend.random_uniform: shape minval maxval dtype seed
+keras.backend.reset_uids:
+keras.backend.rnn: step_function inputs initial_states go_backwards mask constants unroll
+    input_length time_major zero_output_for_mask
+keras.backend.set_epsilon: value
+keras.backend.set_floatx: value
+keras.backend.set_image_data_format: data_format
+keras.backend.set_learning_phase: value
+keras.backend.set_session: session
+keras.backend.set_value: x value
+keras.backend.sparse_categorical_crossentropy: target output from_logits axis
+keras.backend.to_dense: tensor
+keras.backend.truncated_normal: shape mean stddev dtype seed
+keras.backend.variable: value dtype name constraint
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
 layers.AveragePooling3D: pool_size strides padding data_format name

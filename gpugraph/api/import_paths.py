@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from gpugraph import distributions, layers, losses, metrics, train
+from gpugraph import distributions, keras, layers, losses, metrics, train
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, rnn_cell, sets, signal, sparse, spectral, strings, test,
@@ -40,7 +40,10 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 }
 """Each public path with its module."""
 
-_PACKAGES = {module.__name__: module for module in (distributions, layers, losses, metrics, train)}
+_PACKAGES = {
+    module.__name__: module
+    for module in (distributions, keras, keras.backend, layers, losses, metrics, train)
+}
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
 TENSORFLOW_MODULES = {
     name: module

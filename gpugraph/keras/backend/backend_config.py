@@ -1,0 +1,64 @@
+"""What Keras computes with by default: the dtype of floats, a small number, the order of axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_FLOATS = ("float16", "float32", "float64")
+_DATA_FORMATS = ("channels_last", "channels_first")
+
+
+class _Config:
+    """The process's defaults."""
+
+    floatx = "float32"
+    epsilon = 1e-7
+    image_data_format = "channels_last"
+
+
+def backend() -> str:
+    """The name of what Keras computes with: "tensorflow"."""
+    return "tensorflow"
+
+
+def floatx() -> str:
+    """The default dtype of floats, as a name: "float32" until `set_floatx`."""
+    return _Config.floatx
+
+
+def set_floatx(value: str) -> None:
+    """Sets the default dtype: "float16", "float32" or "float64". ValueError for another."""
+    if value not in _FLOATS:
+        raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")
+    _Config.floatx = str(value)
+
+
+def epsilon() -> float:
+    """The small number that keeps divisions and logarithms finite: 1e-7 until `set_epsilon`."""
+    return _Config.epsilon
+
+
+def set_epsilon(value: float) -> None:
+    """Sets the small number."""
+    _Config.epsilon = value
+
+
+def image_data_format() -> str:
+    """The default order of an image's axes: "channels_last" or "channels_first"."""
+    return _Config.image_data_format
+
+
+def set_image_data_format(data_format: str) -> None:
+    """Sets the default order of an image's axes. ValueError for what is none."""
+    if data_format not in _DATA_FORMATS:
+        raise ValueError(
+            f"Unknown data_format: {data_format}; it is one of {', '.join(_DATA_FORMATS)}"
+        )
+    _Config.image_data_format = str(data_format)
+
+
+def cast_to_floatx(x: Any) -> Any:
+    """`x` as a NumPy array of the default dtype."""
+    return np.asarray(x, dtype=_Config.floatx)

@@ -1,0 +1,75 @@
+"""Keras's session: which it is, what it initializes, what `clear_session` begins anew."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpugraph as tf
+
+K = tf.keras.backend
+
+
+def test_one_session_for_each_graph():
+    session = K.get_session()
+    assert K.get_session() is session and session.graph is tf.get_default_graph()
+    with tf.Graph().as_default() as other:
+        assert K.get_session().graph is other
+    with tf.Graph().as_default() as third:
+        x = tf.constant(1.0)
+    assert K.get_session([x]).graph is third
+
+
+def test_the_default_session_and_one_that_is_set():
+    with tf.Session() as session:
+        assert K.get_session() is session
+    mine = tf.Session()
+    K.set_session(mine)
+    assert K.get_session() is mine
+
+
+def test_variables_are_initialized_once_before_they_are_used():
+    v = K.variable(3.0)
+    assert K.get_session().run(v) == 3
+    K.set_value(v, 4.0)
+    w = K.variable(5.0)
+    assert K.get_session().run([v, w]) == [4, 5]
+    plain = tf.Variable(1.0)  # is the program's
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        K.get_session().run(plain)
+
+
+def test_what_is_initialized_already_keeps_its_value():
+    v = K.variable(3.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        v.load(7.0, session)
+        assert K.get_session().run(v) == 7
+
+
+def test_the_program_may_initialize_all_itself():
+    K.manual_variable_initialization(True)
+    v = K.variable(3.0)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        K.get_session().run(v)
+    K.manual_variable_initialization(False)
+    assert K.get_session().run(v) == 3
+
+
+def test_numbers_of_names():
+    assert [K.get_uid("dense"), K.get_uid("dense"), K.get_uid(), K.get_uid("lstm")] == [1, 2, 1, 1]
+    with tf.Graph().as_default():
+        assert K.get_uid("dense") == 1
+    K.reset_uids()
+    assert K.get_uid("dense") == 1
+
+
+def test_clearing_begins_anew():
+    graph, session = K.get_graph(), K.get_session()
+    K.set_learning_phase(1)
+    K.get_uid("dense")
+    K.clear_session()
+    assert K.get_graph() is tf.get_default_graph() is not graph
+    assert [op.name for op in K.get_graph().get_operations()][-1] == "keras_learning_phase"
+    assert K.learning_phase().graph is K.get_graph()
+    assert K.get_uid("dense") == 1
+    assert K.get_session() is not session and K.get_session().graph is K.get_graph()
