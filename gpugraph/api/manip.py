@@ -1,6 +1,7 @@
 """What moves elements, by an older name of some functions of `tf`."""
 
-from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape, reverse as reverse
+from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape
+from gpugraph.ops.arrays.reverse import reverse as reverse
 from gpugraph.ops.arrays.space_to_batch_and_depth import (
     batch_to_space_nd as batch_to_space_nd, space_to_batch_nd as space_to_batch_nd,
 )

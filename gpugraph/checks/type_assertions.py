@@ -57,6 +57,11 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in NUMERIC
 
 
+def _label(tensor: Any) -> str:
+    """The name of a tensor; what else has a dtype, as it prints itself."""
+    return str(getattr(tensor, "name", tensor))
+
+
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
     """The one float dtype of all `tensors`, and of `dtype` where it is given; float32 without both.
 
@@ -71,9 +76,9 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
         if common is None:
             common, first = kind, tensor
         elif kind is not common:
-            of = f" as {first.name}" if first is not None else ""
+            of = f" as {_label(first)}" if first is not None else ""
             raise ValueError(
-                f"{tensor.name}, type={kind}, must be of the same type ({common}){of}."
+                f"{_label(tensor)}, type={kind}, must be of the same type ({common}){of}."
             )
     common = float32 if common is None else common
     if not common.is_floating:

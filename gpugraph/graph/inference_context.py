@@ -25,6 +25,9 @@ class InferContext:
 
     __slots__ = ("_dtypes", "_partial", "_value", "attrs", "num_outputs", "shapes")
 
+    is_building = False
+    """Whether the graph is being built: TensorFlow leaves some sizes open then."""
+
     def __init__(
         self,
         shapes: Sequence[TensorShape],

@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import unknown_shape
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
-from gpugraph.ops.arrays.reshape_and_transpose import reverse
+from gpugraph.ops.arrays.reverse import reverse
 from gpugraph.ops.arrays.reverse_sequence import reverse_sequence
 from gpugraph.ops.arrays.split_and_unstack import unstack
 from gpugraph.rnn.dynamic_rnn import dynamic_rnn

@@ -98,7 +98,7 @@ class ResourceVariable(Variable):
             rows: Tensor = raw_ops.ResourceGather(
                 self._variable, indices, dtype=self._dtype, name=name or "Gather"
             )
-        return rows
+        return identity(rows)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """The slices at `indices`, as `tf.gather_nd`."""

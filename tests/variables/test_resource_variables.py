@@ -225,7 +225,9 @@ def test_rows_are_read_without_the_rest(graph):
     v = resource(np.arange(6, dtype=np.float32).reshape(3, 2), name="v")
     rows = [tf.gather(v, [2, 0]), v.sparse_read([2, 0]), tf.nn.embedding_lookup(v, [2, 0])]
     slices = [tf.gather_nd(v, [[0, 1], [2, 0]]), v.gather_nd([[0, 1], [2, 0]])]
-    assert [each.op.type for each in rows[:2]] == ["ResourceGather"] * 2
+    assert [each.op.inputs[0].op.type for each in rows[:2]] == ["ResourceGather"] * 2
+    assert [each.op.inputs[0].op.type for each in slices] == ["ResourceGatherNd"] * 2
+    assert {each.op.type for each in rows + slices} == {"Identity"}
     found = run([*rows, *slices])
     assert [each.tolist() for each in found] == [[[4, 5], [0, 1]]] * 3 + [[1, 4]] * 2
 

@@ -42,6 +42,13 @@ class Lowered(NamedTuple):
 def lowered(op: Operation) -> Lowered | None:
     """What stands for the operation; None where it has to do with no resource variable."""
     lowering = _lowering(op)
+    if op.type == "GuaranteeConst" and op._inputs[0]._dtype is resource:
+        raise InvalidArgumentError(
+            op.node_def,
+            op,
+            f"Input tensor cannot be a resource variable handle, but that of '{op.name}', made at "
+            f"{op.origin}, is '{op._inputs[0].name}': read the variable",
+        )
     if lowering is None:
         return None
     op_def = DECLARATIONS[lowering.op_type].op_def

@@ -215,6 +215,8 @@ class _OpContext(InferContext):
 
     __slots__ = ("_inputs",)
 
+    is_building = True
+
     def __init__(self, op: Operation) -> None:
         self._inputs = inputs = op._inputs
         self.shapes = [tensor._shape for tensor in inputs]

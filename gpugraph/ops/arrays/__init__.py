@@ -10,6 +10,7 @@ from gpugraph.ops.arrays import (
     indexed_slices_to_tensor,
     masks_and_coordinates,
     reshape_and_transpose,
+    reverse,
     reverse_sequence,
     space_to_batch_and_depth,
     split_and_unstack,

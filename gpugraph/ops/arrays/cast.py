@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,18 +10,31 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import NUMERIC, DType, as_dtype
+from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.named_function import named
+from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.composite_tensors import Composite
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import UnaryFunction
-from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-_CASTABLE = (*NUMERIC, dtypes.bool)
+_ACCEPTED = (*NUMERIC, dtypes.bool, dtypes.string)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    """The shape of x; a run refuses strings."""
+    source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
+    if dtypes.string in (source, target):
+        what = f"Cast {source.name} to {target.name} is not supported"
+        instead = "tf.as_string and tf.strings.to_number convert numbers and strings"
+        raise Misfit(f"{what}: {instead}", "", context.shapes, UnimplementedError)
+    return context.shapes
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -52,8 +65,8 @@ _cast = op(
     "Cast",
     inputs="x: SrcT",
     outputs="y: DstT",
-    attrs={"SrcT": _CASTABLE, "DstT": _CASTABLE, "Truncate": Attr("bool", False)},
-    infer=same_shape(0),
+    attrs={"SrcT": _ACCEPTED, "DstT": _ACCEPTED, "Truncate": Attr("bool", False)},
+    infer=_infer,
     alias={0: 0},
     cpu=Call(make=_copy_unsafe, direct=True),
     elementwise="(U)x",
@@ -67,7 +80,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` in the type `dtype`; `x` itself where it has it already.
 
     A float becomes an integer by cutting off its fraction, a complex number a real one by
-    dropping its imaginary part. IndexedSlices and SparseTensors become such. TypeError for strings.
+    dropping its imaginary part. IndexedSlices and SparseTensors become such. UnimplementedError in
+    a run for strings.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):

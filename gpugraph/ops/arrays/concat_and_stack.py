@@ -13,6 +13,8 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import Dimension, TensorShape, as_shape, shape_text
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
@@ -163,22 +165,35 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def _infer_offsets(context: InferContext) -> Sequence[TensorShape]:
-    return [_merge_all(context.shapes[1:])] * context.num_outputs
+    vectors = context.shapes[1:]
+    if context.is_building:
+        return vectors
+    first = vectors[0]
+    for index, vector in enumerate(vectors):
+        if vector.rank not in (None, 1):
+            refused = f"input {index} should be a vector, but got shape {shape_text(vector)}"
+            raise Misfit(refused, in_run=refused)
+        if not vector.is_compatible_with(first):
+            refused = f"input {index} should contain {first[0]} elements, but got {vector[0]}"
+            raise Misfit(refused, in_run=refused)
+    return [_merge_all(vectors)] * context.num_outputs
 
 
 def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
     shapes = [ints(context.value(index + 1)) for index in range(len(outputs))]
-    axis = normalize_axis(ints(context.value(0))[0], len(shapes[0]), "concat_dim")
+    axis, rank = ints(context.value(0))[0], len(shapes[0])
+    if not -rank <= axis < rank:
+        raise invalid_argument(f"Concat dim is out of range: {axis} vs. {rank}")
+    axis %= rank
     copies: list[Callable[[], Any]] = []
     start = 0
-    for sizes, out in zip(shapes, outputs, strict=True):
-        for place, (mine, first) in enumerate(zip(sizes, shapes[0], strict=True)):
-            if place != axis and mine != first:
-                raise ValueError(
-                    f"Shapes {shape_text(sizes)} and {shape_text(shapes[0])} differ in "
-                    f"dimension {place}, which is not "
-                    f"the one to concatenate along, {axis}"
-                )
+    for index, (sizes, out) in enumerate(zip(shapes, outputs, strict=True)):
+        if (sizes[:axis], sizes[axis + 1 :]) != (shapes[0][:axis], shapes[0][axis + 1 :]):
+            first, other = (" ".join(map(str, shape)) for shape in (shapes[0], sizes))
+            raise invalid_argument(
+                f"All dimensions except {axis} must match. Input {index} has shape [{other}] and "
+                f"doesn't match input 0 with shape [{first}]."
+            )
         offset = np.zeros(len(sizes), out.dtype)
         offset[axis] = start
         start += sizes[axis]
@@ -204,8 +219,15 @@ def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
     sizes = _merge_all(context.shapes).sizes
     if sizes is None:
         return [UNKNOWN]
-    axis = normalize_axis(context.attrs["axis"], len(sizes) + 1)
+    axis = _stacking_axis(context.attrs["axis"], len(sizes))
     return [TensorShape.of((*sizes[:axis], len(context.shapes), *sizes[axis:]))]
+
+
+def _stacking_axis(axis: int, rank: int) -> int:
+    """Where the new axis is among the others; ValueError outside [-rank - 1, rank]."""
+    if not -rank - 1 <= axis <= rank:
+        raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
+    return axis % (rank + 1)
 
 
 def _bind_pack(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -246,6 +268,9 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if axis == 0 and not contains_tensor(values):
         return convert_to_tensor(values, name=name)
     if axis:
+        rank = getattr(getattr(values[0], "shape", None), "rank", None)
+        if rank is not None:
+            _stacking_axis(axis, rank)
         return _pack(list(values), axis=axis, name=name)
     if isinstance(values, Tensor):
         return values

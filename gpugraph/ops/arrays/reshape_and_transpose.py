@@ -1,4 +1,4 @@
-"""The same elements in another shape or order: reshape, transpose, reverse, broadcast."""
+"""The same elements in another shape or order: reshape, transpose, broadcast."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
@@ -20,7 +21,7 @@ from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints, numpy_ke
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
-from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank, same_shape
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
@@ -74,22 +75,37 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
         return [TensorShape.of(asked)]
     known = prod(size for size in asked if size is not None)
     open_sizes = asked.count(None)
+    given = f"Input to reshape is a tensor with {count} values, but the requested shape"
     if open_sizes == 0 and known != count:
-        raise ValueError(f"Cannot reshape a tensor with {count} elements to shape {asked}")
+        raise Misfit(
+            f"Cannot reshape a tensor with {count} elements to shape {shape_text(asked)} "
+            f"({known} elements)",
+            in_run=f"{given} has {known}",
+        )
     if open_sizes != 1:
         return [TensorShape.of(asked)]
     if known == 0:
-        if value is not None:
-            raise ValueError(
-                f"The size -1 of shape {ints(value)} does not follow from {shape_text(source)}"
-            )
-        return [TensorShape.of(asked)]
+        return [_of_nothing(source, asked)]
     if count % known:
-        raise ValueError(
-            f"Cannot reshape a tensor with {count} elements to shape {asked}: not a multiple of "
-            f"{known}"
+        raise Misfit(
+            f"Dimension size must be evenly divisible by {known} but is {count}",
+            in_run=f"{given} requires a multiple of {known}",
         )
     return [TensorShape.of(tuple(count // known if n is None else n for n in asked))]
+
+
+def _of_nothing(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
+    """The shape `asked`, which has a size of 0; the open size follows from the other sizes."""
+    assert source.sizes is not None
+    count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
+    if 0 not in source.sizes:
+        raise Misfit(
+            f"Cannot reshape a tensor with {count} elements to shape {shape_text(asked)} "
+            "(0 elements)",
+            in_run=f"Input to reshape is a tensor with {count} values, but the requested shape "
+            "has 0",
+        )
+    return TensorShape.of(tuple(count // known if size is None else size for size in asked))
 
 
 def _reshape_back(op: Any, dy: Any) -> list[Any]:
@@ -126,8 +142,14 @@ def _infer_expand_dims(context: InferContext) -> Sequence[TensorShape]:
     if value is None:
         return [TensorShape.of((None,) * (len(sizes) + 1))]
     if np.size(value) != 1:
-        raise ValueError(f"The dimension to insert must be one number, not {shape_text(value)}")
-    axis = normalize_axis(ints(value)[0], len(sizes) + 1, "dimension")
+        raise Misfit(
+            "'dim' input must be a tensor with a single value",
+            in_run=f"'dim' must be a tensor with a single value, but it is {ints(value)}",
+        )
+    axis, rank = ints(value)[0], len(sizes)
+    if not -rank - 1 <= axis <= rank:
+        raise ValueError(f"dim {axis} not in the interval [{-rank - 1}, {rank}].")
+    axis %= rank + 1
     return [TensorShape.of((*sizes[:axis], 1, *sizes[axis:]))]
 
 
@@ -159,7 +181,8 @@ def _infer_squeeze(context: InferContext) -> Sequence[TensorShape]:
     axes = {normalize_axis(axis, len(sizes)) for axis in asked}
     for axis in axes:
         if sizes[axis] not in (1, None):
-            raise ValueError(f"Can not squeeze dim[{axis}]: its size is {sizes[axis]}, not 1")
+            message = f"Can not squeeze dim[{axis}], expected a dimension of 1, got {sizes[axis]}"
+            raise Misfit(message, in_run=message)
     return [TensorShape.of(tuple(n for axis, n in enumerate(sizes) if axis not in axes))]
 
 
@@ -192,9 +215,20 @@ def squeeze(
 
 
 def _permutation(value: Any, rank: int) -> list[int]:
-    axes = [normalize_axis(axis, rank, "permutation entry") for axis in ints(value)]
-    if sorted(axes) != list(range(rank)):
-        raise ValueError(f"{ints(value)} is not a permutation of the {rank} dimensions")
+    """The axes in `value`, from 0 on; one that is missing is refused in the run."""
+    axes = []
+    for axis in ints(value):
+        if not -rank <= axis < rank:
+            raise Misfit(
+                f"perm dim {axis} is out of range of input rank {rank}",
+                in_run=f"{axis} is out of range [0 .. {rank})",
+            )
+        axes.append(axis % rank)
+    for axis in range(rank):
+        if axis not in axes:
+            given = ",".join(map(str, ints(value)))
+            refusal = f"{axis} is missing from {{{given}}}."
+            raise Misfit(refusal, shapes=[TensorShape.of((None,) * rank)])
     return axes
 
 
@@ -202,12 +236,17 @@ def _infer_transpose(context: InferContext) -> Sequence[TensorShape]:
     source, vector = context.shapes
     length = of_rank(vector, 1, "perm")[0]
     value = context.value(1)
-    rank = length if source.sizes is None else len(source.sizes)
-    if rank is None:
-        return [UNKNOWN]
+    if source.sizes is None:
+        # the kernel wants an entry for each dimension, but one entry serves a scalar too in 1.15
+        return [UNKNOWN if length in (None, 1) else TensorShape.of((None,) * length)]
+    rank = len(source.sizes)
     if length is not None and length != rank:
-        raise ValueError(f"perm has {length} entries for a tensor of rank {rank}")
-    if value is None or source.sizes is None:
+        raise Misfit(
+            f"Dimension must be {rank} but is {length}: the entries of perm",
+            in_run=f"transpose expects a vector of size {rank}. But input(1) is a vector of size "
+            f"{length}",
+        )
+    if value is None:
         return [TensorShape.of((None,) * rank)]
     return [TensorShape.of(tuple(source.sizes[axis] for axis in _permutation(value, rank)))]
 
@@ -290,54 +329,6 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     InvalidArgumentError in a run when x is no permutation of 0, 1, ..., n - 1.
     """
     return _invert_permutation(int_argument(x), name=name)
-
-
-# -- reverse
-
-
-def _reversed_dims(value: Any, rank: int) -> list[int]:
-    axes = [normalize_axis(axis, rank) for axis in ints(value)]
-    for axis in axes:
-        if axes.count(axis) > 1:
-            raise ValueError(f"axis {axis} is given more than once")
-    return axes
-
-
-def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
-    sizes = context.shapes[0].sizes
-    value = context.value(1)
-    of_rank(context.shapes[1], 1, "axis")
-    if sizes is not None and value is not None:
-        _reversed_dims(value, len(sizes))
-    return same_shape(0)(context)
-
-
-def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
-    index = [slice(None)] * source.ndim
-    for axis in _reversed_dims(signature.value(1), source.ndim):
-        index[axis] = slice(None, None, -1)
-    return [(source[tuple(index) + (...,)], out)]  # a view of a scalar, too
-
-
-_reverse = op(
-    "ReverseV2",
-    inputs="tensor: T, axis: Tidx",
-    outputs="output: T",
-    attrs={"Tidx": INDEX, "T": (*NUMERIC, dtypes.bool, dtypes.string)},
-    infer=_infer_reverse,
-    host=[1],
-    **copying(_reversed),
-    grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
-    doc="The tensor with the order of its elements reversed along the axes.",
-)
-
-
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """`tensor` with its elements in reverse order along each axis of the vector `axis`.
-
-    ValueError for an axis outside [-rank, rank) or given twice.
-    """
-    return _reverse(tensor, int_argument(axis), name=name)
 
 
 # -- broadcast

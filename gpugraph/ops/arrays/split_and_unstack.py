@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import Dimension, TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
@@ -30,11 +31,18 @@ def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
 # -- unstack
 
 
+def _unstacking_axis(axis: int, rank: int) -> int:
+    """The axis from 0 on; ValueError outside [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
+    return axis % rank
+
+
 def _infer_unpack(context: InferContext) -> Sequence[TensorShape]:
     sizes = context.shapes[0].sizes
     if sizes is None:
         return [UNKNOWN] * context.num_outputs
-    axis = normalize_axis(context.attrs["axis"], len(sizes))
+    axis = _unstacking_axis(context.attrs["axis"], len(sizes))
     if sizes[axis] not in (None, context.num_outputs):
         raise ValueError(
             f"Dimension {axis} has size {sizes[axis]} but {context.num_outputs} tensors are to "
@@ -69,7 +77,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     if num is None:
         sizes = source.shape.sizes
         if sizes is not None:
-            num = sizes[normalize_axis(axis, len(sizes))]
+            num = sizes[_unstacking_axis(axis, len(sizes))]
         if num is None:
             raise ValueError(f"Cannot infer num from shape {source.shape}")
     return _unpack(source, num=num, axis=axis, name=name)
@@ -91,6 +99,10 @@ def _infer_parts(
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         sizes, value = context.shapes[tensor].sizes, context.value(split_dim)
+        if not context.is_building and context.shapes[split_dim].num_elements() not in (None, 1):
+            given = shape_text(context.shapes[split_dim])
+            refused = f"split_dim must have exactly one element, but has shape {given}"
+            raise Misfit(refused, in_run=refused)
         if sizes is None:
             return [UNKNOWN] * context.num_outputs
         if value is None:
@@ -103,10 +115,19 @@ def _infer_parts(
     return infer
 
 
+def _axis_of_split(context: InferContext) -> int:
+    return ints(context.value(0))[0]
+
+
 def _even_lengths(context: InferContext, length: int | None) -> Lengths:
     count = context.num_outputs
     if length is not None and length % count:
-        raise ValueError(f"Dimension size {length} is not evenly divisible by {count}")
+        ways = "Number of ways to split should evenly divide the split dimension"
+        raise Misfit(
+            f"Dimension size must be evenly divisible by {count} but is {length}\n\t{ways}",
+            in_run=f"{ways}, but got split_dim {_axis_of_split(context)} (size = {length}) and "
+            f"num_split {count}",
+        )
     return [None if length is None else length // count] * count
 
 

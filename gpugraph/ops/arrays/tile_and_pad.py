@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -109,7 +110,9 @@ def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Widths
         return TensorShape.of((None,) * rank), None
     pairs = _pairs(value)
     if any(before < 0 or after < 0 for before, after in pairs):
-        raise ValueError(f"paddings can't be negative, but are {pairs}")
+        wrong = next(pair for pair in pairs if min(pair) < 0)
+        message = "Paddings must be non-negative"
+        raise Misfit(message, in_run=f"{message}: {wrong[0]} {wrong[1]}")
     if sizes is None:
         return TensorShape.of((None,) * rank), pairs
     padded = tuple(
@@ -311,10 +314,37 @@ def pad(
     than the part that they mirror.
     """
     mode = mode.upper()
+    if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        raise ValueError(f"Unknown padding mode: {mode}")
     if mode != "CONSTANT":
-        if mode not in ("REFLECT", "SYMMETRIC"):
-            raise ValueError(f"Unknown padding mode: {mode}")
-        return _mirror_pad(tensor, paddings, mode=mode, name=name)
-    if not isinstance(constant_values, Tensor) and constant_values == 0:
-        return _pad(tensor, paddings, name=name)
-    return _pad_v2(tensor, paddings, constant_values, name=name)
+        padded = _mirror_pad(tensor, paddings, mode=mode, name=name)
+    elif not isinstance(constant_values, Tensor) and constant_values == 0:
+        padded = _pad(tensor, paddings, name=name)
+    else:
+        padded = _pad_v2(tensor, paddings, constant_values, name=name)
+    if padded.shape.sizes is not None and None in padded.shape.sizes:
+        _set_known_sizes(padded)
+    return padded
+
+
+def _set_known_sizes(padded: Tensor) -> None:
+    """Sets the sizes that follow where paddings are a list of numbers and tensors."""
+    source, paddings = padded.op.inputs[:2]
+    if source.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.get_attr("axis"):
+        return
+    rows = [_known_row(row) for row in paddings.op.inputs]
+    if len(rows) == len(source.shape.sizes):
+        pairs = zip(source.shape.sizes, rows, strict=True)
+        sizes = tuple(None if None in (size, *row) else size + sum(row) for size, row in pairs)
+        padded.set_shape(TensorShape.of(sizes))
+
+
+def _known_row(row: Tensor) -> list[Any]:
+    """The two paddings of a dimension, None where one isn't known."""
+    value = constant_value(row)
+    if value is not None:
+        return list(ints(value))
+    if row.op.type != "Pack":
+        return [None]
+    values = [constant_value(entry) for entry in row.op.inputs]
+    return [None if value is None else ints(value)[0] for value in values]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.dtypes import bool as boolean, string
+from gpugraph.base.dtypes import DType, as_dtype, bool as boolean, string
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_library import OPERATORS
 from gpugraph.ops.elementwise.comparison_and_select import logical_xor
 from gpugraph.ops.elementwise.division import truediv
 from gpugraph.ops.elementwise.unary_functions import absolute
 from gpugraph.ops.framework.composite_tensors import Composite
+from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -29,12 +30,33 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
     """x . y and, for values that are no tensors, y . x."""
 
     def forward(x: Any, y: Any) -> Any:
-        return function(x, y, name=name)
+        try:
+            return function(x, y, name=name)
+        except TypeError as error:
+            raise _in_operator(error, function, x, y) from error
 
     def backward(x: Any, y: Any) -> Any:
         return function(y, x, name=name)
 
     return forward, backward
+
+
+def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
+    """The error of a value beside a tensor whose dtype it can't have: it has one of its own."""
+    op_def = getattr(_add_v2 if function is _add else function, "op_def", None)
+    if op_def is None or isinstance(getattr(y, "dtype", None), DType):
+        return error
+    try:
+        dtype = as_dtype(constant_array(y).dtype)
+    except (TypeError, ValueError):
+        return error
+    if dtype is x.dtype.base_dtype:
+        return error
+    first, second = (arg.name for arg in op_def.inputs)
+    return TypeError(
+        f"Input '{second}' of '{op_def.name}' Op has type {dtype.name} that does not match type "
+        f"{x.dtype.base_dtype.name} of argument '{first}'. {error}"
+    )
 
 
 def _matmul(x: Any, y: Any, name: str) -> Tensor:

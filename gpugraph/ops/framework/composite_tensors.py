@@ -9,11 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from gpugraph.graph.client.tensor import Tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class SparseTensorValue(NamedTuple):
+    """The value of a SparseTensor: what fetching one gives, and what it is fed."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
 
 
 class Composite(ABC):

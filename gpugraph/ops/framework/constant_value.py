@@ -123,9 +123,10 @@ class _Search:
                 whole += tuple(None if size < 0 else int(size) for size in value.tolist())
                 continue
             shape = self.shape(part, depth)
-            if shape is None or shape.sizes is None or len(whole) > _LARGEST:
+            length = part.shape.num_elements() if shape is None or shape.sizes is None else 0
+            if length is None or len(whole) + length > _LARGEST:
                 return None
-            whole += shape.sizes
+            whole += (None,) * length if shape is None or shape.sizes is None else shape.sizes
         return TensorShape.of(whole)
 
     def _sliced_shape(self, operation: Operation, depth: int) -> TensorShape | None:

@@ -15,7 +15,7 @@ from gpugraph.graph.client.resource_handles import handle_maker, value_static_sh
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.composite_tensors import Composite, of_parts
+from gpugraph.ops.framework.composite_tensors import Composite, SparseTensorValue, of_parts
 from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -145,7 +145,7 @@ def shape(
 ) -> Tensor:
     """The shape of `input`, an int vector; a constant where it is fully known beforehand."""
     element = as_dtype(out_type)
-    if isinstance(input, Composite):
+    if isinstance(input, (Composite, SparseTensorValue)):
         with op_scope(name, "Shape", input.dense_shape):
             return _sizes_as(input, element)
     source = convert_to_tensor(input, name="input")
@@ -156,8 +156,8 @@ def shape(
     return _shape(source, out_type=element, name=name)
 
 
-def _sizes_as(sparse: Composite, dtype: Any) -> Tensor:
-    sizes = sparse.dense_shape
+def _sizes_as(sparse: Composite | SparseTensorValue, dtype: Any) -> Tensor:
+    sizes = convert_to_tensor(sparse.dense_shape, dtypes.int64)
     if sizes.dtype.base_dtype is dtype:
         return sizes
     return raw_ops.Cast(sizes, DstT=dtype)
@@ -181,7 +181,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The number of elements of `input`, an int scalar; a constant where known beforehand."""
     element = as_dtype(out_type)
-    if isinstance(input, Composite):
+    if isinstance(input, (Composite, SparseTensorValue)):
         with op_scope(name, "Size", input.dense_shape) as scope:
             sizes = _sizes_as(input, element)
             return raw_ops.Prod(sizes, np.array([0], np.int32), name=scope)
@@ -195,7 +195,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`, an int32 scalar; a constant where known beforehand."""
-    if isinstance(input, Composite):
+    if isinstance(input, (Composite, SparseTensorValue)):
         return _size(input.dense_shape, name=name or "Rank")
     source = convert_to_tensor(input, name="input")
     if source.shape.sizes is not None:

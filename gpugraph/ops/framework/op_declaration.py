@@ -49,15 +49,17 @@ NO_GRADIENT = _NoGradient()
 
 
 class Attr(NamedTuple):
-    """An attr that is no dtype: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
+    """An attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
-    minimum: the least int; that of `N` in `N * T` is 1 by default.
+    minimum: the least int; that of `N` in `N * T` is 1 by default. allowed: of the kind "type", the
+    dtypes that it may take; the default is what plain values become where they can.
     """
 
     kind: str
     default: Any = None
     required: bool = False
     minimum: int | None = None
+    allowed: tuple[DType, ...] = ()
 
 
 class OpDecl(NamedTuple):
@@ -228,7 +230,7 @@ def _attr_defs(attrs: Mapping[str, Any]) -> dict[str, AttrDef]:
     for key, spec in attrs.items():
         if isinstance(spec, Attr):
             defs[key] = AttrDef(
-                key, spec.kind, spec.default, not spec.required, minimum=spec.minimum
+                key, spec.kind, spec.default, not spec.required, spec.allowed, spec.minimum
             )
         elif isinstance(spec, DType):
             defs[key] = AttrDef(key, "type", spec, True)

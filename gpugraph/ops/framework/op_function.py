@@ -36,7 +36,9 @@ class OpFunction:
         self._input_names = [arg.name for arg in op_def.inputs]
         self._attr_names = [key for key in op_def.attrs if not self._is_derived(key)]
         self._defaults = {
-            key: attr.default for key, attr in op_def.attrs.items() if attr.has_default
+            key: attr.default
+            for key, attr in op_def.attrs.items()
+            if attr.has_default and not self._is_derived(key)
         }
         self._plain = self._plain_type_attr()
         self._shared = self._shared_attrs()
@@ -227,14 +229,15 @@ class OpFunction:
         if arg.is_ref and hasattr(value, "handle"):
             raise self._no_reference(arg, value.name)
         try:
-            tensor = convert_to_tensor(value, wanted, arg.name, as_ref=arg.is_ref)
+            hint = None if wanted is not None else self._default_type(arg)
+            tensor = convert_to_tensor(value, wanted, arg.name, hint, as_ref=arg.is_ref)
         except ValueError as error:
             actual = _dtype_of(value)
             if wanted is None or actual is None:
                 raise
             raise TypeError(
                 f"Input '{arg.name}' of '{self.op_def.name}' Op has type {actual.name} that does "
-                f"not match the type {wanted.name} that its other inputs or its attrs ask for."
+                f"not match {self._source_of_type(arg, wanted)}."
             ) from error
         if arg.is_ref and not tensor.dtype.is_ref_dtype:
             raise self._no_reference(arg, tensor.name)
@@ -243,6 +246,19 @@ class OpFunction:
             self._check_allowed(arg.type_attr, dtype, arg.name)
             attrs.setdefault(arg.type_attr, dtype)
         return tensor
+
+    def _default_type(self, arg: ArgDef) -> DType | None:
+        """The dtype that plain values of an argument have where they can, if its attr has one."""
+        attr = self.op_def.attrs.get(arg.type_attr)
+        return attr.default if attr is not None and attr.has_default else None
+
+    def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
+        """What asks for the dtype of an argument: the first of its attr, or the declaration."""
+        others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
+        first = next(others, arg.name) if arg.type_attr else arg.name
+        if first in (arg.name, arg.name.rpartition("_")[0]):
+            return f"expected type of {wanted.name}"
+        return f"type {wanted.name} of argument '{first}'"
 
     def _no_reference(self, arg: ArgDef, name: str) -> TypeError:
         return TypeError(
@@ -269,7 +285,13 @@ class OpFunction:
             )
         wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
         if wanted is None:
-            wanted = next((dtype for dtype in map(_dtype_of, values) if dtype is not None), None)
+            known = [dtype for dtype in map(_dtype_of, values) if dtype is not None]
+            wanted = next(iter(known), None)
+            if any(dtype is not wanted for dtype in known):
+                raise TypeError(
+                    f"Tensors in list passed to '{arg.name}' of '{self.op_def.name}' Op have types "
+                    f"[{', '.join(dtype.name for dtype in known)}] that don't all match."
+                )
         labelled = [
             ArgDef(f"{arg.name}_{index}", arg.type, arg.type_attr) for index in range(len(values))
         ]

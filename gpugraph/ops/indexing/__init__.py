@@ -1,6 +1,7 @@
 """Elements picked by position, order or value: gather, scatter, slices, sort, top_k, unique."""
 
 from gpugraph.ops.indexing import (
+    batch_coordinates,
     batch_gather_and_repeat,
     coordinate_gather_scatter,
     dynamic_partition,

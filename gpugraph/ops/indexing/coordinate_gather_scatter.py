@@ -21,8 +21,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.op_declaration import op, raw_ops
-from gpugraph.ops.framework.op_scope_and_arguments import shape_of
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of
 from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
@@ -39,6 +40,7 @@ from gpugraph.ops.framework.row_update_launches import (
     sort_changes,
 )
 from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.indexing.batch_coordinates import whole_coordinates
 
 # -- gather and scatter by coordinates
 
@@ -64,8 +66,11 @@ def _infer_gather_nd(context: InferContext) -> Sequence[TensorShape]:
 class Coordinates:
     """Rows of coordinates as numbers of rows of a tensor of shape (prod(sizes), rest)."""
 
-    def __init__(self, context: KernelContext, indices: Any, sizes: Sequence[int]) -> None:
+    def __init__(
+        self, context: KernelContext, indices: Any, sizes: Sequence[int], noun: str = ""
+    ) -> None:
         depth = indices.shape[-1]
+        self.whole, self.outer, self.noun = sizes, indices.shape[:-1], noun
         self.sizes = np.array(sizes[:depth], np.int64)
         self.steps = [prod(sizes[axis + 1 : depth]) for axis in range(depth)]
         self.indices = indices.reshape(prod(indices.shape[:-1]), depth)
@@ -85,19 +90,29 @@ class Coordinates:
     def _refuse(self) -> None:
         outside = ((self.indices < 0) | (self.indices >= self.sizes)).any(axis=1)
         row = int(np.flatnonzero(outside)[0])
+        place = ",".join(map(str, np.unravel_index(row, self.outer)))
+        values = ", ".join(map(str, self.indices[row].tolist()))
         raise invalid_argument(
-            f"indices[{row}] = {self.indices[row].tolist()} is not inside the shape "
-            f"{self.sizes.tolist()}"
+            f"indices[{place}] = [{values}] does not index into {self.noun}shape "
+            f"{shape_text(self.whole)}"
         )
 
 
 def _bind_gather_nd(
     context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    find_rows = Coordinates(context, indices, params.shape)
+    if out.size and not params.size:
+        return partial(_refuse_empty, params.shape)
+    find_rows = Coordinates(context, indices, params.shape, "param ")
     source = _as_matrix(params, indices.shape[-1])
     target = out.reshape(find_rows.rows.size, source.shape[1])
     return lambda: np.copyto(target, source[find_rows()])
+
+
+def _refuse_empty(shape: Sequence[int]) -> None:
+    raise invalid_argument(
+        "Requested more than 0 entries, but params is empty.  Params shape: " + shape_text(shape)
+    )
 
 
 def _as_matrix(array: Any, depth: int) -> Any:
@@ -142,14 +157,22 @@ _gather_nd = op(
 )
 
 
-def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
     """The parts of `params` at the coordinates that the last dimension of `indices` holds.
 
-    Shape: indices.shape[:-1] + params.shape[indices.shape[-1]:]. InvalidArgumentError in a run
-    for coordinates outside; ValueError for `batch_dims`, which aren't supported.
+    batch_dims: how many dimensions in front params and indices share, an int or a constant tensor;
+    the coordinates are within each entry of the batch. Shape: indices.shape[:-1] +
+    params.shape[batch_dims + indices.shape[-1]:]. InvalidArgumentError in a run for coordinates
+    outside; ValueError for other `batch_dims`.
     """
-    if batch_dims != 0:
-        raise ValueError(f"gather_nd supports no batch_dims, but they are {batch_dims}")
+    count = constant_value(batch_dims) if isinstance(batch_dims, Tensor) else batch_dims
+    if count is None:
+        raise ValueError(f"batch_dims must be an int or a constant tensor, but is {batch_dims}")
+    if int(count):
+        with op_scope(name, "BatchGatherND", params, indices) as scope:
+            return _gather_nd(params, whole_coordinates(indices, int(count)), name=scope)
+    if hasattr(params, "_after_change"):
+        return params.gather_nd(indices, name=name)  # a resource variable reads these parts alone
     return _gather_nd(params, indices, name=name)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.indexing.partition_and_stitch_launches import partitioned
 
 
@@ -34,9 +34,7 @@ def _bind(context: KernelContext, data: Any, parts: Any) -> Callable[[], Any]:
     count = context.attrs["num_partitions"]
 
     def run() -> list[Any]:
-        outside = parts[(parts < 0) | (parts >= count)]
-        if outside.size:
-            raise invalid_argument(f"partitions hold {outside[0]}, which is not in [0, {count})")
+        check_inside(parts, count, "partitions")
         return [data[parts == index] for index in range(count)]
 
     return run

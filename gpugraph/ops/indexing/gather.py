@@ -15,6 +15,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.resource_handles import value_static_shape
@@ -58,12 +59,23 @@ def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
     batch = batch + len(indices) if batch < 0 else batch
     if value is None:
         return [TensorShape.of((None,) * (len(params) + len(indices) - 1 - batch))]
-    axis = normalize_axis(ints(value)[0], len(params))
+    axis = _gathered_axis(ints(value)[0], len(params))
     if batch > axis:
         raise ValueError(f"batch_dims {batch} must be at most axis {axis}")
     shared = TensorShape.of(params[:batch]).merge_with(TensorShape.of(indices[:batch])).sizes
     assert shared is not None
     return [TensorShape.of((*shared, *params[batch:axis], *indices[batch:], *params[axis + 1 :]))]
+
+
+def _gathered_axis(axis: int, rank: int) -> int:
+    """The axis from 0 on; Misfit outside [-rank, rank)."""
+    if -rank <= axis < rank:
+        return axis % rank
+    least = axis + 1 if axis >= 0 else -axis
+    raise Misfit(
+        f"Shape must be at least rank {least} but is rank {rank}",
+        in_run=f"Expected axis in the range [{-rank}, {rank}), but got {axis}",
+    )
 
 
 def _batch_dims(attrs: Any, indices_rank: int) -> int:
@@ -228,7 +240,10 @@ def boolean_mask(
         chosen = convert_to_tensor(mask, dtypes.bool, name="mask")
         rank = chosen.shape.rank
         if rank is None:
-            raise ValueError("The mask's rank must be known; give it a shape by set_shape")
+            raise ValueError(
+                "Number of mask dimensions must be specified, even if some dimensions are None: "
+                "give the mask a shape by set_shape"
+            )
         if rank == 0:
             raise ValueError("mask cannot be scalar.")
         first = axis or 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import ALL, FLOATING, NUMERIC, as_dtype
+from gpugraph.base.dtypes import ALL, FLOATING, NUMERIC, DType, as_dtype
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
@@ -127,8 +127,7 @@ def one_hot(
         tensors = [_convert(value, dtype, label) for value, _, label in values]
         types = [tensor.dtype.base_dtype for tensor in tensors if tensor is not None]
         element = types[0] if dtype is None and types else as_dtype(dtype or dtypes.float32)
-        if any(other is not element for other in types):
-            raise TypeError(f"on_value, off_value and dtype differ: {types}, {element.name}")
+        _check_types(tensors, dtype and element)
         if len(types) < 2 and element not in (*NUMERIC, dtypes.bool):
             raise TypeError(f"on_value and off_value must both be given for {element.name}")
         numbers = [
@@ -141,7 +140,27 @@ def one_hot(
 def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
     if value is None or isinstance(value, Tensor):
         return value
-    return convert_to_tensor(value, dtype, name=name)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return convert_to_tensor(value, name=name)  # an array has a dtype of its own
+    return convert_to_tensor(value, name=name, dtype_hint=dtype)
+
+
+def _check_types(tensors: Sequence[Tensor | None], dtype: DType | None) -> None:
+    """TypeError where on_value, off_value and the argument `dtype` differ."""
+    labels = ("on_value", "off_value")
+    known = [
+        (label, tensor.dtype.base_dtype)
+        for label, tensor in zip(labels, tensors, strict=True)
+        if tensor is not None
+    ]
+    for label, other in known:
+        if dtype is not None and other is not dtype:
+            raise TypeError(f"dtype {other!r} of {label} does not match dtype parameter {dtype!r}")
+    if len({other for _, other in known}) > 1:
+        (_, on_type), (_, off_type) = known
+        raise TypeError(
+            f"dtype {on_type!r} of on_value does not match dtype {off_type!r} of off_value"
+        )
 
 
 # -- where

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
@@ -48,7 +49,8 @@ def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
             kinds.append(Spec("range", position))
     used = sum(spec.kind != "new" for spec in kinds)
     if used > rank:
-        raise ValueError(f"{used} dimensions are indexed, but the input has only {rank}")
+        message = f"Index out of range using input dim {rank}; input has only {rank} dims"
+        raise Misfit(message, in_run=message)
     first = len(kinds) if ellipsis < 0 else ellipsis
     return kinds[:first] + [Spec("all", -1)] * (rank - used) + kinds[first:]
 
@@ -92,7 +94,8 @@ def _element(index: int, stride: int, size: int | None, dim: int) -> int:
     if stride <= 0:
         raise ValueError("only stride 1 allowed on non-range indexing.")
     if size is not None and not -size <= index < size:
-        raise ValueError(f"slice index {index} of dimension {dim} out of bounds.")
+        message = f"slice index {index} of dimension {dim} out of bounds."
+        raise Misfit(message, in_run=message)
     return index
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -69,11 +70,12 @@ def _slice_length(axis: int, size: int | None, start: int | None, length: int) -
     if size is None or start is None:
         return None if length == -1 else length
     count = size - start if length == -1 else length
-    if count < 0 or start + count > size:
-        raise ValueError(
-            f"Expected size[{axis}] in [0, {max(size - start, 0)}], but got {length} from {start} "
-            f"on in a dimension of size {size}"
-        )
+    if start > size:
+        message = f"Expected begin[{axis}] in [0, {size}], but got {start}"
+        raise Misfit(message, in_run=message)
+    if start + count > size:
+        message = f"Expected size[{axis}] in [0, {size - start}], but got {length}"
+        raise Misfit(message, in_run=message)
     return count
 
 
@@ -323,7 +325,14 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
         begin, end, strides = map(_vector, (entries.begin, entries.end, entries.strides))
         if begin.dtype is not end.dtype or begin.dtype is not strides.dtype:
             begin, end, strides = (cast(part, dtypes.int64) for part in (begin, end, strides))
-        return _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
+        part = _strided_slice(tensor, begin, end, strides, **entries.masks, name=scope)
+        part.assign = _no_assign
+        return part
+
+
+def _no_assign(value: Any, name: str | None = None) -> Any:
+    """What `assign` of a slice of a variable is, for a slice of another tensor: a ValueError."""
+    raise ValueError("Sliced assignment is only supported for variables")
 
 
 OPERATORS["__getitem__"] = _getitem

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import REAL
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -36,7 +37,10 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
     if not sizes:
         raise ValueError("Shape must be at least rank 1 but is rank 0: input")
     if k is not None and sizes[-1] is not None and k > sizes[-1]:
-        raise ValueError(f"input must have at least k={k} columns, but has {sizes[-1]}")
+        raise Misfit(
+            f"input must have last dimension >= k = {k} but is {sizes[-1]}",
+            in_run=f"input must have at least k columns. Had {sizes[-1]}, needed {k}",
+        )
     return [TensorShape.of((*sizes[:-1], k))] * 2
 
 

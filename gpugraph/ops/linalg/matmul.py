@@ -314,7 +314,8 @@ def matrix_transpose(
             perm = raw_ops.ConcatV2([others, last], 0)
         elif rank < 2:
             raise ValueError(
-                f"Of matrices 2 dimensions are needed, but the shape is {source.shape}"
+                "Argument 'a' should be a (batch) matrix, with rank >= 2.  Received 'a' = "
+                f"{source} with shape: {source.shape}"
             )
         else:
             perm = [*range(rank - 2), rank - 1, rank - 2]

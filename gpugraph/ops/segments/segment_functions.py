@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.elementwise.division import truediv
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import public_function
@@ -28,10 +29,10 @@ unsorted_segment_min: Callable[..., Tensor] = public_function(UNSORTED["Min"])
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """The means of parts of `data`, 0 of none; see `unsorted_segment_sum`."""
+    """The means of parts of `data`, 0 of none, divided as `/` does; see `unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
-        return raw_ops.RealDiv(total, count, name="truediv")
+        return truediv(total, count, name="truediv")
 
 
 def unsorted_segment_sqrt_n(

@@ -7,7 +7,7 @@ number are dropped. Parts are combined in the order in which they come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
-from gpugraph.base.dtypes import NUMERIC, REAL, DType
+from gpugraph.base.dtypes import NUMERIC, REAL, DType, int32
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Sized, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import op
+from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
@@ -52,7 +53,10 @@ def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
     value = context.value(2)
     count = None if value is None else ints(value)[0]
     if count is not None and count < 0:
-        raise ValueError(f"num_segments can't be negative, but is {count}")
+        raise Misfit(
+            f"Dimension size, given by scalar input 2, must be non-negative but is {count}",
+            in_run=f"Input num_segments == {count} must not be negative.",
+        )
     if data is None or ids is None:
         return [UNKNOWN]
     if not TensorShape.of(data[: len(ids)]).is_compatible_with(TensorShape.of(ids)):
@@ -91,9 +95,10 @@ def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule
 
         def run() -> None:
             if ids.size and ids.max() >= count:
-                position = int(np.flatnonzero(ids >= count)[0])
+                position = tuple(np.argwhere(segment_ids >= count)[0].tolist())
                 raise invalid_argument(
-                    f"segment_ids[{position}] = {ids[position]} is out of range [0, {count})"
+                    f"segment_ids[{','.join(map(str, position))}] = {segment_ids[position]} is out "
+                    f"of range [0, {count})"
                 )
             out.fill(neutral)
             if ids.size and ids.min() < 0:
@@ -112,19 +117,19 @@ def segment_op(
     op_type: str,
     inputs: str,
     types: Sequence[DType],
-    index_types: Sequence[str],
+    index_types: Mapping[str, Any],
     infer: InferFunction,
     gpu: Source | Sized,
     grad: Any,
     doc: str,
     host: Sequence[int] = (),
 ) -> OpFunction:
-    """Declares an op on segments. types: of T; index_types: attrs whose types are `INDEX`."""
+    """Declares an op on segments. types: of T; index_types: the other type attrs."""
     return op(
         op_type,
         inputs=inputs,
         outputs="output: T",
-        attrs={"T": types, **dict.fromkeys(index_types, INDEX)},
+        attrs={"T": types, **index_types},
         infer=infer,
         host=host,
         cpu=gpu.host,
@@ -141,7 +146,7 @@ def _unsorted_op(
         f"UnsortedSegment{kind}",
         "data: T, segment_ids: Tindices, num_segments: Tnumsegments",
         types,
-        ("Tindices", "Tnumsegments"),
+        {"Tindices": INDEX, "Tnumsegments": Attr("type", int32, allowed=INDEX)},
         _infer_unsorted,
         kernel,
         grad,
@@ -156,29 +161,44 @@ def _unsorted_op(
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     data = context.shapes[0].sizes
     ids = of_rank(context.shapes[1], 1, "segment_ids")
-    value = context.value(1)
-    count = None if value is None else int(value[-1]) + 1 if value.size else 0
+    value = None if context.is_building else context.value(1)  # the size is open in TensorFlow
+    count = None if value is None else max(0, int(value[-1]) + 1) if value.size else 0
     if data is None:
         return [UNKNOWN]
     if not data:
         raise ValueError("Shape must be at least rank 1 but is rank 0: data")
     if None not in (data[0], ids[0]) and data[0] != ids[0]:
-        raise ValueError(f"segment_ids must have {data[0]} elements, as data, but has {ids[0]}")
+        refusal = "segment_ids should be the same size as dimension 0 of input"
+        raise Misfit(
+            f"{refusal}, but they are {ids[0]} and {data[0]}",
+            shapes=[TensorShape.of((None, *data[1:]))],
+        )
     return [TensorShape.of((count, *data[1:]))]
 
 
-def _starts(ids: Any, rows: int) -> Any:
-    """Where each run of equal numbers starts; InvalidArgumentError where they fall."""
-    if ids.size != rows:
-        raise invalid_argument("segment_ids should be the same size as dimension 0")
-    if ids[0] < 0:
-        raise invalid_argument(f"segment ids must be >= 0, but one is {ids[0]}")
-    steps = np.diff(ids)
-    if (steps < 0).any():
-        position = int(np.flatnonzero(steps < 0)[0]) + 1
+def run_starts(ids: Any, count: int | None = None) -> Any:
+    """Where each run of equal segment ids starts, of which there is one at least.
+
+    count: the number of segments, by default one more than the last id. InvalidArgumentError, of
+    the first run that is wrong, for ids that fall and for ids outside [0, count).
+    """
+    if ids[-1] < 0:
+        raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")
+    rows = int(ids[-1]) + 1 if count is None else count
+    ends = np.flatnonzero(np.diff(ids))  # of all runs but the last
+    lasts = np.append(ends, ids.size - 1)
+    falls = ends[ids[ends + 1] < ids[ends]]
+    outside = lasts[(ids[lasts] < 0) | (ids[lasts] >= rows)]
+    if falls.size and (not outside.size or falls[0] <= outside[0]):
+        position = int(falls[0]) + 1
         order = f"{ids[position]} follows {ids[position - 1]} at {position}"
         raise invalid_argument(f"segment ids are not increasing: {order}")
-    return np.concatenate([[0], np.flatnonzero(steps) + 1])
+    if outside.size:
+        raise invalid_argument(
+            f"Segment id {ids[outside[0]]} out of range [0, {rows}), possibly because "
+            "'segment_ids' input is not sorted."
+        )
+    return np.concatenate([[0], ends + 1])
 
 
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
@@ -187,7 +207,7 @@ def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
     def run(data: Any, ids: Any) -> list[Any]:
         if not ids.size:
             return [np.zeros((0, *data.shape[1:]), data.dtype)]
-        starts = _starts(ids, data.shape[0])
+        starts = run_starts(ids)
         out = np.full((int(ids[-1]) + 1, *data.shape[1:]), empty, data.dtype)
         wide = np.float32 if data.dtype == np.float16 and ufunc is not np.maximum else data.dtype
         rows = ufunc.reduceat(data, starts, axis=0, dtype=wide)
@@ -209,7 +229,7 @@ def _divide(total: Any, counts: Any) -> Any:
 def _sorted_op(
     kind: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
 ) -> OpFunction:
-    inputs, index_types = "data: T, segment_ids: Tindices", ("Tindices",)
+    inputs, index_types = "data: T, segment_ids: Tindices", {"Tindices": INDEX}
     gpu = sized_segments(rule, False, kernel)
     op_type = f"Segment{kind}"
     return segment_op(op_type, inputs, types, index_types, _infer_sorted, gpu, grad, doc)

@@ -17,26 +17,28 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import INTEGRAL
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Source
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.row_update_launches import ADD
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
-from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.segments.segment_launches import (
     Rule,
     counted_segments,
     segment_gradient,
     sized_segments,
 )
-from gpugraph.ops.segments.segment_ops import segment_op
+from gpugraph.ops.segments.segment_ops import run_starts, segment_op
 
 _FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
+_INT32 = {"Tidx": Attr("type", dtypes.int32, allowed=INDEX)}
 
 
 def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShape]:
@@ -49,7 +51,7 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    ids = context.value(2)
+    ids = None if context.is_building else context.value(2)  # the size is open in TensorFlow
     return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
@@ -58,7 +60,8 @@ def _infer_counted(context: InferContext) -> Sequence[TensorShape]:
     value = context.value(3)
     count = None if value is None else ints(value)[0]
     if count is not None and count < 0:
-        raise ValueError(f"Cannot specify a negative number of rows: {count}")
+        message = f"Cannot specify a negative value for num_segments: {count}"
+        raise Misfit(message, in_run="segment ids must be >= 0, and num_segments is negative")
     return _infer_rows(context, count)
 
 
@@ -69,15 +72,21 @@ def _check_ids(ids: Any, count: int | None) -> None:
     """InvalidArgumentError for ids that are negative, descending, or too large."""
     if not ids.size:
         return
-    falls = np.flatnonzero(np.diff(ids) < 0)
-    if falls.size or ids[0] < 0:
-        position = int(falls[0]) + 1 if falls.size else 0
-        raise invalid_argument(
-            f"segment ids are not increasing: segment_ids[{position}] = {ids[position]}"
-        )
     if count is not None and ids[-1] >= count:
         raise invalid_argument(
-            f"segment id {ids[-1]} is not in [0, {count}), the number of segments"
+            f"segment ids must be < num_segments, but the last one, {ids[-1]}, is not in "
+            f"[0, {count})"
+        )
+    run_starts(ids, count)
+
+
+def _check_indices(indices: Any, size: int) -> None:
+    """InvalidArgumentError that names the first index outside [0, size)."""
+    outside = np.flatnonzero((indices < 0) | (indices >= size))
+    if outside.size:
+        place = outside[0]
+        raise invalid_argument(
+            f"Bad: indices[{place}] == {indices[place]} out of range [0, {size})"
         )
 
 
@@ -88,7 +97,7 @@ def _weights(kind: str, ids: Any, dtype: Any) -> Any:
 
 
 def _sum_into(kind: str, data: Any, indices: Any, ids: Any, out: Any) -> None:
-    check_inside(indices, data.shape[0])
+    _check_indices(indices, data.shape[0])
     width = prod(data.shape[1:])
     rows = data.reshape(data.shape[0], width)[indices]
     target = out.reshape(out.shape[0], width)
@@ -142,7 +151,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         f"SparseSegment{_kind}",
         "data: T, indices: Tidx, segment_ids: int32",
         _types,
-        ("Tidx",),
+        _INT32,
         _infer_open,
         sized_segments(_rule, True, _open),
         partial(_back, _kind),
@@ -153,7 +162,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         f"SparseSegment{_kind}WithNumSegments",
         "data: T, indices: Tidx, segment_ids: int32, num_segments: Tnumsegments",
         _types,
-        ("Tidx", "Tnumsegments"),
+        {**_INT32, "Tnumsegments": Attr("type", dtypes.int32, allowed=INDEX)},
         _infer_counted,
         Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
         partial(_back, _kind),
@@ -169,10 +178,24 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
 def _grad_rows(kind: str, grad: Any, indices: Any, ids: Any, out: Any) -> None:
     width = prod(out.shape[1:])
     target, rows = out.reshape(out.shape[0], width), grad.reshape(grad.shape[0], width)
-    check_inside(indices, out.shape[0])
-    check_inside(ids, grad.shape[0], "segment_ids")
+    if out.shape[0]:
+        _check_gradient(indices, ids, out.shape[0], grad.shape[0])
     out.fill(0)
     combine_rows(np.add, target, indices, rows[ids] * _weights(kind, ids, out.dtype))
+
+
+def _check_gradient(indices: Any, ids: Any, rows: int, segments: int) -> None:
+    """InvalidArgumentError for segment ids and indices that have no gradient, and no place."""
+    if ids.size and ids[-1] >= segments:
+        raise invalid_argument(
+            f"Invalid number of segments: the last segment id is {ids[-1]}, not in [0, {segments})"
+        )
+    outside = ids[(ids < 0) | (ids >= segments)]
+    if outside.size:
+        raise invalid_argument(f"Segment id {outside[0]} out of range [0, {segments}).")
+    outside = indices[(indices < 0) | (indices >= rows)]
+    if outside.size:
+        raise invalid_argument(f"Index {outside[0]} out of range [0, {rows}).")
 
 
 def _grad_back(kind: str, op: Any, dy: Any) -> list[Any]:
@@ -188,7 +211,7 @@ for _kind in ("Mean", "SqrtN"):
         f"SparseSegment{_kind}Grad",
         "grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32",
         _FLOATS,
-        ("Tidx",),
+        _INT32,
         _infer_counted,
         Source("segments.cu", _launches, _host, optional=[0, 1, 2]),
         partial(_grad_back, _kind),

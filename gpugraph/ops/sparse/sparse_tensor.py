@@ -8,7 +8,7 @@ order, each once; `sparse_reorder` gives it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +19,15 @@ from gpugraph.graph.client.default_stacks import session_stack
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder, placeholder_with_default
-from gpugraph.ops.framework.composite_tensors import Composite
+from gpugraph.ops.framework.composite_tensors import (
+    Composite,
+    SparseTensorValue as SparseTensorValue,
+)
 from gpugraph.ops.framework.constant_value import constant_value, constant_value_as_shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import as_output_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
-
-
-class SparseTensorValue(NamedTuple):
-    """The value of a SparseTensor: what fetching one gives, and what it is fed."""
-
-    indices: Any
-    values: Any
-    dense_shape: Any
 
 
 class SparseTensor(Composite):
@@ -53,6 +48,14 @@ class SparseTensor(Composite):
         rows = self._indices.shape.with_rank(2)
         count, sizes = self._values.shape.with_rank(1), self._dense_shape.shape.with_rank(1)
         rows.merge_with(count + sizes)
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """A SparseTensor of the parts of another or of a SparseTensorValue; else TypeError."""
+        if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
+        value = sparse_tensor_value
+        return cls(value.indices, value.values, value.dense_shape)
 
     @property
     def indices(self) -> Tensor:

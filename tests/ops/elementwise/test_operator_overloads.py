@@ -9,7 +9,9 @@ import pytest
 
 import gpugraph.ops  # noqa: F401
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 
 from ..evaluator import evaluate
@@ -67,7 +69,7 @@ def test_integers():
 
 
 def test_dtypes_must_agree():
-    with pytest.raises(TypeError, match="float64 that does not match the type float32"):
+    with pytest.raises(TypeError, match="float64 that does not match type float32"):
         constant([1.0]) + constant(np.float64([1]))
     with pytest.raises(TypeError, match="must have the same dtype"):
         constant([1.0]) / constant([1])
@@ -144,3 +146,22 @@ def test_a_wrong_value_beside_a_tensor_is_told_with_name_and_line():
         TypeError, match=r"got 2\.5.*'mul' \(op: 'Mul'\).*test_operator_overloads\.py:\d+"
     ):
         constant(1) * 2.5
+
+
+def test_values_beside_tensors_have_dtypes_of_their_own():
+    x = constant(1)
+    for make in (lambda: x + 1.5, lambda: x * 1.5, lambda: x - 1.5, lambda: x % 1.5):
+        with pytest.raises(TypeError, match=r"type float32 that does not match type int32 of .*x"):
+            make()
+    with pytest.raises(TypeError, match="'y' of 'AddV2' Op has type string that does not match"):
+        x + "a"
+    with pytest.raises(TypeError, match=r"Expected int32, got 1.5 of type 'float'"):
+        1.5 + x
+
+
+def test_dtypes_of_a_list_must_agree():
+    message = r"passed to 'values' of 'ConcatV2' Op have types \[int32, float32\] that don't all"
+    with pytest.raises(TypeError, match=message):
+        concat([constant([1]), constant([2.0])], 0)
+    with pytest.raises(TypeError, match=r"'bias' of 'BiasAdd' .* type float32 of argument 'value'"):
+        raw_ops.BiasAdd(value=np.zeros((2, 2), np.float32), bias=constant([1, 2]))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import gpugraph.ops  # noqa: F401
+from gpugraph import Session
 from gpugraph.base import dtypes
+from gpugraph.base.errors import UnimplementedError
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.ops.arrays import cast as casting
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
@@ -210,9 +212,18 @@ def test_gradient_of_cast():
     assert gradients(casting.cast(casting.cast(x, "int32"), "float32"), [x]) == [None]
 
 
-def test_strings_can_not_be_cast():
-    with pytest.raises(TypeError, match="not in list of allowed values"):
-        casting.cast(constant(["1"]), "float32")
+@pytest.mark.parametrize(
+    ("value", "dtype", "message"),
+    [
+        (["1"], "float32", "Cast string to float32 is not supported"),
+        ([1], "string", "Cast int32 to string is not supported: tf.as_string"),
+    ],
+)
+def test_strings_can_not_be_cast(value, dtype, message):
+    result = casting.cast(constant(value), dtype)
+    assert result.shape.as_list() == [1] and result.dtype.name == dtype
+    with Session(graph=result.graph) as session, pytest.raises(UnimplementedError, match=message):
+        session.run(result)
 
 
 def test_conj():

@@ -13,6 +13,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.ops.arrays import (
     concat_and_stack as joining,
     reshape_and_transpose as array_shapes,
+    reverse as reversing,
     split_and_unstack as splitting,
     tile_and_pad as padding,
 )
@@ -148,7 +149,7 @@ class TestExpandAndSqueeze:
             array_shapes.expand_dims(X)
         with pytest.raises(ValueError):
             array_shapes.expand_dims(X, 0, dim=0)
-        with pytest.raises(ValueError, match="not in the range"):
+        with pytest.raises(ValueError, match=r"dim 4 not in the interval \[-4, 3\]"):
             array_shapes.expand_dims(X, 4)
 
     def test_squeeze(self):
@@ -190,7 +191,7 @@ class TestTranspose:
         same(array_shapes.transpose(z, conjugate=True), z.conj().T)
         same(array_shapes.transpose(X, conjugate=True), X.T)
 
-    @pytest.mark.parametrize("perm", [[0, 1], [0, 0, 1], [0, 1, 3]])
+    @pytest.mark.parametrize("perm", [[0, 1], [0, 1, 3]])
     def test_refused(self, perm):
         with pytest.raises(ValueError):
             array_shapes.transpose(X, perm)
@@ -208,12 +209,12 @@ class TestTranspose:
 class TestReverseAndBroadcast:
     @pytest.mark.parametrize("axes", [[], [0], [-1], [0, 2]])
     def test_reverse(self, axes):
-        same(array_shapes.reverse(X, axes), np.flip(X, axes) if axes else X)
+        same(reversing.reverse(X, axes), np.flip(X, axes) if axes else X)
 
     def test_reverse_refused(self):
         for axes in ([3], [0, -3], [0, 0]):
             with pytest.raises(ValueError):
-                array_shapes.reverse(X, axes)
+                reversing.reverse(X, axes)
 
     @pytest.mark.parametrize("shape", [[2, 3], [4, 2, 3], [0, 2, 3]])
     def test_broadcast_to(self, shape):
@@ -226,7 +227,7 @@ class TestReverseAndBroadcast:
                 array_shapes.broadcast_to(X, shape)
 
     def test_gradients(self):
-        check_gradient(lambda x: array_shapes.reverse(x, [1]), random(2, 3), order=2)
+        check_gradient(lambda x: reversing.reverse(x, [1]), random(2, 3), order=2)
         check_gradient(lambda x: array_shapes.broadcast_to(x, [2, 3, 2]), random(3, 1), order=2)
 
 

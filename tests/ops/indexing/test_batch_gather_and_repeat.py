@@ -57,6 +57,6 @@ def test_tensors_with_scattered_updates() -> None:
         wanted[1, 1] = value
         same(lambda f=function: f(X, twice, [1.0, 2.0]), wanted)
     assert tf.tensor_scatter_nd_add is tf.tensor_scatter_add
-    refuses(lambda: tf.tensor_scatter_update(X, [[3]], X[:1]), Invalid, "not inside")
+    refuses(lambda: tf.tensor_scatter_update(X, [[3]], X[:1]), Invalid, "does not index into")
     refuses(lambda: tf.tensor_scatter_update(X, [[1]], X[:1, :3]), ValueError, "must be of shape")
     refuses(lambda: tf.tensor_scatter_update(X, [[1, 1, 1]], [1.0]), ValueError, "3 coordinates")

@@ -31,7 +31,7 @@ def test_transforms_of_complex_numbers_are_numpys() -> None:
         forth, back = getattr(tf, f"fft{end}"), getattr(tf, f"ifft{end}")
         same(lambda f=forth: f(Z), np.fft.fftn(Z, axes=places), 1e-5)
         same(lambda f=forth, b=back: b(f(Z)), Z, 1e-5)
-    refuses(lambda: tf.fft2d(Z[0, 0]), ValueError, "at least 2")
+    refuses(lambda: tf.fft2d(Z[0, 0]), ValueError, "at least rank 2")
 
 
 @pytest.mark.parametrize("lengths", [None, 3, 4, 7])

@@ -261,7 +261,7 @@ class TestSums:
         np.testing.assert_array_equal(run(mean)[[0, 3]], [[2, 3], [0, 0]])
         with pytest.raises(tf.errors.InvalidArgumentError, match="not increasing"):
             run(tf.sparse_segment_sqrt_n(data, picked, [1, 0, 2]))
-        with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
             run(tf.sparse_segment_sum(data, [2, 0, 9], ids))
 
 
@@ -316,3 +316,23 @@ class TestEmbeddings:
             tf.nn.embedding_lookup_sparse(TABLE, [1, 2], None, combiner="sum")
         with pytest.raises(ValueError, match="Missing"):
             tf.nn.safe_embedding_lookup_sparse([], sparse())
+
+
+def test_values_of_sparse_tensors_are_as_good():
+    value = tf.SparseTensorValue(((0, 1),), (1.0,), (3, 4))
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensor = tf.SparseTensor.from_value(value)
+        again = tf.SparseTensor.from_value(tensor)
+        assert again.values is tensor.values
+        sizes = session.run([tf.shape(value), tf.size(value), tf.rank(value), again])
+    assert sizes[0].tolist() == [3, 4] and sizes[1] == 12 and sizes[2] == 2
+    assert sizes[3].values.tolist() == [1]
+    with pytest.raises(TypeError, match="Neither a SparseTensor nor SparseTensorValue: 3"):
+        tf.SparseTensor.from_value(3)
+
+
+def test_sparse_tensors_have_a_float_dtype():
+    sparse = tf.SparseTensor([[0]], [1.0], [3])
+    assert tf.debugging.assert_same_float_dtype([sparse]) == tf.float32
+    with pytest.raises(ValueError, match=r"must be of the same type .* as SparseTensor"):
+        tf.debugging.assert_same_float_dtype([sparse, tf.constant(1.0, tf.float64)])

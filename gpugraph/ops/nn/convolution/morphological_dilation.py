@@ -19,7 +19,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.arrays.reshape_and_transpose import reverse
+from gpugraph.ops.arrays.reverse import reverse
 from gpugraph.ops.elementwise.unary_functions import negative
 from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops

@@ -280,7 +280,7 @@ class TestCrossEntropy:
         with pytest.raises(ValueError, match="same shape"):
             nn_losses.sigmoid_cross_entropy_with_logits(labels=[0.0], logits=[1.0, 2.0])
         for labels in (constant([1]), np.array([1])):
-            with pytest.raises(TypeError, match=r"type int.* does not match the type float32"):
+            with pytest.raises(TypeError, match=r"type int.* does not match type float32"):
                 nn_losses.sigmoid_cross_entropy_with_logits(labels=labels, logits=[1.0])
 
     def test_gradients(self):
