@@ -43,7 +43,7 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
     """The error of a value beside a tensor whose dtype it can't have: it has one of its own."""
-    op_def = getattr(_add_v2 if function is _add else function, "op_def", None)
+    op_def = getattr(_OPS.get(function, function), "op_def", None)
     if op_def is None or isinstance(getattr(y, "dtype", None), DType):
         return error
     try:
@@ -84,6 +84,10 @@ def _add(x: Any, y: Any, name: str) -> Any:
 def _mul(x: Any, y: Any, name: str) -> Any:
     """Mul, or the product of a sparse tensor."""
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
+
+
+_OPS = {_add: _add_v2, _mul: _multiply}
+"""The ops behind the operators that choose between several."""
 
 
 def _fill() -> None:

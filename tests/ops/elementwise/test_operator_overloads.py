@@ -164,4 +164,4 @@ def test_dtypes_of_a_list_must_agree():
     with pytest.raises(TypeError, match=message):
         concat([constant([1]), constant([2.0])], 0)
     with pytest.raises(TypeError, match=r"'bias' of 'BiasAdd' .* type float32 of argument 'value'"):
-        raw_ops.BiasAdd(value=np.zeros((2, 2), np.float32), bias=constant([1, 2]))
+        raw_ops.BiasAdd(value=constant(np.zeros((2, 2), np.float32)), bias=constant([1, 2]))

@@ -49,7 +49,7 @@ def test_refusals():
     refuses(lambda: tf.sets.size(A), TypeError, "SparseTensor")
     refuses(lambda: tf.sets.union(A * 1.0, B * 1.0), TypeError, "invalid dtype float64")
     refuses(lambda: tf.sets.union(A, B[:1]), ValueError, "in both shapes must be equal")
-    refuses(lambda: tf.sets.union(A[0], B[0]), ValueError, "rank at least 2")
+    refuses(lambda: tf.sets.union(A[0], B[0]), ValueError, "at least rank 2")
     refuses(lambda: tf.sets.union(A, _sparse(B[:1])).values, invalid, "can't be compared")
     unordered = tf.SparseTensorValue([[1, 0], [0, 0]], [1, 2], [2, 2])
     refuses(lambda: tf.sets.size(unordered), invalid, "out of order")
