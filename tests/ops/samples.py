@@ -814,5 +814,6 @@ for _target in (*dtypes.FLOATING, dtypes.int32, dtypes.uint8, dtypes.complex64, 
         lambda v, to=_target: case(v(), DstT=to),
         lambda v, to=_target: case(v(0, 3), DstT=to),
         reference=_cast,
+        types=[dtype for dtype in DATA if dtype is not dtypes.string],
         **POSITIVE,
     )

@@ -169,6 +169,14 @@ add(
     lambda v: case(v(0, 3), i32(0)),
     reference=lambda x, axes: np.flip(x, tuple(axes.tolist())),
 )
+add(
+    "Reverse",
+    lambda v: case(v(2, 3), np.array([False, True])),
+    lambda v: case(v(2, 3, 2), np.array([True, False, True])),
+    lambda v: case(v(), np.zeros(0, bool)),
+    lambda v: case(v(0, 3), np.array([True, False])),
+    reference=lambda x, dims: np.flip(x, tuple(np.flatnonzero(dims))),
+)
 
 
 def _turned(x: Any, lengths: Any, seq_dim: int, batch_dim: int = 0) -> Any:
