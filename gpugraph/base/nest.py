@@ -29,7 +29,7 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def _collect(structure: Any, leaves: list[Any]) -> None:
-    for part in _parts(structure):
+    for part in parts_of(structure):
         if is_nested(part):
             _collect(part, leaves)
         else:
@@ -59,7 +59,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
-    return _like(structure, [_packed(part, leaves) for part in _parts(structure)])
+    return _like(structure, [_packed(part, leaves) for part in parts_of(structure)])
 
 
 def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool = True) -> Any:
@@ -108,7 +108,7 @@ def _check_same(one: Any, other: Any, check_types: bool) -> None:
         return
     if check_types:
         _check_types(one, other)
-    parts, others = _parts(one), _parts(other)
+    parts, others = parts_of(one), parts_of(other)
     if len(parts) != len(others):
         raise ValueError(
             "The two structures don't have the same number of elements. First structure: "
@@ -144,7 +144,7 @@ def _is_attrs(value: Any) -> bool:
     return hasattr(type(value), "__attrs_attrs__")
 
 
-def _parts(structure: Any) -> Sequence[Any]:
+def parts_of(structure: Any) -> Sequence[Any]:
     """What a structure holds, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]

@@ -35,6 +35,14 @@ class TensorFlowModule(ModuleType):
             value = finder.module(value.path)
         return self.__dict__.setdefault(name, value)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets it; but an imported module does not hide a function of its name."""
+        if isinstance(value, TensorFlowModule) and not isinstance(
+            find(self.__dict__["_path"], name), ModulePath
+        ):
+            return
+        super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
         return names(self.__dict__["_path"])
 

@@ -34,7 +34,7 @@ python.client:
 python.client.device_lib: list_local_devices=gpugraph.devices.list_local_devices
 python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
-python.eager.context: tf
+python.eager.context: gpugraph.compatibility.graph_mode tf
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
 python.framework.constant_op: tf
 python.framework.device: DeviceSpec=tf.DeviceSpec
@@ -46,15 +46,16 @@ python.framework.graph_util: tf
 python.framework.importer: tf
 python.framework.indexed_slices: tf
 python.framework.load_library: tf
+python.framework.meta_graph: tf.train
 python.framework.op_def_library: tf
 python.framework.ops: tf gpugraph.tensorflow_import.private_names
 python.framework.random_seed: tf tf.random
 python.framework.smart_cond: smart_cond=gpugraph.control_flow.smart_cond.smart_cond
+    smart_constant_value=gpugraph.control_flow.smart_cond.static_bool
 python.framework.sparse_tensor: tf tf.sparse
-python.framework.tensor_shape: tf
-    as_shape=gpugraph.base.shapes.as_shape scalar=gpugraph.base.shapes.scalar
+python.framework.tensor_shape: gpugraph.base.shapes gpugraph.base.dimensions tf
 python.framework.tensor_spec: tf
-python.framework.tensor_util: tf constant_value=tf.get_static_value
+python.framework.tensor_util: tf tf.io constant_value=tf.get_static_value
 python.framework.test_util: tf.test
 python.framework.versions: tf tf.version
 python.keras.backend: tf.keras.backend
@@ -66,16 +67,41 @@ python.layers.core: tf.layers
 python.layers.layers: tf.layers
 python.layers.normalization: tf.layers
 python.layers.pooling: tf.layers
+python.layers.utils: gpugraph.layers.layer_arguments
+    constant_value=tf.get_static_value normalize_tuple=gpugraph.layers.layer_arguments.numbers
+    smart_cond=gpugraph.control_flow.smart_cond.smart_cond
 python.lib.io.file_io: tf.gfile
-python.ops.array_ops: tf tf.manip
-python.ops.bitwise_ops: tf.bitwise
+python.ops.array_ops: tf tf.manip gen
+python.ops.bitwise_ops: tf.bitwise gen
 python.ops.candidate_sampling_ops: tf.nn tf.random
 python.ops.check_ops: tf tf.debugging
-python.ops.clip_ops: tf
+python.ops.clip_ops: tf gen
+python.ops.collective_ops: gen
+python.ops.cond_v2: tf
 python.ops.confusion_matrix: tf.math tf
-python.ops.control_flow_ops: tf
+    remove_squeezable_dimensions=gpugraph.ops.nn.losses.loss_weights.remove_squeezable_dimensions
+python.ops.control_flow_ops: tf gen
+    with_dependencies=gpugraph.ops.control.group_and_no_op.with_dependencies
+python.ops.control_flow_util: tf
 python.ops.ctc_ops: tf.nn
 python.ops.custom_gradient: tf
+python.ops.data_flow_ops: tf gen
+python.ops.distributions.bernoulli: tf.distributions
+python.ops.distributions.beta: tf.distributions
+python.ops.distributions.categorical: tf.distributions
+python.ops.distributions.dirichlet: tf.distributions
+python.ops.distributions.dirichlet_multinomial: tf.distributions
+python.ops.distributions.distribution: tf.distributions
+python.ops.distributions.distributions: tf.distributions
+python.ops.distributions.exponential: tf.distributions
+python.ops.distributions.gamma: tf.distributions
+python.ops.distributions.kullback_leibler: tf.distributions
+python.ops.distributions.laplace: tf.distributions
+python.ops.distributions.multinomial: tf.distributions
+python.ops.distributions.normal: tf.distributions
+python.ops.distributions.student_t: tf.distributions
+python.ops.distributions.uniform: tf.distributions
+python.ops.distributions.util: tf.distributions
 python.ops.embedding_ops: tf.nn
 python.ops.functional_ops: tf
 python.ops.gen_array_ops: gen
@@ -97,12 +123,12 @@ python.ops.gen_sparse_ops: gen
 python.ops.gen_spectral_ops: gen
 python.ops.gen_state_ops: gen
 python.ops.gen_string_ops: gen
-python.ops.gradients: tf
-python.ops.gradients_impl: tf
+python.ops.gradients: tf gpugraph.gradients
+python.ops.gradients_impl: tf gpugraph.gradients
 python.ops.gradients_util: tf
 python.ops.histogram_ops: tf
-python.ops.image_ops: tf.image
-python.ops.image_ops_impl: tf.image
+python.ops.image_ops: tf.image gen
+python.ops.image_ops_impl: tf.image gen
 python.ops.init_ops: tf tf.initializers
     Constant=tf.initializers.constant Identity=tf.initializers.identity
     Initializer=gpugraph.ops.random.variable_initializers.Initializer
@@ -111,47 +137,60 @@ python.ops.init_ops: tf tf.initializers
     TruncatedNormal=tf.initializers.truncated_normal
     UniformUnitScaling=tf.initializers.uniform_unit_scaling
     VarianceScaling=tf.initializers.variance_scaling Zeros=tf.initializers.zeros
-python.ops.io_ops: tf tf.io
+python.ops.inplace_ops: gen
+python.ops.io_ops: tf tf.io gen
 python.ops.linalg.linalg: tf.linalg
 python.ops.linalg.linalg_impl: tf.linalg
-python.ops.linalg_ops: tf tf.linalg
-python.ops.logging_ops: tf
+python.ops.linalg_ops: tf tf.linalg gen
+python.ops.list_ops: gen
+python.ops.logging_ops: tf gen
+python.ops.lookup_ops: tf
 python.ops.losses.losses: tf.losses
 python.ops.losses.losses_impl: tf.losses
 python.ops.losses.util: tf.losses
 python.ops.manip_ops: tf.manip
 python.ops.map_fn: tf
-python.ops.math_ops: tf tf.math
+python.ops.math_ops: tf tf.math gen
 python.ops.metrics: tf.metrics
 python.ops.metrics_impl: tf.metrics
-python.ops.nn: tf.nn
-python.ops.nn_impl: tf.nn
-python.ops.nn_ops: tf.nn
+python.ops.nn: tf.nn tf gen
+python.ops.nn_impl: tf.nn gen
+python.ops.nn_ops: tf.nn gen
 python.ops.numerics: tf tf.debugging
-python.ops.parsing_ops: tf tf.io
+python.ops.parsing_ops: tf tf.io gen
 python.ops.partitioned_variables: tf
-python.ops.random_ops: tf tf.random
+python.ops.random_ops: tf tf.random gen
 python.ops.resource_variable_ops: gen
     ResourceVariable=gpugraph.variables.resource_variable.ResourceVariable
-python.ops.rnn: tf.nn
+python.ops.rnn: tf.nn tf.nn.rnn_cell
 python.ops.rnn_cell: tf.nn.rnn_cell
 python.ops.rnn_cell_impl: tf.nn.rnn_cell
-python.ops.script_ops: tf
+    LayerRNNCell=gpugraph.rnn.rnn_cell_base.LayerCell
+    assert_like_rnncell=gpugraph.rnn.rnn_cell_base.check_cell
+    _zero_state_tensors=gpugraph.rnn.state_sizes.zero_state
+    _BIAS_VARIABLE_NAME='bias _WEIGHTS_VARIABLE_NAME='kernel
+python.ops.script_ops: tf gen
 python.ops.session_ops: tf
 python.ops.sets: tf.sets
 python.ops.signal.signal: tf.signal
 python.ops.sort_ops: tf
-python.ops.sparse_ops: tf tf.sparse
+python.ops.sparse_ops: tf tf.sparse gen
 python.ops.special_math_ops: tf tf.math
 python.ops.spectral_ops: tf.spectral tf.signal
-python.ops.standard_ops: tf
-python.ops.state_ops: tf
+python.ops.standard_ops: tf gen
+python.ops.state_ops: tf gen
 python.ops.stateless_random_ops: tf.random
-python.ops.string_ops: tf tf.strings
+python.ops.string_ops: tf tf.strings gen
+python.ops.summary_ops_v2: tf
 python.ops.template: tf
-python.ops.tensor_array_ops: tf
+python.ops.tensor_array_ops: tf gen
 python.ops.variable_scope: tf
-python.ops.variables: tf
+    _pure_variable_scope=gpugraph.variable_scope.scope_entry_and_reuse.pure_variable_scope
+python.ops.variables: tf RefVariable=tf.Variable VariableV1=tf.Variable
+    PartitionedVariable=gpugraph.variables.partitioned_variable.PartitionedVariable
+python.ops.weights_broadcast_ops:
+    assert_broadcastable=gpugraph.ops.nn.losses.loss_weights.assert_broadcastable
+    broadcast_weights=gpugraph.ops.nn.losses.loss_weights.broadcast_weights
 python.platform.app: tf.app
 python.platform.flags: tf.flags
 python.platform.gfile: tf.gfile
@@ -162,11 +201,18 @@ python.training.adadelta: tf.train
 python.training.adagrad: tf.train
 python.training.adagrad_da: tf.train
 python.training.adam: tf.train
+python.training.basic_loops: tf.train
 python.training.basic_session_run_hooks: tf.train
+python.training.checkpoint_management: tf.train
 python.training.checkpoint_utils: tf.train
+python.training.coordinator: tf.train
+python.training.device_setter: tf.train
+python.training.evaluation: tf.train
 python.training.ftrl: tf.train
 python.training.gradient_descent: tf.train
+python.training.input: tf.train
 python.training.learning_rate_decay: tf.train
+python.training.learning_rate_decay_v2: tf.train
 python.training.momentum: tf.train
 python.training.monitored_session: tf.train
 python.training.moving_averages: tf.train
@@ -175,16 +221,33 @@ python.training.optimizer: tf.train
 python.training.proximal_adagrad: tf.train
 python.training.proximal_gradient_descent: tf.train
 python.training.queue_runner: tf.train
+python.training.queue_runner_impl: tf.train
 python.training.rmsprop: tf.train
 python.training.saver: tf.train
+python.training.server_lib: tf.train
+python.training.session_manager: tf.train
 python.training.session_run_hook: tf.train
+python.training.slot_creator: tf.train
 python.training.summary_io: tf
+python.training.supervisor: tf.train
+python.training.sync_replicas_optimizer: tf.train
 python.training.training: tf.train
 python.training.training_ops: gen
 python.training.training_util: tf.train
+python.training.warm_starting_util: tf.train
+python.util.all_util: gpugraph.compatibility.deprecation_decorators
 python.util.compat: tf.compat
-python.util.nest: tf.nest is_sequence=tf.nest.is_nested
-python.util.tf_inspect: inspect
+python.util.deprecation: gpugraph.compatibility.deprecation_decorators
+python.util.function_utils: gpugraph.compatibility.python_inspection
+python.util.keyword_args: gpugraph.compatibility.deprecation_decorators
+python.util.nest: tf.nest gpugraph.base.nest_by_depth is_sequence=tf.nest.is_nested
+python.util.tf_contextlib: contextlib
+python.util.tf_decorator: gpugraph.compatibility.deprecation_decorators
+python.util.tf_export: tf_export=gpugraph.compatibility.deprecation_decorators.unchanged
+    estimator_export=gpugraph.compatibility.deprecation_decorators.unchanged
+    keras_export=gpugraph.compatibility.deprecation_decorators.unchanged
+python.util.tf_inspect: gpugraph.compatibility.python_inspection inspect
+python.util.tf_should_use: should_use_result=gpugraph.compatibility.deprecation_decorators.unchanged
 """
 
 _CORE = """
@@ -197,9 +260,34 @@ core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
 """
 
 _CONTRIB = """
+contrib.distributions.python.ops: tf.contrib.distributions
 contrib.framework.python.framework: tf.contrib.framework
+contrib.framework.python.framework.checkpoint_utils: tf.contrib.framework tf
+contrib.framework.python.framework.graph_util: tf.contrib.framework tf
+contrib.framework.python.framework.tensor_util: tf.contrib.framework tf
 contrib.framework.python.ops: tf.contrib.framework
+contrib.framework.python.ops.arg_scope: tf.contrib.framework
+contrib.framework.python.ops.checkpoint_ops: tf.contrib.framework
+contrib.framework.python.ops.ops: tf.contrib.framework
+contrib.framework.python.ops.variables: tf.contrib.framework
 contrib.layers.python.layers: tf.contrib.layers
+contrib.layers.python.layers.embedding_ops: tf.contrib.layers
+contrib.layers.python.layers.encoders: tf.contrib.layers
+contrib.layers.python.layers.feature_column: tf.contrib.layers
+contrib.layers.python.layers.initializers: tf.contrib.layers
+contrib.layers.python.layers.layers: tf.contrib.layers
+contrib.layers.python.layers.normalization: tf.contrib.layers
+contrib.layers.python.layers.optimizers: tf.contrib.layers
+contrib.layers.python.layers.regularizers: tf.contrib.layers
+contrib.layers.python.layers.summaries: tf.contrib.layers
+contrib.layers.python.layers.utils: tf.contrib.layers
+contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
+contrib.slim.python.slim: tf.contrib.slim
+contrib.slim.python.slim.evaluation: tf.contrib.slim
+contrib.slim.python.slim.learning: tf.contrib.slim
+contrib.slim.python.slim.model_analyzer: tf.contrib.slim
+contrib.slim.python.slim.queues: tf.contrib.slim
+contrib.slim.python.slim.summaries: tf.contrib.slim
 """
 
 

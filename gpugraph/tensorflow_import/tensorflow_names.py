@@ -84,15 +84,18 @@ def find(path: str, name: str) -> Any:
     row = ROWS.get(here)
     if row and name in row.names:
         return target(row.names[name])
-    if is_module(_joined(path, name)):
-        return ModulePath(_joined(path, name))
+    modules = []
     for source in sources(here):
         value = getattr(source, name, None)
-        if isinstance(value, ModuleType):  # another public module, as tf.app.flags is
-            if value in _paths_of_modules():
-                return ModulePath(_paths_of_modules()[value])
+        if isinstance(value, ModuleType):
+            modules.append(value)
         elif value is not None or hasattr(source, name):
             return value
+    if is_module(_joined(path, name)):
+        return ModulePath(_joined(path, name))
+    for module in modules:  # another public module, as tf.app.flags is
+        if module in _paths_of_modules():
+            return ModulePath(_paths_of_modules()[module])
     raise AttributeError(name)
 
 

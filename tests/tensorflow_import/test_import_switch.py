@@ -120,3 +120,18 @@ def test_threads_import_the_same_modules() -> None:
         for thread in threads:
             thread.join()
     assert len(imported) == 8 and len(set(map(id, imported))) == 1
+
+
+def test_a_function_is_not_hidden_by_the_module_of_its_name() -> None:
+    with gpugraph.as_tensorflow():
+        ops = importlib.import_module("tensorflow.contrib.framework.python.ops")
+        module = importlib.import_module("tensorflow.contrib.framework.python.ops.arg_scope")
+        assert ops.arg_scope is module.arg_scope is gpugraph.contrib.framework.arg_scope
+
+
+def test_a_program_may_replace_a_name() -> None:
+    with gpugraph.as_tensorflow():
+        tf = importlib.import_module("tensorflow")
+        tf.nn.relu = len
+        assert importlib.import_module("tensorflow.nn").relu is len
+    assert gpugraph.nn.relu is not len

@@ -1,0 +1,100 @@
+"""Structures that are flattened as deep as another one goes, and flattened with their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gpugraph.base.nest import flatten, is_nested, pack_sequence_as, parts_of
+
+
+def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
+    """TypeError or ValueError if `input_tree` differs from `shallow_tree` as deep as that goes."""
+    if not is_nested(shallow_tree):
+        return
+    if not is_nested(input_tree):
+        raise TypeError(
+            "If shallow structure is a sequence, input must also be a sequence. Input has type: "
+            f"{type(input_tree)}."
+        )
+    are_mappings = isinstance(shallow_tree, Mapping) and isinstance(input_tree, Mapping)
+    if check_types and type(shallow_tree) is not type(input_tree) and not are_mappings:
+        raise TypeError(
+            "The two structures don't have the same sequence type. Input structure has type "
+            f"{type(input_tree)}, while shallow structure has type {type(shallow_tree)}."
+        )
+    shallow_parts, input_parts = parts_of(shallow_tree), parts_of(input_tree)
+    if len(shallow_parts) != len(input_parts):
+        raise ValueError(
+            "The two structures don't have the same sequence length. Input structure has length "
+            f"{len(input_parts)}, while shallow structure has length {len(shallow_parts)}."
+        )
+    if isinstance(shallow_tree, Mapping) and set(shallow_tree) != set(input_tree):
+        raise ValueError(
+            f"The two structures don't have the same keys. Input structure has keys "
+            f"{sorted(input_tree)}, while shallow structure has keys {sorted(shallow_tree)}."
+        )
+    for shallow, value in zip(shallow_parts, input_parts):
+        assert_shallow_structure(shallow, value, check_types)
+
+
+def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> list[Any]:
+    """The parts of `input_tree` where `shallow_tree` has its leaves."""
+    assert_shallow_structure(shallow_tree, input_tree, check_types)
+    return list(_up_to(shallow_tree, input_tree))
+
+
+def _up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
+    if not is_nested(shallow_tree):
+        yield input_tree
+        return
+    for shallow, value in zip(parts_of(shallow_tree), parts_of(input_tree)):
+        yield from _up_to(shallow, value)
+
+
+def map_structure_up_to(
+    shallow_tree: Any, func: Callable[..., Any], *inputs: Any, check_types: bool = True
+) -> Any:
+    """What `func` gives for the parts of the inputs, in the form of `shallow_tree`."""
+    if not inputs:
+        raise ValueError("Cannot map over no sequences")
+    columns = [flatten_up_to(shallow_tree, tree, check_types) for tree in inputs]
+    return pack_sequence_as(shallow_tree, [func(*row) for row in zip(*columns)])
+
+
+def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
+    """`{(k1, (k2,)): (v1, (v2,))}` as `{k1: v1, k2: v2}`. ValueError for a key that is twice."""
+    if not isinstance(dictionary, Mapping):
+        raise TypeError("input must be a dictionary")
+    flat: dict[Any, Any] = {}
+    for key, value in dictionary.items():
+        keys = flatten(key) if is_nested(key) else [key]
+        values = flatten(value) if is_nested(key) else [value]
+        if len(keys) != len(values):
+            raise ValueError(
+                f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "
+                f"{len(values)} elements. Key: {key}, value: {value}."
+            )
+        for flat_key, flat_value in zip(keys, values):
+            if flat_key in flat:
+                raise ValueError(f"Could not flatten dictionary: key {flat_key} is not unique.")
+            flat[flat_key] = flat_value
+    return flat
+
+
+def flatten_with_joined_string_paths(structure: Any, separator: str = "/") -> list[Any]:
+    """(path, leaf) for each leaf: the path is of keys, field names and positions."""
+    return [(separator.join(path), leaf) for path, leaf in _with_paths(structure, ())]
+
+
+def _with_paths(structure: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not is_nested(structure):
+        yield path, structure
+        return
+    parts = parts_of(structure)
+    if isinstance(structure, Mapping):
+        keys = sorted(structure)
+    else:
+        keys = list(getattr(structure, "_fields", range(len(parts))))
+    for key, part in zip(keys, parts):
+        yield from _with_paths(part, (*path, str(key)))
