@@ -21,6 +21,7 @@ CONTRIB = (
     tf.contrib.distributions,
     tf.contrib.framework,
     tf.contrib.layers,
+    tf.contrib.rnn,
     tf.contrib.slim,
 )
 FACES = (

@@ -282,6 +282,11 @@ contrib.layers.python.layers.regularizers: tf.contrib.layers
 contrib.layers.python.layers.summaries: tf.contrib.layers
 contrib.layers.python.layers.utils: tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
+contrib.rnn.python.ops.core_rnn: tf.contrib.rnn
+contrib.rnn.python.ops.core_rnn_cell: tf.contrib.rnn
+contrib.rnn.python.ops.core_rnn_cell_impl: tf.contrib.rnn
+contrib.rnn.python.ops.rnn: tf.contrib.rnn
+contrib.rnn.python.ops.rnn_cell: tf.contrib.rnn
 contrib.slim.python.slim: tf.contrib.slim
 contrib.slim.python.slim.evaluation: tf.contrib.slim
 contrib.slim.python.slim.learning: tf.contrib.slim

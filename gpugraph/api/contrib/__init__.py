@@ -1,5 +1,6 @@
 """What programs take from `tf.contrib`: `framework`, `layers`, `slim`, which has both, and more."""
 
 from gpugraph.api.contrib import (
-    distributions as distributions, framework as framework, layers as layers, slim as slim,
+    distributions as distributions, framework as framework, layers as layers, rnn as rnn,
+    slim as slim,
 )
