@@ -12,7 +12,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
-from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reverse, transpose
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, transpose
+from gpugraph.ops.arrays.reverse import reverse
 from gpugraph.ops.arrays.split_and_unstack import unstack
 from gpugraph.ops.arrays.tile_and_pad import tile
 from gpugraph.ops.elementwise.comparison_and_select import where
