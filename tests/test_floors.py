@@ -43,7 +43,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "layers",
         "contrib_layers",
         "rnn",
-        "keras",
+        "keras seq2seq",
         "api",
         "tensorflow_import",
         ROOT,

@@ -22,6 +22,7 @@ CONTRIB = (
     tf.contrib.framework,
     tf.contrib.layers,
     tf.contrib.rnn,
+    tf.contrib.seq2seq,
     tf.contrib.slim,
 )
 FACES = (
@@ -319,6 +320,38 @@ contrib.layers.sum_regularizer: regularizer_list scope
 contrib.layers.unit_norm: inputs dim epsilon scope
 contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
+contrib.seq2seq.AttentionMechanism: query_layer memory probability_fn memory_sequence_length
+    memory_layer score_mask_value
+contrib.seq2seq.AttentionWrapper: cell attention_mechanism attention_layer_size
+    alignment_history cell_input_fn output_attention initial_cell_state name attention_layer
+    attention_fn
+contrib.seq2seq.BahdanauAttention: num_units memory memory_sequence_length normalize
+    probability_fn score_mask_value dtype name
+contrib.seq2seq.BasicDecoder: cell helper initial_state output_layer
+contrib.seq2seq.BeamSearchDecoder: cell embedding start_tokens end_token initial_state
+    beam_width output_layer length_penalty_weight coverage_penalty_weight reorder_tensor_arrays
+contrib.seq2seq.CustomHelper: initialize_fn sample_fn next_inputs_fn sample_ids_shape
+    sample_ids_dtype
+contrib.seq2seq.Decoder:
+contrib.seq2seq.GreedyEmbeddingHelper: embedding start_tokens end_token
+contrib.seq2seq.Helper:
+contrib.seq2seq.InferenceHelper: sample_fn sample_shape sample_dtype start_inputs end_fn
+    next_inputs_fn
+contrib.seq2seq.LuongAttention: num_units memory memory_sequence_length scale probability_fn
+    score_mask_value dtype name
+contrib.seq2seq.SampleEmbeddingHelper: embedding start_tokens end_token softmax_temperature seed
+contrib.seq2seq.ScheduledEmbeddingTrainingHelper: inputs sequence_length embedding
+    sampling_probability time_major seed scheduling_seed name
+contrib.seq2seq.ScheduledOutputTrainingHelper: inputs sequence_length sampling_probability
+    time_major seed next_inputs_fn auxiliary_inputs name
+contrib.seq2seq.TrainingHelper: inputs sequence_length time_major name
+contrib.seq2seq.dynamic_decode: decoder output_time_major impute_finished maximum_iterations
+    parallel_iterations swap_memory scope
+contrib.seq2seq.gather_tree: step_ids parent_ids max_sequence_lengths end_token name
+contrib.seq2seq.hardmax: logits name
+contrib.seq2seq.sequence_loss: logits targets weights average_across_timesteps
+    average_across_batch sum_over_timesteps sum_over_batch softmax_loss_function name
+contrib.seq2seq.tile_batch: t multiplier name
 control_dependencies: control_inputs
 control_flow_v2_enabled:
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
@@ -1321,7 +1354,9 @@ initialize_local_variables initialize_variables initializers.Initializer registe
 SparseTensorValue image.ResizeMethod
 register_op errors.InaccessibleTensorError errors.invalid_argument
 errors.OperatorNotAllowedInGraphError
-losses.Reduction nn.rnn_cell.LSTMStateTuple
+losses.Reduction nn.rnn_cell.LSTMStateTuple contrib.seq2seq.AttentionWrapperState
+contrib.seq2seq.BasicDecoderOutput contrib.seq2seq.BeamSearchDecoderOutput
+contrib.seq2seq.BeamSearchDecoderState contrib.seq2seq.FinalBeamSearchDecoderOutput
 """
 
 # Parameters that we take beyond TensorFlow's, after all of them.

@@ -20,7 +20,7 @@ from gpugraph.session import direct_session
 _API = (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
-    contrib.distributions, contrib.framework, contrib.layers, contrib.rnn,
+    contrib.distributions, contrib.framework, contrib.layers, contrib.rnn, contrib.seq2seq,
     contrib.slim,
 )
 PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in _API} | {

@@ -60,7 +60,7 @@ def dynamic_rnn(
     with variable_scope(scope or "rnn") as opened:
         cache_reads(opened)
         if not time_major:
-            inputs = map_structure(lambda tensor: _swapped(convert_to_tensor(tensor)), inputs)
+            inputs = map_structure(transpose_batch_time, map_structure(convert_to_tensor, inputs))
         lengths = None if sequence_length is None else _lengths(sequence_length)
         batch_size = _batch_size(flatten(inputs))
         state = _first_state(cell, initial_state, batch_size, dtype)
@@ -69,14 +69,14 @@ def dynamic_rnn(
         loop = _Loop(cell, inputs, state, dtype, lengths)
         outputs, final_state = loop.run(parallel_iterations or 32, swap_memory)
         if not time_major:
-            outputs = map_structure(_swapped, outputs)
+            outputs = map_structure(transpose_batch_time, outputs)
     return outputs, final_state
 
 
 _first_state = initial_state
 
 
-def _swapped(tensor: Tensor) -> Tensor:
+def transpose_batch_time(tensor: Tensor) -> Tensor:
     """Batch and time exchanged."""
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) < 2:

@@ -354,3 +354,33 @@ add(
     lambda v: case(v(2, 3), i32(1), i32(1), i32(1), v(0, 3)),
     reference=_assigned,
 )  # fmt: skip
+
+
+# -- beams
+
+
+def _walk_back(steps: Any, parents: Any, lengths: Any, end: Any) -> Any:
+    beams = np.full_like(steps, end)
+    for batch, beam in np.ndindex(*steps.shape[1:]):
+        source = beam
+        for time in range(min(len(steps), int(lengths[batch])) - 1, -1, -1):
+            beams[time, batch, beam] = steps[time, batch, source]
+            source = parents[time, batch, source]
+        ends = np.flatnonzero(beams[:, batch, beam] == end)
+        if ends.size:
+            beams[ends[0] :, batch, beam] = end
+    return beams
+
+
+def _beams(v: Any, *shape: int) -> Any:
+    count = np.prod(shape, dtype=int)
+    return (np.arange(count) * 7 % 5).reshape(shape).astype(v.dtype.as_numpy_dtype)
+
+
+add(
+    "GatherTree",
+    lambda v: case(_beams(v, 3, 2, 4), _beams(v, 3, 2, 4) % 4, i32(3, 2), _of(v, 4)[0]),
+    lambda v: case(_beams(v, 2, 1, 1), _beams(v, 2, 1, 1) * 0, i32(0), _of(v, 9)[0]),
+    lambda v: case(_beams(v, 0, 2, 3), _beams(v, 0, 2, 3), i32(0, 0), _of(v, 1)[0]),
+    reference=_walk_back,
+)

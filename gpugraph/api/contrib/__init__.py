@@ -2,5 +2,5 @@
 
 from gpugraph.api.contrib import (
     distributions as distributions, framework as framework, layers as layers, rnn as rnn,
-    slim as slim,
+    seq2seq as seq2seq, slim as slim,
 )

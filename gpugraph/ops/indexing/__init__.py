@@ -7,6 +7,7 @@ from gpugraph.ops.indexing import (
     dynamic_partition,
     embedding_lookup,
     gather,
+    gather_tree,
     one_hot_where_unique,
     partition_and_stitch_launches,
     slice_spec,

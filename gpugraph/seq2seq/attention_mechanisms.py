@@ -1,0 +1,226 @@
+"""Attention mechanisms: how well each step of a memory answers a query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.layers.dense_dropout_flatten import Dense
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.constants_and_placeholders import fill, ones, zeros
+from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, squeeze
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.elementwise.unary_functions import rsqrt, square, tanh
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.nn.activations.softmax import softmax
+from gpugraph.ops.random.variable_initializers import Constant, Ones, Zeros
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+from gpugraph.variable_scope import get_variable, variable_scope
+
+
+class AttentionMechanism:
+    """A memory of [batch, time, depth] that is asked at each step of a decoder.
+
+    Args:
+      query_layer, memory_layer: layers of queries and of the memory, or None.
+      memory: the encoder's outputs; a structure of tensors whose first is the one that is weighed.
+      probability_fn: makes probabilities of scores [batch, time]; softmax by default.
+      memory_sequence_length: int32 [batch]; steps behind it get no weight.
+      score_mask_value: the score of those steps, -inf by default.
+    """
+
+    def __init__(
+        self,
+        query_layer: Any,
+        memory: Any,
+        probability_fn: Callable[[Any], Any] | None,
+        memory_sequence_length: Any = None,
+        memory_layer: Any = None,
+        score_mask_value: Any = None,
+    ) -> None:
+        for name, layer in (("query_layer", query_layer), ("memory_layer", memory_layer)):
+            if layer is not None and not callable(layer):
+                raise TypeError(f"{name} is not a Layer: {type(layer).__name__}")
+        if probability_fn is not None and not callable(probability_fn):
+            raise TypeError(f"probability_fn must be callable, saw type: {type(probability_fn)}")
+        self._query_layer, self._memory_layer = query_layer, memory_layer
+        self._probability_fn = probability_fn or softmax
+        with name_scope(None, "BaseAttentionMechanismInit", flatten(memory)):
+            self._lengths = memory_sequence_length
+            if self._lengths is not None:
+                self._lengths = convert_to_tensor(self._lengths, name="memory_sequence_length")
+            self._values = map_structure(self._masked_memory, memory)
+            first = flatten(self._values)[0]
+            self._keys = memory_layer(self._values) if memory_layer is not None else self._values
+            self._score_mask_value = score_mask_value
+            sizes = shape(first)
+            self._batch_size = first.shape.dims[0].value or sizes[0]
+            self._alignments_size = first.shape.dims[1].value or sizes[1]
+
+    def _masked_memory(self, memory: Any) -> Tensor:
+        """The memory with zeros behind the ends of the sequences."""
+        memory = convert_to_tensor(memory, name="memory")
+        if not memory.shape[2:].is_fully_defined():
+            raise ValueError(
+                f"Expected memory {memory.name} to have fully defined inner dims, but saw shape: "
+                f"{memory.shape}"
+            )
+        if self._lengths is None:
+            return memory
+        mask = sequence_mask(self._lengths, shape(memory)[1], dtype=memory.dtype)
+        inner = ones([memory.shape.ndims - 2], dtypes.int32)
+        return memory * reshape(mask, concat([shape(mask), inner], 0))
+
+    @property
+    def memory_layer(self) -> Any:
+        """The layer that makes keys of the memory, or None."""
+        return self._memory_layer
+
+    @property
+    def query_layer(self) -> Any:
+        """The layer of queries, or None."""
+        return self._query_layer
+
+    @property
+    def values(self) -> Any:
+        """The memory, with zeros behind the ends of the sequences."""
+        return self._values
+
+    @property
+    def keys(self) -> Any:
+        """What queries are compared with: [batch, time, depth]."""
+        return self._keys
+
+    @property
+    def batch_size(self) -> Any:
+        """The number of sequences."""
+        return self._batch_size
+
+    @property
+    def alignments_size(self) -> Any:
+        """The number of steps of the memory."""
+        return self._alignments_size
+
+    @property
+    def state_size(self) -> Any:
+        """The size of the mechanism's state."""
+        return self._alignments_size
+
+    def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
+        """The alignments before the first step: zeros [batch, time]."""
+        result = zeros([batch_size, self._alignments_size], dtype)
+        known = self._alignments_size if isinstance(self._alignments_size, int) else None
+        result.set_shape([None, known])
+        return result
+
+    def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
+        """The state before the first step."""
+        return self.initial_alignments(batch_size, dtype)
+
+    def _probabilities(self, score: Tensor) -> Tensor:
+        """Probabilities of the scores [batch, time], 0 behind the ends of the sequences."""
+        if self._lengths is not None:
+            masked = self._score_mask_value
+            if masked is None:
+                masked = np.array(-np.inf, score.dtype.as_numpy_dtype)
+            mask = sequence_mask(self._lengths, shape(score)[1])
+            score = where(mask, score, fill(shape(score), masked))
+        return self._probability_fn(score)
+
+    def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
+        """The alignments [batch, time] for queries [batch, depth], and the next state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__")
+
+
+class BahdanauAttention(AttentionMechanism):
+    """Additive attention: the sum of v * tanh(keys + query).
+
+    num_units: the depth of keys and queries. normalize: whether v has norm g and the sum a bias.
+    Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate, 2015;
+    normalized: Salimans and Kingma, Weight Normalization, 2016.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        memory: Any,
+        memory_sequence_length: Any = None,
+        normalize: bool = False,
+        probability_fn: Callable[[Any], Any] | None = None,
+        score_mask_value: Any = None,
+        dtype: Any = dtypes.float32,
+        name: str = "BahdanauAttention",
+    ) -> None:
+        options = {"use_bias": False, "dtype": dtype}
+        super().__init__(
+            Dense(num_units, name="query_layer", **options),
+            memory,
+            probability_fn,
+            memory_sequence_length,
+            Dense(num_units, name="memory_layer", **options),
+            score_mask_value,
+        )
+        self._num_units, self._normalize, self._name = num_units, normalize, name
+
+    def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
+        with variable_scope(None, "bahdanau_attention", [query]):
+            query = expand_dims(self.query_layer(query), 1)
+            v = get_variable("attention_v", [self._num_units], dtype=query.dtype)
+            if self._normalize:
+                initial = Constant(math.sqrt(1.0 / self._num_units))
+                g = get_variable("attention_g", (), query.dtype, initial)
+                b = get_variable("attention_b", [self._num_units], query.dtype, Zeros())
+                v, query = g * v * rsqrt(reduce_sum(square(v))), query + b
+            alignments = self._probabilities(reduce_sum(v * tanh(self.keys + query), [2]))
+        return alignments, alignments
+
+
+class LuongAttention(AttentionMechanism):
+    """Multiplicative attention: the products of keys and query.
+
+    num_units: the depth of keys, and of the queries. scale: whether scores have a factor g.
+    Luong et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        memory: Any,
+        memory_sequence_length: Any = None,
+        scale: bool = False,
+        probability_fn: Callable[[Any], Any] | None = None,
+        score_mask_value: Any = None,
+        dtype: Any = dtypes.float32,
+        name: str = "LuongAttention",
+    ) -> None:
+        layer = Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype)
+        super().__init__(
+            None, memory, probability_fn, memory_sequence_length, layer, score_mask_value
+        )
+        self._num_units, self._scale, self._name = num_units, scale, name
+
+    def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
+        with variable_scope(None, "luong_attention", [query]):
+            depth = query.shape.dims[-1].value
+            if depth != self._num_units:
+                raise ValueError(
+                    "Incompatible or unknown inner dimensions between query and keys. "
+                    f"Query ({query}) has units: {depth}. Keys ({self.keys}) have units: "
+                    f"{self._num_units}. Perhaps you need to set num_units to the keys' dimension "
+                    f"({depth})?"
+                )
+            score = squeeze(matmul(expand_dims(query, 1), self.keys, transpose_b=True), [1])
+            if self._scale:
+                score = score * get_variable("attention_g", (), query.dtype, Ones())
+            alignments = self._probabilities(score)
+        return alignments, alignments
