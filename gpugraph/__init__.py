@@ -107,7 +107,7 @@ from gpugraph.variable_scope import (
 from gpugraph.variable_scope.make_template import make_template as make_template
 from gpugraph.variables import (
     Variable as Variable, VariableAggregation as VariableAggregation,
-    VariableSynchronization as VariableSynchronization,
+    VariableSynchronization as VariableSynchronization, all_variables as all_variables,
     assert_variables_initialized as assert_variables_initialized,
     disable_resource_variables as disable_resource_variables,
     enable_resource_variables as enable_resource_variables, global_variables as global_variables,
@@ -126,7 +126,6 @@ from gpugraph.ops.framework import constant_value as _constant_value
 
 __version__ = VERSION
 NoGradient = NotDifferentiable
-all_variables = global_variables
 get_static_value = _constant_value.constant_value
 initialize_all_tables = tables_initializer
 initialize_all_variables = global_variables_initializer

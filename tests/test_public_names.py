@@ -106,6 +106,7 @@ angle: input name
 app.run: main argv
 arg_max: input dimension output_type name
 arg_min: input dimension output_type name
+all_variables:
 argmax: input axis name dimension output_type
 argmin: input axis name dimension output_type
 argsort: values axis direction stable name
@@ -1170,7 +1171,7 @@ sparse.expand_dims: sp_input axis name
 sparse.eye: num_rows num_columns dtype name
 sparse.from_dense: tensor name
 sparse_add: a b threshold thresh
-sparse_concat: axis sp_inputs name expand_nonconcat_dim concat_dim
+sparse_concat: axis sp_inputs name expand_nonconcat_dim concat_dim expand_nonconcat_dims
 sparse_fill_empty_rows: sp_input default_value name
 sparse_mask: a mask_indices name
 sparse_maximum: sp_a sp_b name
@@ -1346,7 +1347,7 @@ GraphOptions
 HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
 SessionOptions Sized Source Tensor UnconnectedGradients VariableAggregation
 VariableSynchronization
-all_variables as_tensorflow explain_variables group initialize_all_variables
+as_tensorflow explain_variables group initialize_all_variables
 flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError
 flags.ValidationError

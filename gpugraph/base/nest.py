@@ -12,20 +12,35 @@ from typing import Any
 _VIEWS = (KeysView, ValuesView, ItemsView)
 
 
-def is_nested(value: Any) -> bool:
-    """Whether `value` is a structure and no leaf."""
-    if isinstance(value, (str, bytes, bytearray)):
+def is_nested(seq: Any) -> bool:
+    """Whether a value is a structure and no leaf."""
+    if isinstance(seq, (str, bytes, bytearray)):
         return False
-    return isinstance(value, (Sequence, Mapping, *_VIEWS)) or _is_attrs(value)
+    return isinstance(seq, (Sequence, Mapping, *_VIEWS)) or _is_attrs(seq)
 
 
-def flatten(structure: Any) -> list[Any]:
-    """The leaves of `structure`, in order; a leaf gives a list of itself."""
+def is_composite(value: Any) -> bool:
+    """Whether a value is made of several tensors: SparseTensor and IndexedSlices."""
+    return hasattr(type(value), "_parts") and hasattr(type(value), "_of")
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves of `structure`, in order; a leaf gives a list of itself.
+
+    With `expand_composites`, the tensors that a leaf is made of stand for it.
+    """
+    if expand_composites:
+        leaves = flatten(structure)
+        return [part for leaf in leaves for part in (_components(leaf) or [leaf])]
     if not is_nested(structure):
         return [structure]
-    leaves: list[Any] = []
+    leaves = []
     _collect(structure, leaves)
     return leaves
+
+
+def _components(value: Any) -> list[Any]:
+    return value._parts() if is_composite(value) else []
 
 
 def _collect(structure: Any, leaves: list[Any]) -> None:
@@ -36,8 +51,10 @@ def _collect(structure: Any, leaves: list[Any]) -> None:
             leaves.append(part)
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """`flat_sequence` in the form of `structure`.
+def pack_sequence_as(
+    structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
+) -> Any:
+    """`flat_sequence` in the form of `structure`; `expand_composites` as in `flatten`.
 
     TypeError when it is no sequence, ValueError when `structure` has another number of leaves.
     """
@@ -46,14 +63,22 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
             f"Attempted to pack {flat_sequence!r} of type {type(flat_sequence)} into a structure: "
             "flat_sequence must be a sequence"
         )
-    count = len(flatten(structure))
+    count = len(flatten(structure, expand_composites))
     if count != len(flat_sequence):
         raise ValueError(
             f"Could not pack sequence. Structure had {count} elements, but flat_sequence had "
             f"{len(flat_sequence)} elements. Structure: {structure}, flat_sequence: "
             f"{flat_sequence}."
         )
-    return _packed(structure, iter(flat_sequence))
+    leaves = iter(flat_sequence)
+    return _packed(structure, _composed(structure, leaves) if expand_composites else leaves)
+
+
+def _composed(structure: Any, leaves: Iterator[Any]) -> Iterator[Any]:
+    """The leaves with those in a row that are a composite's made one again."""
+    for leaf in flatten(structure):
+        parts = _components(leaf)
+        yield leaf._of([next(leaves) for _ in parts]) if parts else next(leaves)
 
 
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
@@ -62,30 +87,40 @@ def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
     return _like(structure, [_packed(part, leaves) for part in parts_of(structure)])
 
 
-def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool = True) -> Any:
+def map_structure(
+    func: Callable[..., Any],
+    *structures: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+) -> Any:
     """`func` of the leaves that stand at the same place, in the form of the first structure.
 
     TypeError when `func` can't be called; the structures must be alike, see
-    `assert_same_structure`. ValueError without any.
+    `assert_same_structure`. ValueError without any. `expand_composites` as in `flatten`.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func!r}")
     if not structures:
         raise ValueError("Must provide at least one structure")
     for other in structures[1:]:
-        assert_same_structure(structures[0], other, check_types=check_types)
-    leaves = zip(*[flatten(item) for item in structures])
-    return _packed(structures[0], iter([func(*item) for item in leaves]))
+        assert_same_structure(structures[0], other, check_types, expand_composites)
+    leaves = zip(*[flatten(item, expand_composites) for item in structures])
+    return pack_sequence_as(structures[0], [func(*item) for item in leaves], expand_composites)
 
 
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
     """Refuses structures that are not nested alike: ValueError.
 
     With `check_types`, sequences must also be of the same type (TypeError), dicts aside, and
-    dicts must have the same keys (ValueError).
+    dicts must have the same keys (ValueError). With `expand_composites`, leaves must be made of
+    as many tensors.
     """
     try:
         _check_same(nest1, nest2, check_types)
+        if expand_composites:
+            _check_composites(flatten(nest1), flatten(nest2))
     except (TypeError, ValueError) as error:
         raise type(error)(
             "The two structures don't have the same nested structure.\n\n"
@@ -116,6 +151,15 @@ def _check_same(one: Any, other: Any, check_types: bool) -> None:
         )
     for part, its_like in zip(parts, others):
         _check_same(part, its_like, check_types)
+
+
+def _check_composites(leaves: list[Any], others: list[Any]) -> None:
+    for leaf, other in zip(leaves, others):
+        if len(_components(leaf)) != len(_components(other)):
+            raise ValueError(
+                f'Substructure "{_described(leaf)}" is made of {len(_components(leaf))} tensors, '
+                f'while substructure "{_described(other)}" is made of {len(_components(other))}'
+            )
 
 
 def _check_types(one: Any, other: Any) -> None:

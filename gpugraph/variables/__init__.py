@@ -24,6 +24,7 @@ from gpugraph.variables.resource_variable import ResourceVariable as ResourceVar
 from gpugraph.variables.save_slice_info import SaveSliceInfo as SaveSliceInfo
 from gpugraph.variables.variable import Variable as Variable
 from gpugraph.variables.variable_collections import (
+    all_variables as all_variables,
     assert_variables_initialized as assert_variables_initialized,
     global_variables as global_variables,
     global_variables_initializer as global_variables_initializer,

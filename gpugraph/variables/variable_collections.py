@@ -23,6 +23,11 @@ def global_variables(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
+def all_variables() -> list[Any]:
+    """The variables of collection GLOBAL_VARIABLES, by their older name."""
+    return global_variables()
+
+
 def local_variables(scope: str | None = None) -> list[Any]:
     """The variables of collection LOCAL_VARIABLES."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)

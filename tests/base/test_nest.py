@@ -130,3 +130,24 @@ def test_views_of_dicts_are_structures() -> None:
     assert nest.flatten(pairs.keys()) == ["b", "a"]
     assert nest.flatten([pairs.items()]) == ["b", 1, "a", 2, 3]
     assert nest.map_structure(lambda leaf: leaf + 1, pairs.values()) == [2, [3, 4]]
+
+
+def test_composites_are_leaves_or_their_tensors() -> None:
+    sparse = tf.SparseTensor([[0, 1]], [2.0], [3, 4])
+    slices = tf.IndexedSlices(tf.zeros([1, 2]), tf.constant([5]))
+    structure = {"a": [sparse, 1], "b": slices}
+    assert tf.nest.flatten(structure) == [sparse, 1, slices]
+    flat = tf.nest.flatten(structure, expand_composites=True)
+    assert flat == [
+        *(sparse.indices, sparse.values, sparse.dense_shape, 1, slices.values, slices.indices)
+    ]
+    again = tf.nest.pack_sequence_as(structure, flat, expand_composites=True)
+    assert again["a"][0].values is sparse.values and again["a"][1] == 1
+    assert isinstance(again["b"], tf.IndexedSlices) and again["b"].dense_shape is None
+    mapped = tf.nest.map_structure(tf.identity, [sparse, slices], expand_composites=True)
+    assert isinstance(mapped[0], tf.SparseTensor) and mapped[1].values is not slices.values
+    with pytest.raises(ValueError, match="had 6 elements, but flat_sequence had 1"):
+        tf.nest.pack_sequence_as(structure, [1], expand_composites=True)
+    tf.nest.assert_same_structure([sparse], [1])
+    with pytest.raises(ValueError, match="is made of 3 tensors"):
+        tf.nest.assert_same_structure([sparse], [1], expand_composites=True)

@@ -56,6 +56,10 @@ class IndexedSlices:
         """The shape of the dense tensor, as a tensor; None if it is not known."""
         return self._dense_shape
 
+    def _of(self, parts: list[Any]) -> IndexedSlices:
+        """Slices of other parts."""
+        return IndexedSlices(*parts)
+
     @property
     def shape(self) -> TensorShape:
         """What is known of the dense tensor's shape."""

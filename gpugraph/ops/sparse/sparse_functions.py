@@ -170,11 +170,12 @@ def sparse_concat(
     name: str | None = None,
     expand_nonconcat_dim: bool = False,
     concat_dim: Any = None,
+    expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
     """SparseTensors joined along an axis (older: `concat_dim`), the elements in row-major order.
 
-    With `expand_nonconcat_dim` those smaller in another dimension are widened to the largest;
-    otherwise InvalidArgumentError in a run. TypeError for no list.
+    With `expand_nonconcat_dims` (older: `expand_nonconcat_dim`) those smaller in another dimension
+    are widened to the largest; otherwise InvalidArgumentError in a run. TypeError for no list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -183,7 +184,7 @@ def sparse_concat(
     if len(inputs) == 1:
         return inputs[0]
     shapes = [tensor.dense_shape for tensor in inputs]
-    if expand_nonconcat_dim:
+    if expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims:
         shapes = _widen_shapes(shapes, int(dimension))
     parts = raw_ops.SparseConcat(
         [tensor.indices for tensor in inputs],

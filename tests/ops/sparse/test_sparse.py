@@ -185,6 +185,8 @@ class TestArrays:
         np.testing.assert_array_equal(dense(parts[1]), DENSE[:, 2:])
         small = tf.SparseTensor([[0, 0]], np.array([5.0]), [1, 2])
         wide = tf.sparse_concat(0, [sparse(), small], expand_nonconcat_dim=True)
+        newer = tf.sparse_concat(0, [sparse(), small], expand_nonconcat_dims=True)
+        assert newer.shape.as_list() == wide.shape.as_list()
         np.testing.assert_array_equal(dense(wide), [*DENSE, [5, 0, 0]])
 
     def test_empty_rows(self):

@@ -1,0 +1,114 @@
+"""What `public_names.py` finds in TensorFlow 2.21's compat.v1 and gpugraph leaves out, and why."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+__all__ = ["left_out_arguments", "name_reason", "own_arguments"]
+
+_LATER = "TensorFlow 1.15 does not have it"
+_EAGER = "there is no eager execution"
+_NO_TPU = "there are no TPUs"
+
+LEFT_OUT = {
+    "GradientTape": _EAGER,
+    "function": _EAGER,
+    "wrap_function": _EAGER,
+    "autograph.*": "programs build their graphs themselves",
+    "lite.*": "models are run by a Session, not by TensorFlow Lite",
+    "tpu.*": _NO_TPU,
+    "raw_ops.*TPU*": _NO_TPU,
+    "raw_ops.*Xla*": "there is no XLA: plans are compiled",
+    "xla.*": "there is no XLA: plans are compiled",
+    "mlir.*": "there is no MLIR: plans are compiled",
+    "raw_ops.*Mlir*": "there is no MLIR: plans are compiled",
+    "raw_ops.*TRT*": "there is no TensorRT",
+    "math.special.*": _LATER,
+    "types.*": _LATER,
+    "mixed_precision.*": _LATER,
+    "config.[!e]*": _LATER,
+    "data.experimental.service.*": _LATER,
+    "debugging.experimental.*": _LATER,
+    "experimental.*": _LATER,
+    "layers.experimental.*": "of Keras's style of layers; the layers of this version keep theirs",
+    "nn.experimental.*": _LATER,
+    "linalg.experimental.*": _LATER,
+    "quantization.experimental.*": _LATER,
+    "dtypes.experimental.*": _LATER,
+    "train.experimental.*": "mixed precision here is bfloat16, without a scale of losses",
+    "keras.applications.*": "networks with weights that are fetched from the net",
+    "keras.datasets.*": "data that is fetched from the net",
+    "keras.layers.experimental.*": _LATER,
+    "keras.optimizers.legacy.*": _LATER,
+    "keras.export.*": _LATER,
+    "keras.saving.*": _LATER,
+    "keras.utils.legacy.*": _LATER,
+    "raw_ops.Dummy*": "of TensorFlow's own tests",
+    "raw_ops.*Risc*": _LATER,
+    "raw_ops.Uniform*Quantize*": _LATER,
+    "raw_ops.UniformQuantized*": _LATER,
+    "raw_ops.StatelessRandom*V[23]": _LATER,
+    "raw_ops.*DatasetV[4-9]": _LATER,
+}
+"""Patterns of names, each with the reason why they are not here."""
+
+_LATER_ARGUMENTS = """
+*gather_nd: bad_indices_policy
+*scatter_nd: bad_indices_policy
+*tensor_scatter_*: bad_indices_policy
+*diag*: align
+*matmul: output_type grad_a grad_b
+*top_k: index_type
+*embedding_lookup_sparse: allow_fast_lookup
+*lin*space: axis
+*segment_*: sparse_gradient
+fill: layout
+image.non_max_suppression_padded: sorted_input canonicalized_coordinates tile_size
+image.ssim: return_index_map
+keras.backend.rnn: return_all_outputs
+keras.backend.sparse_categorical_crossentropy: ignore_class
+layers.InputSpec: allow_last_axis_squeeze name optional
+linalg.tridiagonal_solve: perturb_singular
+map_fn: fn_output_signature
+nn.ctc_greedy_decoder: blank_index
+nn.fused_batch_norm: exponential_avg_factor
+nn.swish: beta
+numpy_function: stateful
+ones: layout
+random.stateless_*: alg
+train.*Optimizer: use_own_namescope_for_non_slot_vars beta
+zeros: layout
+"""
+"""Arguments that TensorFlow has since 1.15."""
+
+_OWN_ARGUMENTS = """
+*cross_entropy_with_logits: _sentinel
+convert_to_tensor: as_ref
+errors.UnknownError: error_code
+shape: optimize
+"""
+"""Arguments of 1.15 that TensorFlow no longer has, or hides, and those of gpugraph."""
+
+
+def _read(text: str) -> dict[str, set[str]]:
+    pairs = (line.partition(": ") for line in text.strip().splitlines())
+    return {pattern: set(arguments.split()) for pattern, _, arguments in pairs}
+
+
+def _matching(name: str, rows: dict[str, set[str]]) -> set[str]:
+    return set().union(*(value for key, value in rows.items() if fnmatchcase(name, key)))
+
+
+def name_reason(name: str) -> str:
+    """Why a name is not here; nothing where there is no reason."""
+    return next((why for pattern, why in LEFT_OUT.items() if fnmatchcase(name, pattern)), "")
+
+
+def left_out_arguments(name: str) -> set[str]:
+    """The arguments of a function that TensorFlow has since 1.15."""
+    return _matching(name, _read(_LATER_ARGUMENTS))
+
+
+def own_arguments(name: str) -> set[str]:
+    """The arguments of a function that only gpugraph has."""
+    return _matching(name, _read(_OWN_ARGUMENTS))

@@ -1,0 +1,175 @@
+"""All public names, and the names of their arguments, by gpugraph and by TensorFlow's compat.v1.
+
+    python ci/against_tensorflow/public_names.py --tensorflow PYTHON [--list missing|arguments|left]
+
+For each module it prints how many names TensorFlow has, how many of them are here, left out with
+a reason (`names_left_out.py`), and missing; and of how many functions and classes the arguments
+differ, by name or order, without a reason. `--list` prints what a count is made of. It fails where
+arguments differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from names_left_out import left_out_arguments, name_reason, own_arguments
+from sides import add_options, library, python_of_tensorflow, run_side
+
+Names = dict[str, "list[str] | None"]
+"""Each public name with the names of its arguments; None for what is not called, or hides them."""
+
+
+def _arguments(value: Any) -> list[str] | None:
+    """The names of the arguments in order, `self` left out; None where they are not to be seen."""
+    if not callable(value):
+        return None
+    try:
+        parameters = inspect.signature(
+            value.__init__ if inspect.isclass(value) else value
+        ).parameters
+    except (TypeError, ValueError):
+        return None
+    names = [name for name in parameters if name != "self"]
+    kinds = [parameters[name].kind for name in names]
+    if inspect.Parameter.VAR_POSITIONAL in kinds and inspect.Parameter.VAR_KEYWORD in kinds:
+        return None
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [name for name, kind in zip(names, kinds) if kind not in variable]
+
+
+def _of_tensorflow(root: Any) -> Names:
+    """The names of `compat.v1` and the modules in it."""
+    names: Names = {}
+    seen: set[int] = set()
+
+    def walk(module: Any, path: str) -> None:
+        if id(module) in seen:
+            return
+        seen.add(id(module))
+        for name in dir(module):
+            if name.startswith("_") or (not path and name == "compat"):
+                continue
+            whole = f"{path}.{name}" if path else name
+            try:
+                value = getattr(module, name)
+            except (AttributeError, ImportError):
+                continue
+            if isinstance(value, ModuleType):
+                if "._api." in value.__name__ or "keras" in value.__name__:
+                    walk(value, whole)
+            else:
+                names[whole] = _arguments(value)
+
+    walk(root, "")
+    return names
+
+
+def _of_gpugraph(root: Any, wanted: list[str]) -> Names:
+    """Those of the names that are here."""
+    names: Names = {}
+    for whole in wanted:
+        value = root
+        try:
+            for part in whole.split("."):
+                value = getattr(value, part)
+        except AttributeError:
+            continue
+        names[whole] = _arguments(value)
+    return names
+
+
+class Comparison(NamedTuple):
+    """What became of the names of one module."""
+
+    here: list[str]
+    left_out: list[str]
+    missing: list[str]
+    differing: list[str]
+
+
+def _compare(theirs: Names, ours: Names) -> dict[str, Comparison]:
+    modules: dict[str, Comparison] = defaultdict(lambda: Comparison([], [], [], []))
+    for name, arguments in theirs.items():
+        module = modules[name.rpartition(".")[0] or "tf"]
+        if name in ours:
+            module.here.append(name)
+            if line := _difference(name, ours[name], arguments):
+                module.differing.append(line)
+        elif name_reason(name):
+            module.left_out.append(name)
+        else:
+            module.missing.append(name)
+    return modules
+
+
+def _difference(name: str, ours: list[str] | None, theirs: list[str] | None) -> str:
+    """How the arguments differ without a reason; nothing where they do not, or are not known."""
+    if ours is None or theirs is None:
+        return ""
+    own, later = own_arguments(name), left_out_arguments(name)
+    if [x for x in ours if x not in own] == [x for x in theirs if x not in later]:
+        return ""
+    return f"{name}: {', '.join(ours)}; TensorFlow: {', '.join(theirs)}"
+
+
+def _print(modules: dict[str, Comparison], what: str | None) -> None:
+    print(
+        f"{'module':34} {'names':>6} {'here':>6} {'left out':>9} {'missing':>8} {'arguments':>10}"
+    )
+    rows = {name: modules[name] for name in sorted(modules)}
+    rows["in all"] = Comparison(
+        *(list(chain.from_iterable(column)) for column in zip(*rows.values()))
+    )
+    for name, row in rows.items():
+        count = len(row.here) + len(row.left_out) + len(row.missing)
+        sizes = (count, len(row.here), len(row.left_out), len(row.missing), len(row.differing))
+        print("{:34} {:6} {:6} {:9} {:8} {:10}".format(name, *sizes))
+    whole = rows["in all"]
+    lists = {"missing": whole.missing, "arguments": whole.differing, "left": whole.left_out}
+    for line in lists.get(what or "", ()):
+        print(f"{line}  {name_reason(line)}" if what == "left" else line)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add_options(parser)
+    parser.add_argument("--list", choices=("missing", "arguments", "left"))
+    options = parser.parse_args()
+    if options.side:
+        side, folder = options.side
+        _run_side(side, Path(folder))
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run_side(python_of_tensorflow(options.tensorflow), __file__, "tensorflow", folder)
+        run_side(sys.executable, __file__, "gpugraph", folder)
+        theirs, ours = (
+            json.loads((folder / f"{side}.json").read_text()) for side in ("tensorflow", "gpugraph")
+        )
+    modules = _compare(theirs, ours)
+    _print(modules, options.list)
+    return int(any(module.differing for module in modules.values()))
+
+
+def _run_side(side: str, folder: Path) -> None:
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    root = library(side)
+    if side == "tensorflow":
+        names = _of_tensorflow(root)
+    else:
+        names = _of_gpugraph(root, list(json.loads((folder / "tensorflow.json").read_text())))
+    (folder / f"{side}.json").write_text(json.dumps(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
