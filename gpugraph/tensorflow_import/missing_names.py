@@ -87,9 +87,13 @@ def _public_names(module: str) -> list[str]:
 
 @functools.cache
 def _modules_by_name() -> dict[str, list[str]]:
-    """The public modules that have a name; the root comes first, then the shortest path."""
+    """The public modules that have a name: the root, the shortest paths, at last `contrib`."""
     modules: dict[str, list[str]] = {}
-    for module in sorted(module_paths(), key=lambda path: (path.count("."), len(path))):
+
+    def rank(path: str) -> tuple[bool, int, int]:
+        return path.startswith("contrib"), path.count("."), len(path)
+
+    for module in sorted(module_paths(), key=rank):
         if not module.startswith(("python", "core")):
             for name in _public_names(module):
                 modules.setdefault(name, []).append(module)
