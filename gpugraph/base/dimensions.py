@@ -14,11 +14,11 @@ from typing import Any
 
 
 def as_size(value: object) -> int | None:
-    """The int or None that `value`, an int, None, a Dimension or a whole float, stands for.
+    """The int or None that `value` stands for: an int, None, a Dimension, a whole float, digits.
 
     Raises:
       TypeError: `value` is not a number.
-      ValueError: `value` is negative or not whole.
+      ValueError: `value` is negative or not whole, or a string of no digits.
     """
     if value is None or (type(value) is int and value >= 0):
         return value
@@ -34,6 +34,8 @@ def as_size(value: object) -> int | None:
 
 
 def _as_whole(value: object) -> int:
+    if isinstance(value, (str, bytes)):
+        return int(value)
     if not isinstance(value, numbers.Real):
         raise TypeError(f"A dimension must be an integer or None, not {value!r} ({type(value)})")
     if not float(value).is_integer():
@@ -89,7 +91,7 @@ class Dimension:
     comparisons give None if an operand is unknown. Known Dimensions serve as ints and indices.
 
     Args:
-      value: an int of at least 0, None, or a Dimension.
+      value: an int of at least 0, None, a Dimension, or a string of digits.
 
     Raises:
       TypeError: `value` is not a number.
@@ -162,10 +164,17 @@ class Dimension:
     __rmod__ = _arithmetic(operator.mod, swapped=True)
 
     def __truediv__(self, other: object) -> Dimension:
-        raise TypeError(f"Dimension / {type(other).__name__}: sizes are whole, use // instead")
+        raise _no_division(self, other)
 
     def __rtruediv__(self, other: object) -> Dimension:
-        raise TypeError(f"{type(other).__name__} / Dimension: sizes are whole, use // instead")
+        raise _no_division(other, self)
+
+
+def _no_division(x: object, y: object) -> TypeError:
+    return TypeError(
+        f"unsupported operand type(s) for /: '{type(x).__name__}' and '{type(y).__name__}', please "
+        "use // instead"
+    )
 
 
 def as_dimension(value: object) -> Dimension:

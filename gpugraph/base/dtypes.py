@@ -36,15 +36,16 @@ class DType:
       real_dtype: the type of the real part; the type itself unless it is complex.
       size: bytes per element as TensorFlow counts them (string 8, resource 1).
       itemsize: bytes per element in a NumPy array (string and resource: a Python reference, 8).
-      is_bool, is_integer, is_floating, is_complex, is_unsigned, is_ref_dtype,
-      is_numpy_compatible: what their names say; False for string and resource, except
-        `is_numpy_compatible`, which only resource is not.
+      is_bool, is_integer, is_floating, is_complex, is_unsigned, is_quantized, is_ref_dtype,
+      is_numpy_compatible: what their names say; False for string, resource and variant, except
+        `is_numpy_compatible`, which only resource and variant are not. Quantized types are no
+        integers.
     """
 
     __slots__ = (
         "_as_ref", "_numpy_type", "as_datatype_enum", "base_dtype", "is_bool", "is_complex",
-        "is_floating", "is_integer", "is_numpy_compatible", "is_ref_dtype", "is_unsigned",
-        "itemsize", "name", "real_dtype", "size",
+        "is_floating", "is_integer", "is_numpy_compatible", "is_quantized", "is_ref_dtype",
+        "is_unsigned", "itemsize", "name", "real_dtype", "size",
     )  # fmt: skip
 
     name: str
@@ -58,6 +59,7 @@ class DType:
     is_floating: builtins.bool
     is_complex: builtins.bool
     is_unsigned: builtins.bool
+    is_quantized: builtins.bool
     is_ref_dtype: builtins.bool
     is_numpy_compatible: builtins.bool
     _as_ref: DType
@@ -74,7 +76,9 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
-        """The NumPy scalar type; `object` for strings. TypeError for resources.
+        """The NumPy scalar type; `object` for strings. TypeError for resources and variants.
+
+        That of a quantized type is a structured dtype of one field of the type's name.
 
         That of bfloat16 is `ml_dtypes.bfloat16`; ModuleNotFoundError where that is not installed.
         """
@@ -83,11 +87,6 @@ class DType:
         if self._numpy_type is None:
             raise absent()
         return self._numpy_type
-
-    @property
-    def is_quantized(self) -> builtins.bool:
-        """False: there are no quantized types here."""
-        return False
 
     @property
     def _is_ref_dtype(self) -> builtins.bool:
@@ -150,10 +149,10 @@ class DType:
 
 
 _BY_NUMBER: dict[int, DType] = {}
-_NUMPY_INCOMPATIBLE = frozenset({"resource"})
+_NUMPY_INCOMPATIBLE = frozenset({"resource", "variant"})
 
 
-def _make(name: str, number: int, numpy_type: type[Any] | None, like: type[Any]) -> DType:
+def _make(name: str, number: int, numpy_type: Any, like: Any) -> DType:
     """One object of its own; `base_dtype`, `real_dtype` and `_as_ref` are left to the caller."""
     dtype: DType = object.__new__(DType)
     kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
@@ -169,6 +168,7 @@ def _make(name: str, number: int, numpy_type: type[Any] | None, like: type[Any])
         is_floating=kind == "f",
         is_complex=kind == "c",
         is_unsigned=kind == "u",
+        is_quantized=kind == "V",
         is_ref_dtype=number > _REF_OFFSET,
         is_numpy_compatible=compatible,
         _numpy_type=numpy_type,
@@ -185,7 +185,7 @@ def _fill(dtype: DType, **attributes: object) -> None:
 def _pair(
     name: str,
     number: int,
-    numpy_type: type[Any] | None,
+    numpy_type: Any,
     real: DType | None = None,
     like: type[Any] | None = None,
 ) -> tuple[DType, DType]:
@@ -199,6 +199,11 @@ def _pair(
     _fill(base, base_dtype=base, real_dtype=real or base, _as_ref=ref)
     _fill(ref, base_dtype=base, real_dtype=real or ref, _as_ref=ref)
     return base, ref
+
+
+def _quantized(name: str, number: int, numpy_type: type[Any]) -> tuple[DType, DType]:
+    """A type of integers that stand for real numbers; ops do not compute with it."""
+    return _pair(name, number, np.dtype([(name, numpy_type)]))
 
 
 float32, float32_ref = _pair("float32", 1, np.float32)
@@ -219,6 +224,13 @@ resource, resource_ref = _pair("resource", 20, object)
 uint32, uint32_ref = _pair("uint32", 22, np.uint32)
 uint64, uint64_ref = _pair("uint64", 23, np.uint64)
 
+variant, variant_ref = _pair("variant", 21, object)
+qint8, qint8_ref = _quantized("qint8", 11, np.int8)
+quint8, quint8_ref = _quantized("quint8", 12, np.uint8)
+qint32, qint32_ref = _quantized("qint32", 13, np.int32)
+qint16, qint16_ref = _quantized("qint16", 15, np.int16)
+quint16, quint16_ref = _quantized("quint16", 16, np.uint16)
+
 half, half_ref = float16, float16_ref
 double, double_ref = float64, float64_ref
 
@@ -228,6 +240,9 @@ COMPLEX = (complex64, complex128)
 REAL = FLOATING + INTEGRAL
 NUMERIC = REAL + COMPLEX
 ALL = (*NUMERIC, bool, string, resource)
+_QUANTIZED = (qint8, quint8, qint16, quint16, qint32)
+QUANTIZED_DTYPES = frozenset([*_QUANTIZED, *(dtype._as_ref for dtype in _QUANTIZED)])
+"""The types of integers that stand for real numbers, and their references."""
 
 
 def _numpy_table() -> dict[type[Any], DType]:
@@ -250,11 +265,11 @@ def _names_table() -> dict[str, DType]:
 
 
 _BY_NUMPY_TYPE = _numpy_table()
+_QUANTIZED_BY_FIELD: dict[tuple[str, ...], DType] = {(dtype.name,): dtype for dtype in _QUANTIZED}
 _BY_NAME = _names_table()
 _BY_TYPE: dict[type[Any], DType] = {
     **_BY_NUMPY_TYPE,
     builtins.float: float32,
-    builtins.int: int32,
     builtins.bool: bool,
     builtins.complex: complex128,
     builtins.str: string,
@@ -269,7 +284,7 @@ def as_dtype(type_value: object) -> DType:
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
         NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float is
-        float32, int is int32, complex is complex128; bool; str, bytes and object are string.
+        float32, complex is complex128; bool; str, bytes and object are string. int is none.
 
     Raises:
       TypeError: `type_value` means no type.
@@ -278,7 +293,9 @@ def as_dtype(type_value: object) -> DType:
         return type_value
     dtype: DType | None = None
     if isinstance(type_value, np.dtype):
-        dtype = _BY_NUMPY_TYPE.get(type_value.type)
+        names = type_value.names  # of the fields; a quantized type has one
+        known = _BY_NUMPY_TYPE.get(type_value.type)
+        dtype = known if names is None else _QUANTIZED_BY_FIELD.get(names)
     elif isinstance(type_value, str):
         dtype = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):

@@ -31,7 +31,7 @@ class TensorShape:
 
     Args:
       dims: None for an unknown rank, a TensorShape, one size, or an iterable of sizes; a size
-        is an int, None or a Dimension.
+        is an int, None, a Dimension or a string of digits.
 
     Attributes:
       sizes: a tuple of int or None, or None if the rank is unknown. Never assign to it.
@@ -222,7 +222,7 @@ class TensorShape:
         return f"({text},)" if len(self.sizes) == 1 else f"({text})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TensorShape, (self.sizes,)
+        return TensorShape, (self.dims,)
 
 
 _new: Callable[[type[TensorShape]], TensorShape] = object.__new__

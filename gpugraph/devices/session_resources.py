@@ -27,12 +27,16 @@ class Watcher(Protocol):
 class VariableState:
     """A variable of a session: its device, its memory, and whether it is initialized."""
 
-    __slots__ = ("block", "device", "dtype", "initialized", "lock", "name", "resizing", "watchers")
+    __slots__ = (
+        "block", "by_handle", "device", "dtype", "initialized", "lock", "name", "resizing",
+        "watchers",
+    )  # fmt: skip
 
     def __init__(self, name: str, device: Device, dtype: DType) -> None:
         self.name = name
         self.device = device
         self.dtype = dtype
+        self.by_handle = False  # of a resource variable
         self.block: Block | None = None
         self.initialized = False
         self.watchers: dict[int, Watcher] = {}
@@ -43,7 +47,7 @@ class VariableState:
     def value(self) -> Any:
         """The array; FailedPreconditionError before the first assignment."""
         if not self.initialized or self.block is None:
-            raise uninitialized(self.name)
+            raise uninitialized(self.name, self.by_handle)
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
@@ -65,11 +69,19 @@ class VariableState:
         self.block = None
 
 
-def uninitialized(name: str) -> FailedPreconditionError:
+def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
     """The error of a variable that is read before its first assignment."""
+    advice = (
+        "Run its initializer first, for example session.run(tf.global_variables_initializer())."
+    )
+    if by_handle:
+        return FailedPreconditionError.of_no_node(
+            f"Error while reading resource variable {name} from Container: localhost. This could "
+            f"mean that the variable was uninitialized. {advice} Not found: Resource "
+            f"localhost/{name}/Var does not exist."
+        )
     return FailedPreconditionError.of_no_node(
-        f"Attempting to use uninitialized value {name}. Run its initializer first, for example "
-        "session.run(tf.global_variables_initializer())."
+        f"Attempting to use uninitialized value {name}. {advice}"
     )
 
 

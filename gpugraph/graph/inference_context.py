@@ -62,6 +62,11 @@ class InferContext:
         del index
         return TensorShape.of(None)
 
+    def variable_dtype(self, index: int) -> DType | None:
+        """The dtype of the variable that input `index` is a handle of; None where it is open."""
+        del index
+        return None
+
     def value_as_shape(self, index: int) -> TensorShape:
         """Input `index`, a vector of sizes, read as a shape; -1 and unknown sizes are open."""
         value = self.value(index)

@@ -20,7 +20,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
-from gpugraph.variable_scope import get_variable, variable_scope
+from gpugraph.variable_scope import get_variable, get_variable_scope, variable_scope
 from gpugraph.variables import (
     ResourceVariable,
     Variable,
@@ -77,6 +77,11 @@ def _update_unbiased(
     return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
 
 
+def _in_variable_scope(name: str) -> str:
+    scope = get_variable_scope().name
+    return f"{scope}/{name}" if scope else name
+
+
 class ExponentialMovingAverage:
     """Keeps `average -= (1 - decay) * (average - variable)` for each of some variables.
 
@@ -125,7 +130,7 @@ class ExponentialMovingAverage:
             return group(*updates, name=scope)
 
     def _new_average(self, graph: Graph, source: Any) -> Variable:
-        name = f"{source.op.name}/{self._name}"
+        name = _in_variable_scope(f"{source.op.name}/{self._name}")
         with graph.name_scope(None), graph.control_dependencies(None):
             if not isinstance(source, Variable):
                 return self._zeros(name, source)
@@ -163,7 +168,7 @@ class ExponentialMovingAverage:
             return _update_unbiased(average, *self._debiased[source], value, rest, scope)
 
     def _new_counts(self, graph: Graph, average: Variable) -> tuple[Variable, Variable]:
-        name, dtype = average.op.name, average.dtype.base_dtype
+        name, dtype = _in_variable_scope(average.op.name), average.dtype.base_dtype
         with graph.name_scope(None), graph.control_dependencies(None):
             with graph.colocate_with(average.op):
                 biased = self._zeros(f"{name}/biased", average)
@@ -177,12 +182,11 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """The name of the average of `var`, made or not, as in checkpoints."""
+        """The name of the average of `var`, as in checkpoints; under the scope, if not made yet."""
         if var in self._averages:
             return self._averages[var].op.name
-        graph = get_default_graph()
-        with graph.name_scope(None):
-            return graph.unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
+        name = f"{var.op.name}/{self._name}"
+        return get_default_graph().unique_name(name, mark_as_used=False)
 
     def variables_to_restore(
         self, moving_avg_variables: Sequence[Variable] | None = None

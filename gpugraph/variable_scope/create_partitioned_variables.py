@@ -22,7 +22,8 @@ def create_partitioned_variables(
 ) -> list[Variable]:
     """The parts `name/part_0` and so on of a variable, cut as `slicing` says for each dimension.
 
-    ValueError when `slicing` is of another length than `shape`, or cuts several dimensions.
+    ValueError when `slicing` is of another length than `shape`, or cuts several dimensions,
+    or one into more parts than it has elements.
     """
     if len(shape) != len(slicing):
         raise ValueError(
@@ -31,6 +32,9 @@ def create_partitioned_variables(
         )
     if len(shape) < 1:
         raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {shape}")
+    for count, size in zip(slicing, shape):
+        if count > size:
+            raise ValueError(f"Cannot create {count} slices for size {size}. Shape: {shape}")
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         parts = scope._get_partitioned_variable(
             None,

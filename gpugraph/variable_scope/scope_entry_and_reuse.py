@@ -145,13 +145,13 @@ class variable_scope:
             "constraint": constraint,
         }
         self._unique_name: str | None = None
-        self._entered: list[ExitStack] = []
+        self._entered: list[tuple[ExitStack, VariableScope]] = []
 
     def __enter__(self) -> VariableScope:
         with ExitStack() as entered:
             entered.enter_context(self._graph.as_default())
             scope = self._enter(entered)
-            self._entered.append(entered.pop_all())
+            self._entered.append((entered.pop_all(), scope))
         return scope
 
     def _enter(self, entered: ExitStack) -> VariableScope:
@@ -186,7 +186,10 @@ class variable_scope:
         return self._graph.name_scope(f"{current}/" if current else None)
 
     def __exit__(self, *error: Any) -> None:
-        self._entered.pop().__exit__(*error)
+        entered, scope = self._entered[-1]
+        scope_stack(self._graph).check_innermost(scope)
+        self._entered.pop()
+        entered.__exit__(*error)
 
 
 @contextmanager

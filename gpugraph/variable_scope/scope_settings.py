@@ -245,16 +245,15 @@ class ScopeStack(threading.local):
         return f"{prefix}_{index}" if index else prefix
 
     def leave(self, scope: VariableScope) -> None:
-        """Takes `scope` off; RuntimeError unless it is the innermost.
+        """Takes `scope` off; RuntimeError, and nothing is changed, unless it is the innermost."""
+        self.check_innermost(scope)
+        self.scopes.pop()
 
-        What was entered inside it and is still there goes with it.
-        """
+    def check_innermost(self, scope: VariableScope) -> None:
+        """RuntimeError unless `scope` is the innermost."""
         depth = next((index for index, inner in enumerate(self.scopes) if inner is scope), None)
-        innermost = depth == len(self.scopes) - 1
         inside = [inner.name for inner in self.scopes[depth + 1 :]] if depth is not None else []
-        if depth is not None:
-            del self.scopes[depth:]
-        if not innermost:
+        if depth is None or inside:
             raise RuntimeError(
                 f"Improper nesting of variable_scope. '{scope.name}' is left "
                 + (f"before '{inside[-1]}', entered inside it." if inside else "a second time.")

@@ -74,10 +74,9 @@ def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any,
 
 def _no_initializer(name: str, shape: TensorShape) -> str:
     return (
-        f"The initializer passed for variable {name} is not valid: it is called with a shape, but "
-        f"the shape given is {shape}. It should be a callable with no arguments and the shape "
-        "should not be provided, or the shape should be fully defined: an instance of "
-        "tf.keras.initializers.* and the like take it."
+        "The initializer passed is not valid. It should be a callable with no arguments and the "
+        "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
+        f"should be fully defined. It is that of the variable {name}, and the shape is {shape}."
     )
 
 

@@ -7,7 +7,8 @@ iteration of a loop. What changes it gives no reference, but the variable as it 
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from gpugraph.base.dtypes import DType
@@ -19,6 +20,7 @@ from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
+from gpugraph.ops.state.count_up_to import count_up_to
 from gpugraph.variables.variable import KINDS, Variable
 
 
@@ -29,6 +31,7 @@ class ResourceVariable(Variable):
     """
 
     _initializer_scope = True
+    _needs_shape = False
     _cached: Tensor | None = None
 
     def _hold(self, shape: TensorShape, scope: str) -> Tensor:
@@ -43,7 +46,7 @@ class ResourceVariable(Variable):
     def _initialize(self) -> Operation:
         with self._graph.name_scope("IsInitialized"):
             self._is_initialized_op: Tensor = raw_ops.VarIsInitializedOp(self._variable)
-        with self._graph.colocate_with(None, ignore_existing=True):
+        with self._beside():
             assignment: Operation = raw_ops.AssignVariableOp(
                 self._variable, self._guarded_initial_value, name="Assign"
             )
@@ -52,7 +55,8 @@ class ResourceVariable(Variable):
     def _read(self) -> Tensor:
         """What is fetched for the variable; with a caching device, what all users read."""
         with self._graph.name_scope("Read"):
-            value = self._read_here()
+            with self._beside():
+                value = self._read_here()
             if self._caching_device is None:
                 return value
             with (
@@ -65,6 +69,16 @@ class ResourceVariable(Variable):
     def _read_here(self) -> Tensor:
         """A new read, after what the control dependencies around wait for."""
         return raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
+
+    @contextmanager
+    def _beside(self) -> Iterator[None]:
+        """Asks for the variable's device, whatever the scopes around ask for."""
+        graph = self._graph
+        with (
+            graph.colocate_with(None, ignore_existing=True),
+            graph.device(self._variable.op.device or None),
+        ):
+            yield
 
     def _after(self) -> AbstractContextManager[Any]:
         """What reads and changes wait for, to see the variable as this is."""
@@ -82,7 +96,7 @@ class ResourceVariable(Variable):
         """The value, read anew here; with a caching device, as of its reading in a run."""
         if self._cached is not None:
             return self._cached
-        with self._graph.colocate_with(None, ignore_existing=True), self._after():
+        with self._beside(), self._after():
             return self._read_here()
 
     def read_value(self) -> Tensor:
@@ -150,16 +164,19 @@ class ResourceVariable(Variable):
     # -- changing
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
-        with self._after():
+        with self._graph.as_default(), self._after():
             tensor = convert_to_tensor(value, self._dtype)
-            if not self._shape.is_compatible_with(tensor.shape):
+            if op_type == "Assign" and not self._shape.is_compatible_with(tensor.shape):
                 raise ValueError(
-                    f"Cannot assign value to variable '{self.name}' (made at "
-                    f"{self._variable.op.origin}): Shape mismatch. The variable shape "
-                    f"{self._shape}, and the assigned value shape {tensor.shape} are incompatible."
+                    f"Shapes {self._shape} and {tensor.shape} are incompatible: the variable's, "
+                    f"'{self.name}' (made at {self._variable.op.origin}), and the assigned value's"
                 )
             operation = change(op_type, self._variable, tensor, **attrs)
         return self._after_change(operation) if read_value else operation
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """As `tf.count_up_to`: the value, to which a run adds 1; OutOfRangeError at `limit`."""
+        return count_up_to(self, limit)
 
     def _after_change(self, op: Operation) -> UnreadVariable:
         """The variable as it is after an op that changed it."""

@@ -8,7 +8,8 @@ its initializer on. `resource.ResourceVariable` is the other kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, NoReturn
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
@@ -30,6 +31,7 @@ from gpugraph.ops.state.assign_to_slice import sliced_variable
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.reference_variable_ops import initialized_value, with_initialized_reads
 from gpugraph.variables.change_methods import by_coordinates, by_difference, by_rows
+from gpugraph.variables.initial_value_checks import check_outside, check_shape
 from gpugraph.variables.reference_or_resource import uses_resource
 from gpugraph.variables.replication_modes import (
     VariableAggregation,
@@ -59,6 +61,9 @@ class Variable(metaclass=CreatedByScopes):
 
     _initializer_scope = False
     """Whether an initial value that is no callable is made in the scope `Initializer`, too."""
+
+    _needs_shape = True
+    """Whether only `validate_shape=False` leaves the shape open."""
 
     SaveSliceInfo = _SaveSliceInfo
 
@@ -126,14 +131,11 @@ class Variable(metaclass=CreatedByScopes):
             else:
                 value = convert_to_tensor(initial_value, wanted, name="initial_value")
             if not callable(initial_value):
-                _check_outside(value, scope[:-1])
+                check_outside(value, scope[:-1])
             self._initial_value = value
             known = self._initial_value.shape if shape is None else as_shape(shape)
-            if self._validate_shape and not known.is_fully_defined():
-                raise ValueError(
-                    f"initial_value must have a shape specified: {self._initial_value} (of the "
-                    f"variable '{scope[:-1]}'); give validate_shape=False to leave it open"
-                )
+            may_be_open = not (self._needs_shape and self._validate_shape)
+            check_shape(value, known, may_be_open, scope[:-1])
             self._variable = self._hold(known, scope)
             if inner:
                 self._take_along(graph._ops[first_version:], inner)
@@ -345,21 +347,17 @@ class Variable(metaclass=CreatedByScopes):
     def __iter__(self) -> Any:
         raise TypeError("'Variable' object is not iterable.")
 
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise NotImplementedError(
+            "__deepcopy__() is only available when eager execution is enabled: a graph has one "
+            f"'{self.name}'"
+        )
+
     def __hash__(self) -> int:
         return id(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other
-
-
-def _check_outside(value: Tensor, name: str) -> None:
-    """ValueError for an initial value that a branch or a loop makes: its run may never come."""
-    if value.op._control_flow_context is not None:
-        raise ValueError(
-            f"Initializer for variable {name} is from inside a control-flow construct, such as a "
-            f"loop or conditional: '{value.op.name}', made at {value.op.origin}. When creating a "
-            "variable inside a loop or conditional, use a lambda as the initializer."
-        )
 
 
 KINDS: dict[bool, type[Variable]] = {False: Variable}
@@ -369,10 +367,10 @@ Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 
 
 def _operator(name: str) -> Any:
+    @wraps(getattr(Tensor, name))
     def operate(self: Variable, *others: Any) -> Any:
         return OPERATORS[name](self.value(), *others)
 
-    operate.__name__ = name
     return operate
 
 

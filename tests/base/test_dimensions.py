@@ -36,7 +36,7 @@ def test_unknown_dimension():
 
 @pytest.mark.parametrize(
     ("value", "error"),
-    [(-1, ValueError), (2.5, ValueError), ("3", TypeError), ([1], TypeError), (1j, TypeError)],
+    [(-1, ValueError), (2.5, ValueError), ("x", ValueError), ([1], TypeError), (1j, TypeError)],
 )
 def test_no_dimension(value, error):
     with pytest.raises(error):
@@ -75,13 +75,23 @@ def test_comparison_with_unknown(operate):
         assert operate(a, b) is None
 
 
+def test_digits_are_a_size():
+    assert Dimension("12") == 12
+    assert Dimension(12) == "12"
+    assert Dimension(12) != "13"
+    assert (Dimension(None) == "13") is None
+
+
 def test_dimension_misuse():
-    for operate in (operator.truediv, lambda a, b: operator.truediv(b, a)):
-        with pytest.raises(TypeError, match="//"):
-            operate(Dimension(4), 2)
-    for operate in (operator.add, operator.lt):
-        with pytest.raises(TypeError):
-            operate(Dimension(4), "a")
+    why = "unsupported operand type\\(s\\) for /: '{}' and '{}', please use // instead"
+    with pytest.raises(TypeError, match=why.format("Dimension", "int")):
+        Dimension(4) / 2
+    with pytest.raises(TypeError, match=why.format("int", "Dimension")):
+        2 / Dimension(4)
+    with pytest.raises(TypeError):
+        Dimension(4) + "a"
+    with pytest.raises(ValueError, match="invalid literal"):
+        operator.lt(Dimension(4), "a")
     with pytest.raises(ZeroDivisionError):
         Dimension(4) // 0
     assert Dimension(2) != "a"

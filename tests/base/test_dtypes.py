@@ -106,7 +106,6 @@ def test_strings_and_resources():
     ("value", "name"),
     [
         (float, "float32"),
-        (int, "int32"),
         (bool, "bool"),
         (complex, "complex128"),
         (str, "string"),
@@ -123,9 +122,46 @@ def test_python_types_and_aliases(value, name):
 
 
 @pytest.mark.parametrize(
+    ("name", "number", "integers"),
+    [
+        ("qint8", 11, np.int8),
+        ("quint8", 12, np.uint8),
+        ("qint32", 13, np.int32),
+        ("qint16", 15, np.int16),
+        ("quint16", 16, np.uint16),
+    ],
+)
+def test_quantized_types(name, number, integers):
+    dtype = as_dtype(name)
+    assert dtype is as_dtype(number) is getattr(dtypes, name)
+    assert dtype is as_dtype(dtype.as_numpy_dtype) is as_dtype(np.dtype([(name, integers)]))
+    assert dtype.is_quantized
+    assert not (dtype.is_integer or dtype.is_floating or dtype.is_unsigned)
+    assert {dtype, as_dtype(f"{name}_ref")} < dtypes.QUANTIZED_DTYPES
+    assert dtype.size == np.dtype(integers).itemsize
+    for extreme in ("min", "max"):
+        with pytest.raises(TypeError, match=f"Cannot find the {extreme}imum value of"):
+            getattr(dtype, extreme)
+    with pytest.raises(ValueError, match="does not have defined limits"):
+        dtype.limits  # noqa: B018
+    assert not dtypes.int8.is_quantized
+
+
+def test_a_variant_has_no_arrays():
+    assert (dtypes.variant.as_datatype_enum, dtypes.variant.size) == (21, 1)
+    with pytest.raises(TypeError, match="no NumPy type"):
+        dtypes.variant.as_numpy_dtype  # noqa: B018
+
+
+def test_python_s_int_is_no_dtype():
+    python_type: object = int
+    assert dtypes.int32 != python_type
+
+
+@pytest.mark.parametrize(
     "value",
     [
-        *(None, 0, 11, 77, 120.0, 1.0, True, [1]),
+        *(None, 0, 24, 77, int, 120.0, 1.0, True, [1]),
         *("int", "f4", "<f4", "str", "float128"),
         *(dict, np.void, np.floating, np.longdouble, np.dtype("M8"), np.dtype([("a", "f4")])),
     ],

@@ -54,7 +54,7 @@ def test_construction(dims, sizes):
         ([2.5], ValueError),
         ("ab", TypeError),
         (b"ab", TypeError),
-        (["2"], TypeError),
+        (["x"], ValueError),
         ([[1], 2], TypeError),
         (object(), TypeError),
     ],
@@ -62,6 +62,15 @@ def test_construction(dims, sizes):
 def test_no_shape(dims, error):
     with pytest.raises(error):
         TensorShape(dims)
+
+
+def test_digits_are_sizes():
+    assert TensorShape([3, 4]) == ["3", "4"]
+    assert TensorShape(["3", None]).as_list() == [3, None]
+
+
+def test_it_is_pickled_by_its_dimensions():
+    assert TensorShape([2, 3]).__reduce__() == (TensorShape, ([Dimension(2), Dimension(3)],))
 
 
 def test_known_shape():

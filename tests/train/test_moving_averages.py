@@ -103,7 +103,7 @@ def test_names_and_what_to_restore():
         averages = tf.train.ExponentialMovingAverage(0.9)
         averages.apply([v])
         assert averages.average_name(v) == "model/v/ExponentialMovingAverage"
-        assert averages.average_name(other) == "model/other/ExponentialMovingAverage"
+        assert averages.average_name(other) == "model/model/other/ExponentialMovingAverage"
         assert averages.average(other) is None
     assert averages.variables_to_restore() == {
         "model/v/ExponentialMovingAverage": v,
@@ -163,3 +163,18 @@ def test_one_average_may_be_assigned_without_an_object():
                 np.testing.assert_allclose(found, [average, 2 * average], rtol=1e-6)
             half = session.run(updates[2], {x: value})
             np.testing.assert_allclose(half[0], (second + value) / 2, rtol=1e-6)
+
+
+def test_averages_are_made_under_the_variable_scope():
+    with tf.variable_scope("scope1"):
+        v0 = tf.get_variable("v0", [])
+        total = tf.add(v0, 1.0, name="add")
+    with tf.variable_scope("scope2"):
+        averages = tf.train.ExponentialMovingAverage(0.5, zero_debias=True, name="foo")
+        assert averages.average_name(v0) == "scope2/scope1/v0/foo"
+        averages.apply([v0, total])
+    assert averages.average(v0).op.name == averages.average_name(v0) == "scope2/scope1/v0/foo"
+    assert averages.average(total).op.name == "scope2/scope1/add/foo"
+    names = {variable.op.name for variable in tf.global_variables()}
+    debias = "scope2/scope2/scope1/add/foo"
+    assert {f"{debias}/biased", f"{debias}/local_step"} < names

@@ -96,7 +96,7 @@ def test_a_scopes_initializer_is_inherited():
             {"dtype": tf.float32, "initializer": [1, 2]},
             "Initializer type .*int32.* and explicit dtype .*float32.* don't match",
         ),
-        ({}, "initializer passed for variable v is not valid.*<unknown>"),
+        ({}, "^The initializer passed is not valid.*variable v.*<unknown>"),
         ({"shape": [None, 2]}, r"is not valid.*\(\?, 2\)"),
         ({"initializer": tf.zeros_initializer()}, "is not valid"),
         ({"shape": [1], "collections": "mine"}, "collections .*must be a list, tuple, or set"),

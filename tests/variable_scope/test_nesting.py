@@ -24,9 +24,9 @@ def test_scopes_must_be_left_in_the_opposite_order():
     inner.__enter__()
     with pytest.raises(RuntimeError, match=r"Improper nesting of variable_scope.*'a'.*'a/b'"):
         outer.__exit__(None, None, None)
-    assert tf.get_variable_scope().name == ""
-    with pytest.raises(RuntimeError, match="Improper nesting of variable_scope"):
-        inner.__exit__(None, None, None)
+    assert tf.get_variable_scope().name == "a/b"
+    inner.__exit__(None, None, None)
+    outer.__exit__(None, None, None)
     assert tf.get_variable_scope().name == ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -286,7 +287,13 @@ def test_without_a_value_a_read_fails_and_names_the_variable():
     v = resource([1.0], name="v")
     with tf.Session() as session:
         for fetch in (v, v + 1.0, v.assign_add([1.0]), tf.gather(v, [0])):
-            with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            with pytest.raises(
+                tf.errors.FailedPreconditionError,
+                match=(
+                    r"Error while reading resource variable v from Container: localhost.*"
+                    r"Resource localhost/v/.* does not exist"
+                ),
+            ):
                 session.run(fetch)
 
 
@@ -318,8 +325,19 @@ def test_the_initialized_value_is_the_initial_one_until_there_is_another():
 @pytest.mark.parametrize(
     ("misuse", "error", "match"),
     [
-        (lambda v: v.assign([1.0]), ValueError, "variable 'v:0'.*Shape mismatch"),
-        (lambda v: v.assign_add([1.0, 2.0, 3.0]), ValueError, "variable 'v:0'.*Shape mismatch"),
+        (lambda v: v.assign([1.0]), ValueError, r"\(2,\) and \(1,\) are incompatible.*'v:0'"),
+        (
+            lambda v: v.assign_add([1.0, 2.0, 3.0]),
+            ValueError,
+            r"Dimension 0 in both shapes must be equal, but are 2 and 3\. Shapes are \[2\] and",
+        ),
+        (lambda v: v.assign_add(1.0), ValueError, "Shapes must be equal rank, but are 1 and 0"),
+        (
+            lambda v: raw_ops.AssignVariableOp(v.handle, np.int32([1, 2])),
+            ValueError,
+            "with wrong dtype. Expected float got int32",
+        ),
+        (lambda v: copy.deepcopy(v), NotImplementedError, "deepcopy"),
         (lambda v: v.assign(tf.constant([1, 2])), ValueError, "float32.*int32"),
         (lambda v: raw_ops.Assign(v, [1.0, 2.0]), TypeError, "mutable tensor"),
         (lambda v: tf.scatter_add(v, [0], [[1.0]]), ValueError, "updates must be of shape"),
@@ -345,3 +363,46 @@ def test_an_initial_value_from_inside_a_loop_is_refused():
 
     with pytest.raises(ValueError, match="inside a control-flow construct"):
         tf.while_loop(lambda i: i < 3, body, [tf.constant(0)])
+
+
+def test_the_shape_may_be_open_without_further_ado():
+    open_value = tf.placeholder_with_default([1.0, 2.0], None)
+    for v in (resource(open_value), resource([1.0, 2.0], shape=tf.TensorShape(None))):
+        assert v.shape.rank is None
+        larger = v.assign([[1.0], [2.0], [3.0]], read_value=False)
+        with tf.Session() as session:
+            session.run(v.initializer)
+            assert session.run(v).tolist() == [1.0, 2.0]
+            session.run(larger)
+            assert session.run(v.read_value()).tolist() == [[1.0], [2.0], [3.0]]
+    with pytest.raises(ValueError, match="not compatible with the explicitly supplied `shape`"):
+        resource([1.0, 2.0], shape=[3])
+
+
+def test_reads_and_the_initializer_ask_for_the_device_of_the_variable():
+    with tf.device("/cpu:0"):
+        v = resource([1.0])
+    with tf.device("/gpu:0"):
+        devices = {v.value().device, tf.convert_to_tensor(v).device, v.initializer.device}
+    assert devices == {"/device:CPU:0"}
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_it_counts(dtype):
+    v = resource(0, dtype=dtype)
+    count = v.count_up_to(2)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert [session.run(count), session.run(count), session.run(v)] == [0, 1, 2]
+        with pytest.raises(tf.errors.OutOfRangeError, match="Reached limit of 2"):
+            session.run(count)
+
+
+def test_a_value_that_is_assigned_is_made_in_the_graph_of_the_variable(graph):
+    v = resource(1.0)
+    with tf.Graph().as_default():
+        changed = v.assign(2.0)
+    assert changed.graph is graph
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(changed) == 2.0

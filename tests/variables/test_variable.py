@@ -668,3 +668,22 @@ def test_a_variable_may_be_fed():
         fed, twice = session.run([variable, doubled], {variable: [3.0, 4.0]})
         assert (fed.tolist(), twice.tolist()) == ([3, 4], [6, 8])
         assert session.run(variable).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_an_initial_value_may_come_out_of_a_loop(use_resource):
+    with tf.Graph().as_default():
+        other = tf.Variable(1)
+        result = tf.while_loop(lambda i: i < 3, lambda i: i + other, [0])
+        v = tf.Variable(tf.identity(result), use_resource=use_resource)
+        with tf.Session() as session:
+            session.run(other.initializer)
+            session.run(v.initializer)
+            assert session.run(v) == 3
+
+
+def test_operators_look_like_those_of_tensors():
+    for name in ("__add__", "__rmul__", "__neg__", "__lt__"):
+        of_variable, of_tensor = getattr(tf.Variable, name), getattr(tf.Tensor, name)
+        for key in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+            assert getattr(of_variable, key) == getattr(of_tensor, key)

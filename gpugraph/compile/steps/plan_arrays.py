@@ -172,6 +172,7 @@ class Arrays:
             )
             self.variables[node.id] = state
             if node.attrs.get("_by_handle"):
+                state.by_handle = True
                 self.access.reads.add(id(state))
         return state
 

@@ -237,6 +237,10 @@ class _OpContext(InferContext):
         maker = handle_maker(self._inputs[index])
         return TensorShape.of(None) if maker is None else maker._attrs["shape"]
 
+    def variable_dtype(self, index: int) -> DType | None:
+        maker = handle_maker(self._inputs[index])
+        return None if maker is None else maker._attrs["dtype"]
+
 
 def _inferred(op: Operation, context: InferContext) -> Sequence[TensorShape]:
     """The shapes that inference gives, also where only a run refuses the inputs."""

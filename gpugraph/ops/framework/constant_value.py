@@ -30,16 +30,26 @@ _FOLDED = {
     "GreaterEqual", "Fill", "BroadcastGradientArgs", "DynamicStitch", "InvertPermutation",
     "LogicalAnd", "LogicalOr", "LogicalNot", "Select", "ZerosLike", "OnesLike", "ConcatOffset",
 }  # fmt: skip
+_FOLDED_OF_ANY_DTYPE = {"Cast", "ConcatV2", "Pack", "Fill"}
 _PASSED_ON = {"Identity", "StopGradient", "PreventGradient"}
 _LARGEST = 1024
 _MOST = 4096
 _DEEPEST = 64
 
 
-def constant_value(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
-    """The array that `tensor` holds at every run, or None where that isn't known."""
-    del partial
-    return _Search().value(tensor)
+def constant_value(tensor: Any, partial: bool = False) -> Any:
+    """The array that `tensor` holds at every run, or None where that isn't known.
+
+    partial: of stacked tensors some of which are known, an array of arrays and None. What is no
+    tensor is its own value.
+    """
+    if not isinstance(tensor, Tensor):
+        return tensor
+    value = _Search().value(tensor)
+    if value is not None or not partial or tensor.op.type != "Pack":
+        return value
+    parts = [constant_value(part) for part in tensor.op.inputs]
+    return None if all(part is None for part in parts) else np.array(parts, object)
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
@@ -154,7 +164,10 @@ def _sources(tensor: Tensor) -> Sequence[Tensor]:
 
 def _is_folded(tensor: Tensor) -> bool:
     """Whether a folded op outputs it, with few integers or bools."""
-    if tensor.op.type not in _FOLDED or not (tensor.dtype.is_integer or tensor.dtype.is_bool):
+    if tensor.op.type not in _FOLDED:
+        return False
+    discrete = tensor.dtype.is_integer or tensor.dtype.is_bool
+    if not discrete and tensor.op.type not in _FOLDED_OF_ANY_DTYPE:
         return False
     count = tensor.shape.num_elements()
     return count is None or count <= _LARGEST

@@ -67,7 +67,7 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
     if array.dtype.kind in "SU" or wanted is dtypes.string:
         return _strings(np.array(value, object))  # NumPy's strings lose NULs at their end
     if wanted is not None:
-        return _cast(array, wanted, value)
+        return _cast(array, wanted)
     if array.dtype == np.float64:
         with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite
             return array.astype(np.float32)
@@ -125,11 +125,8 @@ def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
         )
 
 
-def _cast(array: NDArray[Any], wanted: DType, value: Any) -> NDArray[Any]:
-    if wanted.is_integer and array.dtype.kind in "iu" and array.size:
-        limits = np.iinfo(wanted.as_numpy_dtype)
-        if builtins.int(array.min()) < limits.min or builtins.int(array.max()) > limits.max:
-            raise ValueError(f"{value!r} is out of the range of {wanted.name}")
+def _cast(array: NDArray[Any], wanted: DType) -> NDArray[Any]:
+    """The array as `wanted`; ints that don't fit wrap around, as in C."""
     return array.astype(wanted.as_numpy_dtype)
 
 

@@ -23,6 +23,7 @@ from gpugraph.ops.framework.numpy_conversion import constant_array
 
 Conversion = Callable[..., Any]
 
+_LARGEST_INT32 = np.iinfo(np.int32).max
 _CONVERSIONS: list[tuple[int, type | tuple[type, ...], Conversion]] = []
 
 
@@ -135,7 +136,12 @@ def _from_shape(
     del as_ref
     if not value.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-    # sizes beyond int32 decide for int64 by themselves, and are refused as int32
+    largest = max([size or 0 for size in value.as_list()], default=0)
+    if dtype is dtypes.int32 and largest > _LARGEST_INT32:
+        raise ValueError(
+            f"Cannot convert TensorShape {value} to dtype int32; a dimension is too large "
+            f"({largest}). Consider using tf.int64."
+        )
     return _sizes("TensorShape", value.as_list() or np.zeros(0, np.int32), dtype, name)
 
 

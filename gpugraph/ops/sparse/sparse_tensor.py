@@ -198,8 +198,11 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         known_sizes = as_shape(shape)
         rank = len(known_sizes)
         array = np.array([-1 if n is None else n for n in known_sizes.as_list()], np.int64)
-        default = constant(array, int64, name=f"{name}/shape_default" if name else "Const")
-        sizes = placeholder_with_default(default, [rank], name=label["shape"])
+        if known_sizes.is_fully_defined():
+            sizes = constant(array, int64, name=label["shape"] or "Const")
+        else:
+            default = constant(array, int64, name=f"{name}/shape_default" if name else "Const")
+            sizes = placeholder_with_default(default, [rank], name=label["shape"])
     values = placeholder(as_dtype(dtype), [None], name=label["values"])
     indices = placeholder(int64, [None, rank], name=label["indices"])
     return SparseTensor(indices, values, sizes)

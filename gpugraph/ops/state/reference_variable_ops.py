@@ -146,10 +146,14 @@ def with_initialized_reads(
     """`tensor` with each read of a variable replaced by the value that `find` returns for it.
 
     Operations between the variables and `tensor` are copied; their names end in `_` and `suffix`.
-    Without reads, or where `find` returns None, nothing is copied.
+    Without reads, or where `find` returns None, nothing is copied, nor where there is a loop on the
+    way: a copy of one would be no loop.
     """
     new: dict[Tensor, Tensor] = {}
-    for operation in _producers(tensor):
+    producers = _producers(tensor)
+    if producers is None:
+        return tensor
+    for operation in producers:
         inputs = operation.inputs
         if operation.type == "Identity" and inputs[0].op.type == "VariableV2":
             value = find(inputs[0].op)
@@ -167,15 +171,20 @@ def with_initialized_reads(
     return new.get(tensor, tensor)
 
 
-def _producers(tensor: Tensor) -> list[Operation]:
-    """All operations that compute `tensor`, producers first."""
+def _producers(tensor: Tensor) -> list[Operation] | None:
+    """All operations that compute `tensor`, producers first; None where they form a cycle."""
     order: dict[Operation, None] = {}
+    path: set[Operation] = set()
     stack = [(tensor.op, False)]
     while stack:
         operation, is_done = stack.pop()
         if is_done:
             order[operation] = None
+            path.remove(operation)
         elif operation not in order:
+            path.add(operation)
+            if any(source.op in path for source in operation.inputs):
+                return None
             stack.append((operation, True))
             stack += [(source.op, False) for source in operation.inputs if source.op not in order]
     return list(order)

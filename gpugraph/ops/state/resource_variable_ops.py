@@ -178,12 +178,23 @@ class _ReferenceContext(InferContext):
         super().__init__(shapes, context.attrs, context.dtypes, 1, context.value, context.partial)
 
 
-def _infer_like(like: OpDef) -> Callable[[InferContext], Sequence[TensorShape]]:
+def _spoken(dtype: Any) -> str:
+    """A dtype as TensorFlow's runtime names it."""
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
+
+
+def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
     """Shape inference without outputs, with the errors of the op for references."""
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         assert like.infer is not None
+        expected, dtype = context.variable_dtype(0), context.attrs[dtype_attr]
+        if expected not in (None, dtype):
+            raise ValueError(
+                f"Trying to assign variable with wrong dtype. Expected {_spoken(expected)} got "
+                f"{_spoken(dtype)}"
+            )
         like.infer(_ReferenceContext(context, handles))
         return no_outputs(context)
 
@@ -207,7 +218,7 @@ def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -
             dtype_attr: like.attrs["T"].allowed,
             **{key: _attr(like.attrs[key]) for key in attrs},
         },
-        infer=_infer_like(like),
+        infer=_infer_like(like, dtype_attr),
         doc=f"As {like_type}, by a handle, and without an output: {like.summary}",
     )
     BY_HANDLE[like_type] = ByHandle(name, dtype_attr)

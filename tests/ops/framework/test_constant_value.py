@@ -138,3 +138,35 @@ def test_what_is_known(make, expected):
     assert value.tolist() == expected
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(tensor), value)
+
+
+def test_more_than_integers_is_known():
+    assert constant_value(tf.cast(tf.constant([1.5, 2.0]), tf.int32)).tolist() == [1, 2]
+    assert constant_value(tf.concat([[1.5], [2.0]], 0)).tolist() == [1.5, 2.0]
+    assert constant_value(tf.fill([2, 2], 1.5)).tolist() == [[1.5, 1.5], [1.5, 1.5]]
+    assert constant_value(tf.stack([1.5, 2.0])).tolist() == [1.5, 2.0]
+    assert constant_value(tf.constant([1.5]) + 2.0) is None
+
+
+def test_a_stack_may_be_known_in_parts():
+    stacked = tf.stack([1, tf.placeholder(tf.int32, []), 3])
+    assert constant_value(stacked) is None
+    assert constant_value(stacked, partial=True).tolist() == [1, None, 3]
+    unknown = tf.placeholder(tf.int32, [])
+    assert constant_value(tf.stack([unknown, unknown]), partial=True) is None
+
+
+def test_what_is_no_tensor_is_its_own_value():
+    array = np.ones(2)
+    assert constant_value(array) is array
+    assert constant_value("abc") == "abc"
+
+
+def test_the_shape_of_a_sparse_placeholder_is_known():
+    sparse = tf.sparse_placeholder(tf.float32, shape=[7, 9, 2])
+    assert constant_value(sparse.dense_shape).tolist() == [7, 9, 2]
+    with tf.Session() as session:
+        value = tf.SparseTensorValue([[1, 2, 0]], [4.0], [7, 9, 2])
+        fetched = session.run(sparse, {sparse: value})
+    assert fetched.values.tolist() == [4.0]
+    assert fetched.dense_shape.tolist() == [7, 9, 2]

@@ -88,9 +88,6 @@ def test_the_dtype_asked_for(value, dtype):
         (1, dtypes.string, TypeError, "Expected string"),
         ("1", dtypes.int32, TypeError, "Expected int32, got '1'"),
         (1j, dtypes.float32, TypeError, "Expected float32"),
-        (256, dtypes.uint8, ValueError, "256 is out of the range of uint8"),
-        ([-1], dtypes.uint16, ValueError, "range of uint16"),
-        (2**31, dtypes.int32, ValueError, "range of int32"),
         (2**70, None, TypeError, "Failed to convert"),
         (None, None, ValueError, "None values not supported"),
         ([1, None], None, TypeError, "Failed to convert"),
@@ -173,3 +170,13 @@ def test_what_is_too_large_becomes_infinite():
 
 def test_zeros():
     assert (zero_of(np.dtype(object)), zero_of(np.dtype(np.float32))) == (b"", 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [(-1, dtypes.uint8, 255), ([300, 1], dtypes.uint8, [44, 1]), (2**31, dtypes.int32, -(2**31))],
+)
+def test_integers_that_do_not_fit_wrap_around(value, dtype, expected):
+    array = constant_array(value, dtype)
+    assert array.dtype == dtype.as_numpy_dtype
+    assert array.tolist() == expected

@@ -1,0 +1,30 @@
+"""What an initial value must be: made outside of loops and branches, of the variable's shape."""
+
+from __future__ import annotations
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+
+
+def check_outside(value: Tensor, name: str) -> None:
+    """ValueError for an initial value that a branch or a loop makes: its run may never come."""
+    if value.op._control_flow_context is not None:
+        raise ValueError(
+            f"Initializer for variable {name} is from inside a control-flow construct, such as a "
+            f"loop or conditional: '{value.op.name}', made at {value.op.origin}. When creating a "
+            "variable inside a loop or conditional, use a lambda as the initializer."
+        )
+
+
+def check_shape(value: Tensor, shape: TensorShape, may_be_open: bool, name: str) -> None:
+    """ValueError for a value that is not of `shape`, and for a shape that is open but may not."""
+    if not shape.is_compatible_with(value.shape):
+        raise ValueError(
+            f"The initial value's shape ({value.shape}) is not compatible with the explicitly "
+            f"supplied `shape` argument ({shape})."
+        )
+    if not may_be_open and not shape.is_fully_defined():
+        raise ValueError(
+            f"initial_value must have a shape specified: {value} (of the variable '{name}'); give "
+            "validate_shape=False to leave it open"
+        )
