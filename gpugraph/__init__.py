@@ -28,16 +28,25 @@ from gpugraph.base import (
     errors as errors, nest as nest, shapes as shapes, version as version,
 )
 from gpugraph.base.dtypes import (
-    DType as DType, as_dtype as as_dtype, bfloat16 as bfloat16, bool as bool,
+    QUANTIZED_DTYPES as QUANTIZED_DTYPES, DType as DType, as_dtype as as_dtype,
+    bfloat16 as bfloat16, bool as bool,
     complex64 as complex64, complex128 as complex128, double as double, float16 as float16,
     float32 as float32, float64 as float64, half as half, int8 as int8, int16 as int16,
-    int32 as int32, int64 as int64, resource as resource, string as string, uint8 as uint8,
-    uint16 as uint16, uint32 as uint32, uint64 as uint64,
+    int32 as int32, int64 as int64, qint8 as qint8, qint16 as qint16, qint32 as qint32,
+    quint8 as quint8, quint16 as quint16, resource as resource, string as string, uint8 as uint8,
+    uint16 as uint16, uint32 as uint32, uint64 as uint64, variant as variant,
 )
 from gpugraph.base.errors import OpError as OpError
-from gpugraph.base.shapes import Dimension as Dimension, TensorShape as TensorShape
+from gpugraph.base.shapes import (
+    Dimension as Dimension, TensorShape as TensorShape,
+    dimension_at_index as dimension_at_index, dimension_value as dimension_value,
+)
 from gpugraph.base.version import (
-    COMPILER_VERSION as COMPILER_VERSION, GIT_VERSION as GIT_VERSION, VERSION as VERSION,
+    COMPILER_VERSION as COMPILER_VERSION, CXX11_ABI_FLAG as CXX11_ABI_FLAG,
+    GIT_VERSION as GIT_VERSION, GRAPH_DEF_VERSION as GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER,
+    GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER,
+    MONOLITHIC_BUILD as MONOLITHIC_BUILD, VERSION as VERSION,
 )
 from gpugraph.compatibility.tensorflow_versions import (
     control_flow_v2_enabled as control_flow_v2_enabled,
@@ -125,6 +134,10 @@ from gpugraph.api.top_level import *
 from gpugraph.ops.framework import constant_value as _constant_value
 
 __version__ = VERSION
+__git_version__ = GIT_VERSION
+__compiler_version__ = COMPILER_VERSION
+__cxx11_abi_flag__ = CXX11_ABI_FLAG
+__monolithic_build__ = MONOLITHIC_BUILD
 NoGradient = NotDifferentiable
 get_static_value = _constant_value.constant_value
 initialize_all_tables = tables_initializer

@@ -13,6 +13,9 @@ from gpugraph.base.dtypes import (
     string_ref as string_ref, uint8 as uint8, uint8_ref as uint8_ref, uint16 as uint16,
     uint16_ref as uint16_ref, uint32 as uint32, uint32_ref as uint32_ref, uint64 as uint64,
     uint64_ref as uint64_ref,
+    qint8 as qint8, qint8_ref as qint8_ref, qint16 as qint16, qint16_ref as qint16_ref,
+    qint32 as qint32, qint32_ref as qint32_ref, quint8 as quint8, quint8_ref as quint8_ref,
+    quint16 as quint16, quint16_ref as quint16_ref, variant as variant, variant_ref as variant_ref,
 )
 from gpugraph.ops.arrays.cast import cast as cast, saturate_cast as saturate_cast
 from gpugraph.ops.elementwise.complex_parts import complex as complex

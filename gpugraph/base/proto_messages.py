@@ -23,6 +23,7 @@ class Field(Generic[T]):
 
     def __init__(self, default: Callable[[], T], convert: Convert[T]) -> None:
         self.default = default
+        self.has_effect = True
         self._convert = convert
 
     def __set_name__(self, owner: type[Message], name: str) -> None:
@@ -102,6 +103,26 @@ class Message:
             if getattr(self, name) != declared.default()
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def without_effect(field: Field[T]) -> Field[T]:
+    """The same field, of a setting that is kept and changes nothing."""
+    field.has_effect = False
+    return field
+
+
+def unused(settings: Message) -> list[str]:
+    """The fields that are set, in nested messages too, and have no effect."""
+    names: list[str] = []
+    for name, value in settings.__dict__.items():
+        declared = settings._fields[name]
+        if value == declared.default():
+            continue
+        if not declared.has_effect:
+            names.append(name)
+        elif isinstance(value, Message):
+            names += [f"{name}.{inner}" for inner in unused(value)]
+    return names
 
 
 def wrong(where: str, expected: str, value: object) -> TypeError:

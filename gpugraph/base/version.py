@@ -12,3 +12,18 @@ GIT_VERSION = f"gpugraph-{VERSION}"
 
 COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
 """The compiler that made the Python interpreter, there being no other compiled part."""
+
+GRAPH_DEF_VERSION = 134
+"""The version of the graphs that TensorFlow 1.15 writes."""
+
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+"""The oldest reader that such graphs allow."""
+
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+"""The oldest version of graphs that 1.15 reads."""
+
+CXX11_ABI_FLAG = 0
+"""As in the packages of 1.15; there are no C++ ops to be compiled with it here."""
+
+MONOLITHIC_BUILD = 0
+"""Likewise."""

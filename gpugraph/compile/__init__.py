@@ -28,6 +28,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gpugraph.base.proto_messages import unused
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.binding.binder import bind
 from gpugraph.compile.fusion.attention_fusion import attention
@@ -98,11 +99,20 @@ def partition_texts(target: Target, request: RunRequest) -> dict[str, str]:
 def _compiled(target: Target, request: RunRequest) -> Unit:
     """The unit that all passes have changed."""
     unit = prune(target, request)
+    _report_unused(unit)
     _check(unit, "prune")
     for change in PASSES:
         change(unit)
         _check(unit, change.__name__)
     return unit
+
+
+def _report_unused(unit: Unit) -> None:
+    """Reports the settings that are set and have no effect, where there are such."""
+    names = unused(unit.target.config)
+    if names:
+        with unit.report("settings") as say:
+            say(f"{len(names)} settings have no effect here", names)
 
 
 def _check(unit: Unit, name: str) -> None:

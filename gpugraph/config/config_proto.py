@@ -4,7 +4,7 @@ Policy: plain Python objects that behave like its protocol messages as far as pr
 Every field is declared with a type and has a default; a nested message exists as soon as it is
 looked at, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto; what is
 assigned is checked at once and copied. A name or a type that does not fit is an error that says
-what would. Only fields that gpugraph understands are declared.
+what would. Fields of TensorFlow's that have no meaning here are kept, and said by `unused`.
 
 Beyond TensorFlow there is `GPUOptions.virtual_gpus`: devices of type GPU whose memory lives on
 the host, to rehearse placements and memory limits without a GPU.
@@ -26,13 +26,21 @@ from gpugraph.base.proto_messages import (
     list_of,
     map_of,
     message,
+    messages_of,
     number,
     text,
     to_float,
     to_int,
-    to_message,
     to_str,
+    without_effect,
 )
+from gpugraph.config.cluster_and_debug_options import (
+    ClusterDef,
+    DebugOptions,
+    RPCOptions,
+    ThreadPoolOptionProto,
+)
+from gpugraph.config.rewriter_config import RewriterConfig as RewriterConfig
 
 _VIRTUAL_GPU_MEBIBYTES = 256
 
@@ -73,13 +81,23 @@ class GPUOptions(Message):
 
             memory_limit_mb = list_of(to_float)
 
-        virtual_devices = list_of(to_message(VirtualDevices))
+        virtual_devices = messages_of(VirtualDevices)
+        use_unified_memory = without_effect(boolean())
+        num_dev_to_dev_copy_streams = without_effect(integer())
+        collective_ring_order = without_effect(text())
+        timestamped_allocator = without_effect(boolean())
+        kernel_tracker_max_interval = without_effect(integer())
+        kernel_tracker_max_bytes = without_effect(integer())
+        kernel_tracker_max_pending = without_effect(integer())
 
     per_process_gpu_memory_fraction = number()
     allow_growth = boolean()
     allocator_type = text()
     visible_device_list = text()
     force_gpu_compatible = boolean()
+    deferred_deletion_bytes = without_effect(integer())
+    polling_active_delay_usecs = without_effect(integer())
+    polling_inactive_delay_msecs = without_effect(integer())
     experimental = message(Experimental)
     virtual_gpus = Field[list[int]](list, _to_virtual_gpus)
     emulated_gpus = Field[list[int]](list, _to_virtual_gpus)
@@ -109,34 +127,6 @@ class OptimizerOptions(Message):
     do_function_inlining = boolean()
     opt_level = choice(L1=L1, L0=L0)
     global_jit_level = choice(DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
-
-
-class RewriterConfig(Message):
-    """Which rewrites of the graph are done, one by one.
-
-    Fields:
-      constant_folding: what follows from constants and known shapes becomes constant.
-      arithmetic_optimization: ops that cancel each other, or change nothing, are left out.
-      common_subgraph_elimination: ops that compute the same are done once.
-      dependency_optimization: ops that are only waited for, and change nothing, are not run.
-      remapping: a convolution, the addition of a bias and an activation are one op; so are, on
-        GPUs, a matrix product and what follows it, and attention.
-      disable_meta_optimizer: none of these.
-    Each but the last is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
-    OptimizerOptions says.
-    """
-
-    DEFAULT = 0
-    ON = 1
-    OFF = 2
-    AGGRESSIVE = 3
-
-    constant_folding = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
-    arithmetic_optimization = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
-    common_subgraph_elimination = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
-    dependency_optimization = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
-    remapping = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF, AGGRESSIVE=AGGRESSIVE)
-    disable_meta_optimizer = boolean()
 
 
 class GraphOptions(Message):
@@ -181,7 +171,21 @@ class ConfigProto(Message):
       graph_options: see GraphOptions.
       operation_timeout_in_ms: how long a run may block; 0 for no limit.
       isolate_session_state: share no variables with other sessions of a cluster.
+    The others are TensorFlow's too, and have no effect here: clusters, pools of threads, periods.
     """
+
+    class Experimental(Message):
+        """What TensorFlow tries out. None of it has an effect."""
+
+        collective_group_leader = text()
+        executor_type = text()
+        recv_buf_max_chunk = integer()
+        use_numa_affinity = boolean()
+        collective_deterministic_sequential_execution = boolean()
+        collective_nccl = boolean()
+        share_session_state_in_clusterspec_propagation = boolean()
+        disable_thread_spinning = boolean()
+        share_cluster_devices_in_session = boolean()
 
     device_count = map_of(to_int)
     intra_op_parallelism_threads = integer()
@@ -194,6 +198,11 @@ class ConfigProto(Message):
     graph_options = message(GraphOptions)
     operation_timeout_in_ms = integer()
     isolate_session_state = boolean()
+    session_inter_op_thread_pool = without_effect(messages_of(ThreadPoolOptionProto))
+    placement_period = without_effect(integer())
+    rpc_options = without_effect(message(RPCOptions))
+    cluster_def = without_effect(message(ClusterDef))
+    experimental = without_effect(message(Experimental))
 
 
 class RunOptions(Message):
@@ -205,7 +214,14 @@ class RunOptions(Message):
       inter_op_thread_pool: the pool to use; -1 for the calling thread.
       output_partition_graphs: return the partitioned graphs in RunMetadata.
       report_tensor_allocations_upon_oom: list who holds memory when it runs out.
+    The others are TensorFlow's too, and have no effect here.
     """
+
+    class Experimental(Message):
+        """What TensorFlow tries out. None of it has an effect."""
+
+        collective_graph_key = integer()
+        use_run_handler_pool = boolean()
 
     NO_TRACE = 0
     SOFTWARE_TRACE = 1
@@ -222,14 +238,20 @@ class RunOptions(Message):
     inter_op_thread_pool = integer()
     output_partition_graphs = boolean()
     report_tensor_allocations_upon_oom = boolean()
+    debug_options = without_effect(message(DebugOptions))
+    experimental = without_effect(message(Experimental))
 
 
 class RunMetadata(Message):
-    """What a run reports: step_stats and cost_graph, None until filled; partition_graphs."""
+    """What a run reports: step_stats and cost_graph, None until filled; partition_graphs.
+
+    function_graphs stays empty: there are no functions.
+    """
 
     step_stats = anything()
     partition_graphs = list_of(lambda where, value: value)
     cost_graph = anything()
+    function_graphs = list_of(lambda where, value: value)
 
 
 @dataclass

@@ -275,4 +275,6 @@ def _number(text: str, spec: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"Not a number or '*': '{text}' in '{spec}'") from None
+        raise ValueError(
+            f"invalid literal for int() with base 10: '{text}' in '{spec}', nor is it '*'"
+        ) from None

@@ -71,6 +71,16 @@ class OpDef(NamedTuple):
     host_outputs: frozenset[int] = frozenset()
     summary: str = ""
 
+    @property
+    def input_arg(self) -> list[ArgDef]:
+        """The inputs, by the name that TensorFlow's message has for them."""
+        return list(self.inputs)
+
+    @property
+    def output_arg(self) -> list[ArgDef]:
+        """The outputs, likewise."""
+        return list(self.outputs)
+
 
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]

@@ -16,6 +16,7 @@ OP_DEFS: dict[str, OpDef] = {}
 OPERATORS: dict[str, Callable[..., Any]] = {}
 """The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
 
+_conversions: list[Callable[[Any], Any]] = []
 _constant_values: list[Callable[[Any, bool], Any]] = []
 
 
@@ -27,3 +28,13 @@ def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
 def constant_value(tensor: Any, as_shape: bool) -> Any:
     """The value that a tensor has in every run, as a shape on request; None if it varies."""
     return _constant_values[0](tensor, as_shape)
+
+
+def register_conversion(function: Callable[[Any], Any]) -> None:
+    """Registers the function that makes a tensor of any value that can become one."""
+    _conversions[:] = [function]
+
+
+def as_tensor(value: Any) -> Any:
+    """A value as a tensor; TypeError or ValueError where it can't become one."""
+    return _conversions[0](value)

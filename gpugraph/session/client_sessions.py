@@ -70,7 +70,8 @@ class InteractiveSession(BaseSession):
         if InteractiveSession._active:
             warnings.warn(
                 "An interactive session is already active. This can cause out-of-memory errors in "
-                "some cases. Call `InteractiveSession.close()` to release its resources.",
+                "some cases. You must explicitly call `InteractiveSession.close()` to release "
+                "resources held by the other session(s).",
                 stacklevel=2,
             )
         InteractiveSession._active.add(self)

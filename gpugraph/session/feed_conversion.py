@@ -95,6 +95,8 @@ def feed_array(tensor: Tensor, value: Any) -> Any:
     dtype = tensor.dtype.base_dtype
     try:
         if dtype is string:
+            if isinstance(value, int):
+                raise _incompatible(tensor, value)
             return constant_array(value, string)
         array = np.asarray(value, dtype.as_numpy_dtype)
         if isinstance(value, int) and array != value:

@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any, NoReturn
 
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.identity_reference import Reference
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -340,6 +341,10 @@ class Variable(metaclass=CreatedByScopes):
         """Refines the static shape; ValueError where the two contradict each other."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
+
+    def experimental_ref(self) -> Reference:
+        """A hashable object that is equal for this one only; `deref()` gives it back."""
+        return Reference(self)
 
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"

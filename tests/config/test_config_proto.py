@@ -6,6 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
+import gpugraph as tf
+from gpugraph.base.proto_messages import unused
 from gpugraph.config import (
     ConfigProto,
     GPUOptions,
@@ -223,3 +225,37 @@ def test_session_options():
     assert (options.target, options.config) == ("", ConfigProto())
     assert options.config is not SessionOptions().config
     assert SessionOptions("grpc://a", filled()).config == filled()
+
+
+def test_settings_without_effect_are_kept_and_named():
+    config = ConfigProto(placement_period=3)
+    config.session_inter_op_thread_pool.add(num_threads=2, global_name="pool")
+    config.graph_options.rewrite_options.layout_optimizer = RewriterConfig.OFF
+    config.graph_options.rewrite_options.custom_optimizers.add().name = "mine"
+    config.graph_options.rewrite_options.constant_folding = RewriterConfig.OFF
+    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[10, 20])
+    config.cluster_def.job.add(name="worker").tasks["0"] = "localhost:1"
+    assert config.rpc_options.compression_level == 0
+    assert config.session_inter_op_thread_pool[0].global_name == "pool"
+    names = {
+        "placement_period",
+        "session_inter_op_thread_pool",
+        "graph_options.rewrite_options.layout_optimizer",
+        "graph_options.rewrite_options.custom_optimizers",
+        "cluster_def",
+    }
+    assert set(unused(config)) == names
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        report = str(session.explain(tf.constant(1.0)))
+        assert session.run(tf.constant(2.0)) == 2.0
+    assert "5 settings have no effect here" in report
+    assert all(name in report for name in names)
+    assert "have no effect" not in str(tf.Session().explain(tf.constant(1.0)))
+
+
+def test_options_of_runs_that_have_no_effect():
+    options = RunOptions()
+    options.debug_options.debug_tensor_watch_opts.add(node_name="x")
+    options.experimental.use_run_handler_pool = True
+    assert set(unused(options)) == {"debug_options", "experimental"}
+    assert RunMetadata().function_graphs == []

@@ -68,9 +68,12 @@ def test_one_spelling(text: str, canonical: str) -> None:
         ("/job:a:b", "Unknown attribute: 'job' in '/job:a:b'"),
         ("/gpu:0/cpu:0", "Cannot specify multiple device types: /gpu:0/cpu:0"),
         ("/cpu:0/device:CPU:0", "Cannot specify multiple device types: /cpu:0/device:CPU:0"),
-        ("/gpu:x", "Not a number or '*': 'x' in '/gpu:x'"),
-        ("/job:ps/task:x", "Not a number or '*': 'x' in '/job:ps/task:x'"),
-        ("/replica:", "Not a number or '*': '' in '/replica:'"),
+        ("/gpu:x", "invalid literal for int() with base 10: 'x' in '/gpu:x', nor is it '*'"),
+        (
+            "/job:ps/task:x",
+            "invalid literal for int() with base 10: 'x' in '/job:ps/task:x', nor is it '*'",
+        ),
+        ("/replica:", "invalid literal for int() with base 10: '' in '/replica:', nor is it '*'"),
     ],
 )
 def test_what_is_no_name(text: str, message: str) -> None:

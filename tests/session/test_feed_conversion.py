@@ -240,3 +240,10 @@ def test_a_variable_is_fed_in_place_of_its_value() -> None:
         session.run(variable.initializer)
         assert session.run(doubled, {variable: 10.0}) == 20
         assert session.run(doubled) == 2
+
+
+def test_a_number_is_no_string():
+    with tf.Graph().as_default(), tf.Session() as session:
+        text = tf.placeholder(tf.string)
+        with pytest.raises(TypeError, match="Type of feed value 1 with type <class 'int'> is not"):
+            session.run(text, {text: 1})

@@ -13,6 +13,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
@@ -24,7 +25,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
-_VERSIONS = VersionDef(producer=134)
+_VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
 """What TensorFlow 1.15 writes into its graphs."""
 
 

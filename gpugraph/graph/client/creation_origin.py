@@ -44,6 +44,12 @@ class Origin:
         """(file, line, function, source text) of each kept frame, innermost first."""
         return [_readable(code, _line(code, offset)) for code, offset in self._frames]
 
+    @property
+    def frames_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
+        """The same, and the line where the function begins."""
+        starts = [code.co_firstlineno for code, _ in self._frames]
+        return [(*frame, start) for frame, start in zip(self.frames, starts)]
+
 
 def _readable(code: CodeType, line: int) -> tuple[str, int, str, str]:
     file = code.co_filename

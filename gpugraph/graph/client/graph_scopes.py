@@ -17,6 +17,7 @@ from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid, merge_specs
+from gpugraph.graph.op_library import as_tensor
 
 DeviceFunction = Callable[[Operation], Any]
 """From a new op to the device it asks for: a name, a spec, or None for no opinion."""
@@ -107,7 +108,9 @@ class Scopes(GraphElements):
                 names[unique] = 1
             return unique if key == name else f"{name}_{count}"
 
-    def _op_name(self, name: str) -> str:
+    def _op_name(self, name: str | bytes) -> str:
+        if isinstance(name, bytes):
+            name = name.decode()
         if not is_name(name, bool(self._scope.name)):
             raise ValueError(f"'{name}' is not a valid node name")
         if name[-1] != "/":
@@ -121,7 +124,7 @@ class Scopes(GraphElements):
         return name
 
     @contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | bytes | None) -> Iterator[str]:
         """Prefixes the names of the ops made inside; yields the prefix with its slash.
 
         A name is made unique, `"a/"` re-enters a scope as it is, None or `""` goes to the root.
@@ -129,6 +132,8 @@ class Scopes(GraphElements):
         """
         state = self._scope
         old = state.name
+        if isinstance(name, bytes):
+            name = name.decode()
         if name is not None and not isinstance(name, str):
             raise TypeError(f"A scope name is a string, but it is {name!r}")
         if not name:
@@ -139,7 +144,7 @@ class Scopes(GraphElements):
             new = name[:-1] if name[-1] == "/" else self.unique_name(name)
         state.name = new
         try:
-            yield new + "/" if new else ""
+            yield new + "/" if name else ""
         finally:
             state.name = old
 
@@ -149,18 +154,21 @@ class Scopes(GraphElements):
 
         Inner requests go before outer ones, field by field; None clears them. A function is
         given the op, whose `device` is what inner scopes ask for, and its answer replaces that,
-        unless it is None. ValueError for a string that is no device specification.
+        unless it is None. ValueError for a string that is no device specification, RuntimeError
+        when a block is left before one inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
             request = _device_name(request)
         state = self._scope
         old = state.devices, state.device
-        state.devices = (*state.devices, request)
-        state.device = _merged(state.devices)
+        state.devices = new = (*state.devices, request)
+        state.device = _merged(new)
         try:
             yield
         finally:
+            if state.devices is not new:
+                raise RuntimeError("Exiting device scope without proper scope nesting.")
             state.devices, state.device = old
 
     @contextmanager
@@ -200,14 +208,15 @@ class Scopes(GraphElements):
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Ops made inside share the device of `op`, whatever device scopes say.
 
-        `op` is an operation or a tensor; None with `ignore_existing` clears outer requests.
+        `op` is an operation, a tensor or what becomes one; None with `ignore_existing` clears outer
+        requests.
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
         state = self._scope
         groups = () if ignore_existing else state.colocate
         if op is not None:
-            element = self.as_graph_element(getattr(op, "handle", op))
+            element = self._colocated(op)
             groups = (*groups, element.op if isinstance(element, Tensor) else element)
         old = state.colocate, state.devices, state.device
         state.colocate, state.devices, state.device = groups, (), ""
@@ -215,6 +224,12 @@ class Scopes(GraphElements):
             yield
         finally:
             state.colocate, state.devices, state.device = old
+
+    def _colocated(self, op: Any) -> Tensor | Operation:
+        element = getattr(op, "handle", op)
+        if isinstance(element, (Operation, Tensor, str)) or hasattr(element, "_as_graph_element"):
+            return self.as_graph_element(element)
+        return as_tensor(element)
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:

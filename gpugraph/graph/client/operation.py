@@ -131,6 +131,11 @@ class Operation:
         """(file, line, function, text) of the user's innermost lines that made this."""
         return self.origin.frames
 
+    @property
+    def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
+        """As `traceback`, and the first line of each function."""
+        return self.origin.frames_with_start_lines
+
     def colocation_groups(self) -> list[bytes]:
         """Names `loc:@op` of the groups this shares a device with, its own name by default."""
         names = self._attrs.get("_class", ())

@@ -6,10 +6,11 @@ Tensors compare and hash by identity. Python's operators are looked up in `OPERA
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
+from gpugraph.base.identity_reference import Reference
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_stacks import session_for
@@ -36,6 +37,9 @@ class Tensor:
         "op",
         "value_index",
     )
+
+    OVERLOADABLE_OPERATORS: ClassVar[set[str]]
+    """The names of the operators that programs may replace."""
 
     __array_priority__ = 100  # NumPy leaves `array + tensor` to the tensor
 
@@ -97,6 +101,10 @@ class Tensor:
         return session_for(self.graph, session, "evaluate tensor using `eval()`").run(
             self, feed_dict
         )
+
+    def experimental_ref(self) -> Reference:
+        """A hashable object that is equal for this one only; `deref()` gives it back."""
+        return Reference(self)
 
     def __repr__(self) -> str:
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self._dtype.name}>"
@@ -242,3 +250,5 @@ OPERATOR_NAMES: tuple[str, ...] = (
     *(f"__{name}__" for name in _OTHERS),
 )
 """The Python operators of tensors and variables."""
+
+Tensor.OVERLOADABLE_OPERATORS = {*OPERATOR_NAMES, "__div__", "__rdiv__", "__eq__", "__ne__"}

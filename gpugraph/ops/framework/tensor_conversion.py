@@ -15,10 +15,11 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
-from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.graph.op_library import OP_DEFS, register_conversion
 from gpugraph.ops.framework.numpy_conversion import constant_array
 
 Conversion = Callable[..., Any]
@@ -160,5 +161,16 @@ def _sizes(kind: str, value: Any, dtype: Any, name: str | None) -> Tensor:
     return constant(value, dtype, name=name or "shape_as_tensor")
 
 
+def _refuse_operation(
+    value: Operation, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    raise TypeError(
+        f"Can't convert Operation '{value.name}' to Tensor (target dtype={dtype!r}, name={name!r}, "
+        f"as_ref={as_ref!r})"
+    )
+
+
+register_conversion(convert_to_tensor)
+register_tensor_conversion_function(Operation, _refuse_operation)
 register_tensor_conversion_function(TensorShape, _from_shape, 10)
 register_tensor_conversion_function(Dimension, _from_dimension)

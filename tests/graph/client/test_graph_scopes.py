@@ -74,7 +74,7 @@ def test_inner_scopes_may_begin_with_an_underscore_but_not_hold_spaces(g: Graph)
         assert g.get_name_scope() == "a"
 
 
-@pytest.mark.parametrize("name", [5, 0, ["a"], b"a"])
+@pytest.mark.parametrize("name", [5, 0, ["a"]])
 def test_a_scope_name_is_a_string(g: Graph, name: Any) -> None:
     with pytest.raises(TypeError, match="scope name is a string"), g.name_scope(name):
         pass
@@ -132,9 +132,12 @@ def test_a_device_function_is_asked_for_each_op(g: Graph) -> None:
 
 @pytest.mark.parametrize("device", ["/foo", "/gpu:x", "/gpu:0/cpu:0", 5])
 def test_what_is_no_device_is_refused_at_once(g: Graph, device: Any) -> None:
-    with pytest.raises(ValueError, match=r"Unknown|Not a number|multiple"), g.device(device):
+    with pytest.raises(ValueError, match=r"Unknown|invalid literal|multiple"), g.device(device):
         pass
-    with g.device(lambda op: device), pytest.raises(ValueError, match=r"Unknown|number|multiple"):
+    with (
+        g.device(lambda op: device),
+        pytest.raises(ValueError, match=r"Unknown|invalid literal|multiple"),
+    ):
         made()
     assert g.version == 0
 
@@ -308,3 +311,35 @@ def test_scopes_end_as_they_began_whatever_is_raised_in_them(path: list[str]) ->
             enter(path)
         plain = made("plain")
         assert (plain.name, plain.device, plain.control_inputs) == ("plain", "", [])
+
+
+def test_any_number_of_slashes_is_a_name(g: Graph) -> None:
+    with g.name_scope("q"):
+        for name in ("/", "//"):
+            with g.name_scope(name) as scope:
+                assert scope == name
+    with g.name_scope("a//b/c") as scope:
+        assert scope == "a//b/c/"
+        assert constant(0).name == "a//b/c/Const:0"
+
+
+def test_names_may_be_bytes(g: Graph) -> None:
+    assert constant(44.0, name=b"e").name == "e:0"  # type: ignore[arg-type]
+    with g.name_scope(b"scope"):
+        assert raw_ops.Neg(constant(1.0), name=b"n").name == "scope/n:0"
+
+
+def test_a_device_block_is_not_left_before_one_inside_it(g: Graph) -> None:
+    outer, inner = g.device("/cpu:0"), g.device("/cpu:1")
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.raises(RuntimeError, match=r"Exiting device scope without proper scope nesting"):
+        outer.__exit__(None, None, None)
+    inner.__exit__(None, None, None)
+
+
+def test_what_becomes_a_tensor_is_something_to_be_beside(g: Graph) -> None:
+    with g.colocate_with(3.0):
+        op = made("beside")
+    assert op.colocation_groups() == [b"loc:@Const"]
+    assert g.get_operation_by_name("Const").type == "Const"

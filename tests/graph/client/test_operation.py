@@ -217,3 +217,25 @@ def test_a_tensor_has_no_value_while_the_graph_is_built(
 def test_such_misuse_names_the_tensor(g: Graph, use: Any) -> None:
     with pytest.raises(TypeError, match=r"x:0"):
         use(float_input())
+
+
+def test_a_tensor_is_stood_for_by_a_reference(g: Graph) -> None:
+    x, y = float_input(), float_input()
+    assert x.experimental_ref() == x.experimental_ref() != y.experimental_ref()
+    assert {x.experimental_ref(): 1}[x.experimental_ref()] == 1
+    assert x.experimental_ref().deref() is x
+    assert x.experimental_ref() != x
+
+
+def test_where_the_functions_begin_that_made_it(g: Graph) -> None:
+    op = float_input().op
+    plain, starts = op.traceback, op.traceback_with_start_lines
+    assert [entry[:4] for entry in starts] == plain
+    assert all(0 < entry[4] <= entry[1] for entry in starts)
+
+
+def test_the_arguments_of_a_signature_by_tensorflow_s_names(g: Graph) -> None:
+    x = float_input()
+    op_def = raw_ops.Add(x, x).op.op_def
+    assert [arg.name for arg in op_def.input_arg] == ["x", "y"]
+    assert [arg.name for arg in op_def.output_arg] == [arg.name for arg in op_def.outputs]

@@ -201,3 +201,10 @@ def test_the_dtype_of_what_a_conversion_gives_is_checked(registry):
 def test_only_functions_are_registered():
     with pytest.raises(TypeError, match="callable"):
         tf.register_tensor_conversion_function(Money, 3)
+
+
+def test_an_operation_is_no_tensor():
+    with tf.Graph().as_default():
+        op = tf.no_op(name="NAME")
+        with pytest.raises(TypeError, match=r"^Can't convert Operation 'NAME' to Tensor"):
+            tf.convert_to_tensor(op)

@@ -1,0 +1,27 @@
+"""A hashable stand-in for an object that may compare by value: equal for the same object only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Reference:
+    """Stands for one object, which it keeps alive. `deref()` gives it back."""
+
+    __slots__ = ("_referred",)
+
+    def __init__(self, referred: Any) -> None:
+        self._referred = referred
+
+    def deref(self) -> Any:
+        """The object itself."""
+        return self._referred
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._referred is other._referred
+
+    def __hash__(self) -> int:
+        return id(self._referred)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._referred!r}>"

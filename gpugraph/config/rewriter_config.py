@@ -1,0 +1,132 @@
+"""RewriterConfig: which rewrites of the graph are done, by TensorFlow's names for them."""
+
+from __future__ import annotations
+
+from gpugraph.base.proto_messages import (
+    Field,
+    Message,
+    boolean,
+    choice,
+    integer,
+    list_of,
+    map_of,
+    message,
+    messages_of,
+    text,
+    to_str,
+    without_effect,
+)
+
+_TOGGLES = {"DEFAULT": 0, "ON": 1, "OFF": 2, "AGGRESSIVE": 3}
+
+
+def _toggle() -> Field[int]:
+    return choice(**_TOGGLES)
+
+
+class AutoParallelOptions(Message):
+    """Copies of a graph that would train beside each other."""
+
+    enable = boolean()
+    num_replicas = integer()
+
+
+class ScopedAllocatorOptions(Message):
+    """Fields: enable_op, the op types whose outputs would lie beside each other."""
+
+    enable_op = list_of(to_str)
+
+
+class VerifierConfig(Message):
+    """How graphs would be checked between rewrites."""
+
+    DEFAULT = 0
+    ON = 1
+    OFF = 2
+
+    verification_timeout_in_ms = integer()
+    structure_verifier = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF)
+
+
+class CustomGraphOptimizer(Message):
+    """A rewrite that a program has registered."""
+
+    name = text()
+    parameter_map = map_of(lambda where, value: value)
+
+
+class RewriterConfig(Message):
+    """Which rewrites of the graph are done, one by one.
+
+    Fields:
+      constant_folding: what follows from constants and known shapes becomes constant.
+      arithmetic_optimization: ops that cancel each other, or change nothing, are left out.
+      common_subgraph_elimination: ops that compute the same are done once.
+      dependency_optimization: ops that are only waited for, and change nothing, are not run.
+      remapping: a convolution, the addition of a bias and an activation are one op; so are, on
+        GPUs, a matrix product and what follows it, and attention.
+      disable_meta_optimizer: none of these.
+    Each but the last is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
+    OptimizerOptions says. The other fields are TensorFlow's too, and have no effect here:
+    `Session.explain` says so where one is set.
+    """
+
+    DEFAULT = 0
+    ON = 1
+    OFF = 2
+    AGGRESSIVE = 3
+
+    DEFAULT_NUM_ITERS = 0
+    ONE = 1
+    TWO = 2
+
+    DEFAULT_MEM_OPT = 0
+    NO_MEM_OPT = 1
+    MANUAL = 2
+    HEURISTICS = 3
+    SWAPPING_HEURISTICS = 4
+    RECOMPUTATION_HEURISTICS = 5
+    SCHEDULING_HEURISTICS = 6
+
+    CustomGraphOptimizer = CustomGraphOptimizer
+
+    constant_folding = _toggle()
+    arithmetic_optimization = _toggle()
+    common_subgraph_elimination = _toggle()
+    dependency_optimization = _toggle()
+    remapping = _toggle()
+    disable_meta_optimizer = boolean()
+    layout_optimizer = without_effect(_toggle())
+    shape_optimization = without_effect(_toggle())
+    loop_optimization = without_effect(_toggle())
+    function_optimization = without_effect(_toggle())
+    debug_stripper = without_effect(_toggle())
+    scoped_allocator_optimization = without_effect(_toggle())
+    pin_to_host_optimization = without_effect(_toggle())
+    implementation_selector = without_effect(_toggle())
+    auto_mixed_precision = without_effect(_toggle())
+    disable_model_pruning = without_effect(boolean())
+    meta_optimizer_iterations = without_effect(
+        choice(DEFAULT_NUM_ITERS=DEFAULT_NUM_ITERS, ONE=ONE, TWO=TWO)
+    )
+    min_graph_nodes = without_effect(integer())
+    memory_optimization = without_effect(
+        choice(
+            DEFAULT_MEM_OPT=DEFAULT_MEM_OPT,
+            NO_MEM_OPT=NO_MEM_OPT,
+            MANUAL=MANUAL,
+            HEURISTICS=HEURISTICS,
+            SWAPPING_HEURISTICS=SWAPPING_HEURISTICS,
+            RECOMPUTATION_HEURISTICS=RECOMPUTATION_HEURISTICS,
+            SCHEDULING_HEURISTICS=SCHEDULING_HEURISTICS,
+        )
+    )
+    memory_optimizer_target_node_name_scope = without_effect(text())
+    meta_optimizer_timeout_ms = without_effect(integer())
+    auto_parallel = without_effect(message(AutoParallelOptions))
+    fail_on_optimizer_errors = without_effect(boolean())
+    scoped_allocator_opts = without_effect(message(ScopedAllocatorOptions))
+    optimizers = without_effect(list_of(to_str))
+    custom_optimizers = without_effect(messages_of(CustomGraphOptimizer))
+    inter_optimizer_verifier_config = without_effect(message(VerifierConfig))
+    post_optimization_verifier_config = without_effect(message(VerifierConfig))
