@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.nest import assert_same_structure, flatten, pack_sequence_as
+from gpugraph.base.nest import assert_same_structure
+from gpugraph.control_flow.composite_flow import (
+    check_kinds,
+    flat_tensors,
+    packed,
+    with_indices_alike,
+)
 from gpugraph.control_flow.cond_context import CondContext
 from gpugraph.control_flow.context_base import within
 from gpugraph.control_flow.switch_merge_enter_exit import merge
-from gpugraph.control_flow.tensor_array_flow import with_flows
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -30,8 +35,9 @@ def cond(
 
     pred: a bool scalar tensor. Both functions are called once, now, and must return structures
       (nested lists, tuples, dicts) that are alike, of tensors of the same dtypes, TensorArrays,
-      or operations. Ops made in a function run only where it is the one that is taken; what it
-      reads from outside is computed in any case.
+      SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations.
+      Ops made in a function run only where it is the one that is taken; what it reads from outside
+      is computed in any case.
     strict: a list or tuple of one stays one; else it is its element.
     fn1, fn2: older names of `true_fn` and `false_fn`.
 
@@ -53,12 +59,16 @@ def cond(
         false_result, false_tensors = _branch(contexts[0], false_fn, "false_fn")
         if not strict:
             true_result, false_result = _lone(true_result), _lone(false_result)
-        _check_alike(true_result, false_result, true_tensors, false_tensors)
+        _check_structures(true_result, false_result)
+        if [x.dtype for x in true_tensors] != [x.dtype for x in false_tensors]:
+            true_tensors = with_indices_alike(true_result, true_tensors)
+            false_tensors = with_indices_alike(false_result, false_tensors)
+        _check_dtypes(true_tensors, false_tensors)
         merged = [merge(pair) for pair in zip(false_tensors, true_tensors)]
         if contexts[1].outer is None:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[1])
             graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[0])
-        result = pack_sequence_as(true_result, with_flows(flatten(true_result), merged))
+        result = packed(true_result, merged)
         return result if strict else _lone(result)
 
 
@@ -93,7 +103,7 @@ def _branch(
         returned, tensors = context.build(function)
     if returned is None:
         raise ValueError(f"{name} must have a return value.")
-    flat: list[Tensor] = flatten(tensors)
+    flat = flat_tensors(tensors)
     context.leave(flat)
     return returned, flat
 
@@ -105,13 +115,15 @@ def _lone(structure: Any) -> Any:
     return structure
 
 
-def _check_alike(
-    true_result: Any, false_result: Any, tensors: list[Tensor], others: list[Tensor]
-) -> None:
+def _check_structures(true_result: Any, false_result: Any) -> None:
     try:
         assert_same_structure(true_result, false_result)
+        check_kinds(true_result, false_result)
     except (TypeError, ValueError) as error:
         raise type(error)(f"Incompatible return types of true_fn and false_fn: {error}") from error
+
+
+def _check_dtypes(tensors: list[Tensor], others: list[Tensor]) -> None:
     if not tensors:
         raise ValueError("true_fn and false_fn must return at least one result.")
     for one, two in zip(tensors, others):

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.nest import map_structure
+from gpugraph.control_flow.composite_flow import map_parts
 from gpugraph.control_flow.context_base import ControlFlowContext, LoopContext, current
 from gpugraph.control_flow.indexed_slices_flow import merge_gradients, switch_gradient
 from gpugraph.control_flow.switch_merge_enter_exit import switch
-from gpugraph.control_flow.tensor_array_flow import as_flow
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -93,12 +92,12 @@ class CondContext(ControlFlowContext):
         returned = function()
         if returned is None:
             return None, None
-        return returned, map_structure(self._result, returned)
+        return returned, map_parts(self._result, returned)
 
     def _result(self, value: Any) -> Tensor:
         if isinstance(value, Operation):
             return with_dependencies([value], self.pivot)
-        tensor = convert_to_tensor(as_flow(value))
+        tensor = convert_to_tensor(value)
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         source = self._from_outer(tensor)

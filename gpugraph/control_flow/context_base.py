@@ -25,6 +25,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.platform import logging
 
 _WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
 _EXITS = ("Exit", "RefExit")
@@ -127,7 +128,9 @@ class ControlFlowContext(ABC):
         elif _is_inside(loop, source_loop) or _meets_in_gradients(loop, source_loop):
             return
         assert source_loop is not None
-        raise ValueError(_refusal(tensor.op, op, loop, source_loop))
+        message = _refusal(tensor.op, op, loop, source_loop)
+        logging.info("%s", message)
+        raise ValueError(message)
 
 
 class LoopContext(ControlFlowContext):
@@ -178,16 +181,18 @@ def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: 
     if loop is None:
         reason = (
             f"Cannot use '{maker.name}' as input to '{op.name}' because '{maker.name}' is in a "
-            f"while loop."
+            "while loop."
         )
     else:
         reason = (
             f"Cannot use '{maker.name}' as input to '{op.name}' because they are in different "
-            f"while loops, '{source.name}' and '{loop.name}'."
+            "while loops."
         )
+    user = f"'{op.name}'" if loop is None else f"'{op.name}', in the loop '{loop.name}',"
     return (
-        f"{reason} '{maker.name}' was made at {maker.origin}, '{op.name}' at {op.origin}. What is "
-        f"needed outside of the loop '{source.name}' must be one of its loop variables."
+        f"{reason} See info log for more details. '{maker.name}', in the loop '{source.name}', was "
+        f"made at {maker.origin}, {user} at {op.origin}. What is needed outside of a loop must be "
+        "one of its loop variables."
     )
 
 

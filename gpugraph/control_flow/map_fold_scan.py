@@ -36,9 +36,10 @@ class _Elements:
         known = Dimension(None)
         for tensor in self.tensors:
             if tensor.shape.rank == 0:
-                raise ValueError(
-                    f"elems must be tensors of 1 dimension or more, but {tensor.name} is a scalar"
-                )
+                text = "elems must be a 1+ dimensional Tensor, not a scalar"
+                if len(self.tensors) > 1:
+                    text = "elements in elems must be 1+ dimensional Tensors, not scalars"
+                raise ValueError(f"{text}: {tensor.name} is one")
             known = known.merge_with(tensor.shape[0])
         self.known = known.value
         first = self.tensors[0].shape

@@ -221,13 +221,6 @@ class WhileContext(LoopContext):
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
         """Where a loop variable goes on or out: called for either way, see `LoopGradient.turn`."""
-        if current(self.graph) is self:
-            raise ValueError(
-                f"Cannot compute gradient inside while loop '{self.name}' through '{op.name}' "
-                f"(made at {op.origin}): we do not support taking the gradient wrt or through the "
-                "initial value of a loop variable. Gradients can be computed through loop "
-                "invariants or wrt the input parameters to the loop body."
-            )
         return [self._backward().turn(op, *grads), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:

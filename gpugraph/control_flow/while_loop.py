@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.nest import assert_same_structure, flatten, is_nested, pack_sequence_as
+from gpugraph.base.nest import assert_same_structure, flatten, is_nested
 from gpugraph.base.shapes import TensorShape
+from gpugraph.control_flow.composite_flow import check_kinds, flat_tensors, invariant_shapes, packed
 from gpugraph.control_flow.context_base import within
 from gpugraph.control_flow.switch_merge_enter_exit import exit_loop, is_constant_enter, merge, same
-from gpugraph.control_flow.tensor_array_flow import as_flow, with_flows
 from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -35,9 +35,10 @@ def while_loop(
     cond: of the loop variables, a bool scalar. body: of the loop variables, as many, of the same
       structure and dtypes. Both are called once, now.
     loop_vars: a list, tuple or dict of what tensors can be made of, nested if need be, and of
-      TensorArrays.
-    shape_invariants: the same structure of TensorShapes (None: as it enters) that hold in each
-      iteration; by default shapes must stay what they are.
+      TensorArrays, SparseTensors and IndexedSlices.
+    shape_invariants: the same structure of TensorShapes or TensorSpecs (None: as it enters) that
+      hold in each iteration; by default shapes must stay what they are. That of a SparseTensor is
+      the shape of its `dense_shape`, that of IndexedSlices of their values.
     parallel_iterations: how many iterations may overlap, at least 1.
     back_prop: whether gradients may be taken through the loop. swap_memory: whether what they
       need of the iterations may be kept in host memory.
@@ -122,8 +123,15 @@ class _Loop:
         self.graph = context.graph
         self.structure = loop_vars
         self.originals = flatten(loop_vars)
-        self.tensors = [convert_to_tensor(as_flow(original)) for original in self.originals]
-        self.invariants = None if shape_invariants is None else flatten(shape_invariants)
+        self.tensors = flat_tensors(loop_vars)
+        invariants = [None] * len(self.originals)
+        if shape_invariants is not None:
+            invariants = flatten(shape_invariants)
+        self.shapes = [
+            shape
+            for original, invariant in zip(self.originals, invariants)
+            for shape in invariant_shapes(original, invariant)
+        ]
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
         """Makes the loop's ops; what they end with, in the structure of the body's result."""
@@ -131,24 +139,21 @@ class _Loop:
         with within(self.graph, context):
             merged = self._merged(self._entered())
             context.pred = raw_ops.LoopCond(
-                convert_to_tensor(cond(*self._packed(merged))), name="LoopCond"
+                convert_to_tensor(cond(*packed(self.structure, merged))), name="LoopCond"
             )
             switches = [context.switch(tensor) for tensor in merged]
             inside = [same(switch[1]) for switch in switches]
             context.body_pivot = inside[0].op
-            arguments = self._packed(inside)
+            arguments = packed(self.structure, inside)
             result = body(*arguments)
             if not is_nested(result):
                 result = [result]
             assert_same_structure(list(arguments), list(result))
+            check_kinds(list(arguments), list(result))
             self._close(merged, result)
             context.exits = [exit_loop(switch[0]) for switch in switches]
             context.leave(context.exits)
-        flat = with_flows(flatten(result), context.exits)
-        return pack_sequence_as(result, flat)
-
-    def _packed(self, tensors: Sequence[Tensor]) -> Any:
-        return pack_sequence_as(self.structure, with_flows(self.originals, tensors))
+        return packed(result, context.exits)
 
     def _entered(self) -> list[Tensor]:
         """The Enters of the loop variables."""
@@ -181,16 +186,9 @@ class _Loop:
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
         """Gives the Enters the shapes that hold in each iteration."""
-        if self.invariants is None:
-            return
-        for source, tensor, shape in zip(sources, entered, self.invariants):
+        for source, tensor, shape in zip(sources, entered, self.shapes):
             if shape is None:
                 continue
-            if not isinstance(shape, TensorShape):
-                raise ValueError(
-                    "`shapes` must be a (possibly nested) list of TensorShapes; that of "
-                    f"{source.name} is {shape!r}"
-                )
             if not is_subshape(source.shape, shape):
                 raise ValueError(
                     f"The shape invariant specified for {source.name} is not compatible with the "
@@ -208,7 +206,7 @@ class _Loop:
 
     def _close(self, merged: Sequence[Tensor], result: Any) -> None:
         """The way back, from the body's results to the next iteration."""
-        results = [convert_to_tensor(as_flow(value)) for value in flatten(result)]
+        results = flat_tensors(result)
         for before, after, source in zip(merged, results, self.tensors):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
                 raise TypeError(

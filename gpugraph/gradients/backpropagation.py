@@ -15,13 +15,14 @@ from contextlib import ExitStack, nullcontext
 from typing import Any
 
 from gpugraph.base.dtypes import DType, resource
-from gpugraph.control_flow.context_base import is_exit
+from gpugraph.control_flow.context_base import LoopContext, current, is_exit
 from gpugraph.control_flow.gradient_state import (
     LoopGradients,
     find_loops,
     is_cond_switch,
     zeros_for_switch,
 )
+from gpugraph.gradients.gradient_paths import behind, between, is_trainable
 from gpugraph.gradients.gradient_registry import gradient_function
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
@@ -29,7 +30,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker, value_dtype, value_static_shape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros, zeros_like
+from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like, zeros, zeros_like
 from gpugraph.ops.arrays.indexed_slices_to_tensor import dense, joined_slices
 from gpugraph.ops.control.group_and_no_op import tuple as gated
 from gpugraph.ops.framework.identity_and_shape import value_shape
@@ -132,14 +133,6 @@ def _tensor(value: Any, name: str) -> Tensor:
     return convert_to_tensor(value, name=name, as_ref=True)
 
 
-def _is_trainable(tensor: Tensor) -> bool:
-    """Whether a gradient can flow through the tensor, or the variable it is a handle of."""
-    dtype = tensor._dtype.base_dtype
-    if dtype is resource:
-        dtype = value_dtype(tensor)
-    return dtype.is_floating or dtype.is_complex
-
-
 def _zeros_at(tensor: Tensor) -> Tensor:
     """The gradient where there is none."""
     if handle_maker(tensor) is None:
@@ -150,13 +143,15 @@ def _zeros_at(tensor: Tensor) -> Tensor:
 def _start(y: Tensor, grad: Any, index: int) -> Gradient:
     """The gradient at one of `ys`."""
     dtype = y.dtype.base_dtype
-    if not (_is_trainable(y) or dtype.is_integer):
+    if not (is_trainable(y) or dtype.is_integer):
         raise TypeError(f"{y.name} is of type {dtype.name}; only numbers have a gradient")
     if grad is None:
         if dtype.is_complex:
             raise TypeError(
-                f"Gradients of complex tensors must set grad_ys ({y.name} is {dtype.name})"
+                f"Gradients of complex tensors must set grad_ys (y.dtype = {dtype!r}): {y.name}"
             )
+        if dtype is resource:
+            return ones(value_shape(y), value_dtype(y))
         return ones_like(y, name=f"grad_ys_{index}")
     if not isinstance(grad, IndexedSlices):
         grad = convert_to_tensor(grad, name=f"grad_y_{index}", preferred_dtype=dtype)
@@ -209,11 +204,11 @@ class _Sweep:
         self.grads: dict[Tensor, list[Gradient]] = {}
         self.wanted = set(xs)
         self.since = graph.version
-        between = _between(ys, xs)
-        self.loops, exits = find_loops(graph, between, colocate)
-        between.update(dict.fromkeys(exits))
-        self.pending = dict.fromkeys(between, 0)
-        for op in between:
+        paths = between(ys, xs)
+        self.loops, exits = find_loops(graph, paths, colocate)
+        paths.update(dict.fromkeys(exits))
+        self.pending = dict.fromkeys(paths, 0)
+        for op in paths:
             for tensor in op._inputs:
                 if tensor.op in self.pending:
                     self.pending[tensor.op] += 1
@@ -236,16 +231,18 @@ class _Sweep:
         if not arrived:
             return None
         if len(arrived) > 1:
-            arrived[:] = [self._sum(list(arrived))]
+            arrived[:] = [self._sum(list(arrived), tensor)]
         return arrived[0]
 
-    def _sum(self, arrived: list[Gradient]) -> Gradient:
+    def _sum(self, arrived: list[Gradient], tensor: Tensor) -> Gradient:
         slices = [grad for grad in arrived if isinstance(grad, IndexedSlices)]
         if len(slices) == len(arrived):
             return joined_slices(slices)
-        first = next(grad for grad in arrived if isinstance(grad, Tensor))
+        holder = next(grad for grad in arrived if isinstance(grad, Tensor)).op
+        if self.colocate and len({grad.device for grad in arrived}) > 1:
+            holder = tensor.op
         if not slices:
-            with self.graph.colocate_with(first.op, ignore_existing=True):
+            with self.graph.colocate_with(holder, ignore_existing=True):
                 total: Tensor = raw_ops.AddN(arrived)
             return total
         with self.graph.name_scope("AddN") as scope:  # rows are summed where there is a kernel
@@ -253,7 +250,7 @@ class _Sweep:
                 convert_to_tensor(grad, name=f"inputs_{index}")
                 for index, grad in enumerate(arrived)
             ]
-            with self.graph.colocate_with(first.op, ignore_existing=True):
+            with self.graph.colocate_with(holder, ignore_existing=True):
                 total = raw_ops.AddN(whole, name=scope)
         return total
 
@@ -261,7 +258,7 @@ class _Sweep:
         """Visits each op between ys and xs, consumers first: once, but for Switches of loops."""
         if self.loops is not None:
             for tensor in self.loops.first_exits(self.pending, set(self.ready)):
-                if _is_trainable(tensor):
+                if is_trainable(tensor):
                     self.collect(tensor, self.loops.zeros_for_exit(tensor))
                     self.ready.append(tensor.op)
         while self.ready:
@@ -293,7 +290,7 @@ class _Sweep:
     def _leave_loop(self, loops: LoopGradients, tensor: Tensor) -> None:
         used, unused = loops.exit_reached(tensor, self._has_gradient)
         for exit_tensor in unused if used else ():
-            if _is_trainable(exit_tensor):
+            if is_trainable(exit_tensor):
                 self.collect(exit_tensor, loops.zeros_for_exit(exit_tensor))
         self.ready.extend(exit_tensor.op for exit_tensor in [*used, *unused])
 
@@ -331,11 +328,12 @@ class _Sweep:
         function = gradient_function(op)
         if function is None:
             return [None] * len(op._inputs)
+        self._check_no_initial_value(op)
         with ExitStack() as stack:
             if self.colocate:
                 stack.enter_context(self.graph.colocate_with(op))
             filled = [
-                self._zeros(op, tensor) if grad is None and _is_trainable(tensor) else grad
+                self._zeros(op, tensor) if grad is None and is_trainable(tensor) else grad
                 for tensor, grad in zip(op._outputs, out_grads)
             ]
             stack.enter_context(self.graph.name_scope(f"{op.name}_grad"))
@@ -350,6 +348,21 @@ class _Sweep:
                 with self.graph.colocate_with(None, ignore_existing=True):
                     grads = gated(grads)
         return grads
+
+    def _check_no_initial_value(self, op: Operation) -> None:
+        """ValueError where a gradient in a loop's body goes back to the iteration before."""
+        context = op._control_flow_context
+        in_loop = isinstance(context, LoopContext) and context is current(self.graph)
+        if not in_loop or op.type not in ("Switch", "RefSwitch"):
+            return
+        x = next((x for x in self.wanted if x.op in behind(op)), None)
+        raise ValueError(
+            "Cannot compute gradient inside while loop with respect to op "
+            f"'{op.name if x is None else x.op.name}'. We do not support taking the gradient wrt "
+            "or through the initial value of a loop variable. Gradients can be computed through "
+            "loop invariants or wrt the input parameters to the loop body. "
+            f"('{op.name}' was made at {op.origin})"
+        )
 
     def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
         """The gradient at an output that nothing depends on, while other outputs have one."""
@@ -375,24 +388,3 @@ def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
     if name in _TAKE_SLICES or name not in DECLARATIONS:
         return grad
     return dense(grad) if name in _EXPECT_SLICES else convert_to_tensor(grad)
-
-
-def _between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:
-    """Ops on a path from an x to a y, both ends included, those nearest to the ys first."""
-    from_xs = {x.op for x in xs}
-    stack = list(from_xs)
-    while stack:
-        for tensor in stack.pop()._outputs:
-            for consumer in tensor._consumers or ():
-                if consumer not in from_xs and _is_trainable(tensor):
-                    from_xs.add(consumer)
-                    stack.append(consumer)
-    reached = dict.fromkeys(y.op for y in ys if y.op in from_xs)
-    queue = deque(reached)
-    while queue:
-        for tensor in queue.popleft()._inputs:
-            maker = tensor.op
-            if maker in from_xs and maker not in reached and _is_trainable(tensor):
-                reached[maker] = None
-                queue.append(maker)
-    return reached

@@ -35,7 +35,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     and returns (gradients at `args`, a list of those at the variables).
 
     Raises ValueError for keyword arguments and for another number of gradients, TypeError where
-    `f` returns no such pair, and where it reads variables but `grad_fn` takes none.
+    `f` returns no such pair or creates variables that are no resource variables, and where it reads
+    variables but `grad_fn` takes none.
     """
     if not callable(f):
         raise TypeError(f"custom_gradient takes a function, not {f!r}")
@@ -64,7 +65,9 @@ class _Call:
         self.args = [convert_to_tensor(arg) for arg in args]
         graph: Graph = self.args[0].graph if self.args else get_default_graph()
         version = graph.version
+        before = set(map(id, _variables(graph)))
         returned = f(*self.args)
+        _check_resource_variables([v for v in _variables(graph) if id(v) not in before], self.name)
         if not isinstance(returned, (tuple, list)) or len(returned) != 2:
             raise TypeError(
                 f"The custom_gradient function '{self.name}' must return (result, grad_fn), but "
@@ -141,6 +144,22 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
     }
     trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES) if read else []
     return [variable for variable in trainable if variable.op in read]
+
+
+def _variables(graph: Graph) -> list[Any]:
+    """The global and local variables of the graph."""
+    names = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
+    return [variable for name in names for variable in graph.get_collection(name)]
+
+
+def _check_resource_variables(created: Sequence[Any], name: str) -> None:
+    for variable in created:
+        if variable.op.type != "VarHandleOp":
+            raise TypeError(
+                "All variables used by a function wrapped with @custom_gradient must be "
+                f"`ResourceVariable`s: '{name}' creates '{variable.name}', which is none. Ensure "
+                "that no `variable_scope` is created with `use_resource=False`."
+            )
 
 
 _MOVES = frozenset(

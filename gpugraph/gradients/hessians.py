@@ -10,7 +10,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import shape, size
-from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
@@ -26,7 +25,7 @@ def hessians(
     """The second derivatives of the sum of `ys` with respect to each of `xs`, by itself.
 
     Shape of each: x.shape + x.shape. LookupError where a gradient has none of its own, ValueError
-    for an x that no y depends on. `name` has no effect, as in TensorFlow.
+    for an x that no y, or no gradient of them, depends on. `name` has no effect, as in TensorFlow.
     """
     del name
     listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]
@@ -50,14 +49,14 @@ def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> T
 
     def row(index: Tensor, rows: TensorArray) -> tuple[Any, TensorArray]:
         second = gradients(flat[index], x, **options)[0]
-        return index + 1, rows.write(index, _row(second, value))
+        if second is None:
+            raise ValueError(
+                f"None values not supported: the gradient at {x.name} does not depend on it, so "
+                "there is no Hessian"
+            )
+        return index + 1, rows.write(index, convert_to_tensor(second))
 
     rows = TensorArray(value.dtype.base_dtype, count)
     _, filled = while_loop(lambda index, _: index < count, row, [constant(0), rows])
     sizes = shape(value)
     return reshape(filled.stack(), concat([sizes, sizes], 0))
-
-
-def _row(second: Any, x: Tensor) -> Any:
-    """One row; zeros where the gradient does not depend on x."""
-    return raw_ops.ZerosLike(x) if second is None else convert_to_tensor(second)

@@ -362,3 +362,9 @@ def test_gated_and_colocated_gradients(how: dict[str, bool]) -> None:
     with tf.Session() as session:
         found = session.run(tf.gradients(y, [x, w], **how), {x: X, w: W})
     np.testing.assert_allclose(found, [W * W, 2 * X * W + 2 * W])
+
+
+def test_the_initial_value_of_a_loop_that_is_being_made_is_named() -> None:
+    x = tf.placeholder(tf.float64, [3], name="x")
+    with pytest.raises(ValueError, match=r"inside while loop with respect to op 'x'\. We do not"):
+        loop(3, lambda i, a: tf.gradients(a * a, x)[0], x)

@@ -433,3 +433,44 @@ def test_gradients_of_products_follow_the_inputs_though_the_product_is_fed():
         assert session.run(slope, {running: [7.0, 7.0]}).tolist() == [4.0, 2.0]
         slope = tf.gradients(product, x)[0]
         assert session.run(slope, {product: 7.0, axes: [0]}).tolist() == [3.0, 2.0]
+
+
+def test_a_disabled_gradient() -> None:
+    x = tf.constant(1.0)
+    y = tf.raw_ops.PreventGradient(input=x, message="not yet")
+    with pytest.raises(LookupError, match=r"^Gradient explicitly disabled\. Reason: not yet"):
+        tf.gradients(y, x)
+
+
+def test_of_an_assignment_to_a_resource_variable() -> None:
+    z = tf.constant(1.0)
+    variable = tf.get_variable("v", initializer=2.0, use_resource=True)
+    assert tf.gradients(tf.assign(variable, z * 2.0), z) == [None]
+    assert values(tf.gradients(variable, variable)) == [1.0]
+
+
+def test_complex_ys_name_their_dtype() -> None:
+    x = tf.placeholder(tf.complex64, [2])
+    with pytest.raises(TypeError, match=r"must set grad_ys \(y\.dtype = tf\.complex64\)"):
+        tf.gradients(x * x, x)
+
+
+def test_sums_of_gradients_of_several_devices_are_with_their_x() -> None:
+    with tf.device("/gpu:0"):
+        x = tf.constant(1.0, name="x")
+    with tf.device("/gpu:1"):
+        first = tf.exp(x)
+    with tf.device("/gpu:2"):
+        second = tf.sin(x)
+    (grad,) = tf.gradients([first, second], x, colocate_gradients_with_ops=True)
+    assert grad.op.type == "AddN"
+    assert grad.op.colocation_groups() == [b"loc:@x"]
+
+
+def test_the_second_gradient_of_a_cross_entropy_has_a_product_of_matrices(graph: tf.Graph) -> None:
+    x = tf.constant([[1.0, 2.0]])
+    loss = tf.nn.softmax_cross_entropy_with_logits_v2(labels=[[0.0, 1.0]], logits=x)
+    second = tf.gradients(tf.gradients(loss, x)[0][0, 0], x)
+    assert "BatchMatMulV2" in {op.type for op in graph.get_operations()}
+    part = 1 / (1 + np.exp(1.0))
+    np.testing.assert_allclose(values(second)[0], [[part * (1 - part), -part * (1 - part)]], 1e-5)

@@ -174,3 +174,22 @@ def test_another_number_of_gradients(count: int) -> None:
     z = tf.custom_gradient(lambda x, y: (x + y, lambda dz: [dz] * count))(x, y)
     with pytest.raises(ValueError, match=f"gave {count} gradients for 2 arguments"):
         tf.gradients(z, [x, y])
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_variables_that_a_function_creates_are_resource_variables(use_resource: bool) -> None:
+    @tf.custom_gradient
+    def scaled(x: Any) -> Any:
+        scale = tf.get_variable("scale", initializer=2.0, use_resource=use_resource)
+
+        def grad(dy: Any, variables: Any = None) -> Any:
+            return dy * scale, [dy * x for _ in variables]
+
+        return x * scale, grad
+
+    x = tf.constant(3.0)
+    if use_resource:
+        assert run(tf.gradients(scaled(x), x)) == [2]
+    else:
+        with pytest.raises(TypeError, match="must be `ResourceVariable`s"):
+            scaled(x)

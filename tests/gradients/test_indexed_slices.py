@@ -236,3 +236,21 @@ def test_constant_indices_in_a_branch_of_a_loop():
     (grad,) = tf.gradients(tf.reduce_sum(total), v._ref())
     for is_first, wanted in ((True, [1, 1, 1, 0, 0]), (False, [0, 3, 0, 0, 0])):
         np.testing.assert_array_equal(dense_of(grad, {pred: is_first})[:, 0], wanted)
+
+
+def test_gather_nd_of_rows() -> None:
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    (rows,) = tf.gradients(tf.gather_nd(x, [[2], [0], [2]]) * [[1.0], [2.0], [3.0]], x)
+    assert isinstance(rows, tf.IndexedSlices)
+    (elements,) = tf.gradients(tf.gather_nd(x, [[2, 0], [0, 1]]), x)
+    assert isinstance(elements, tf.Tensor)
+    with tf.Session() as session:
+        assert session.run(rows).indices.tolist() == [2, 0, 2]
+        assert session.run(tf.convert_to_tensor(rows)).tolist() == [[2, 2], [0, 0], [4, 4]]
+
+
+def test_concat_along_a_negative_axis_of_unknown_rank() -> None:
+    parts = [tf.placeholder(tf.float32), tf.placeholder(tf.float32)]
+    rows = tf.gather(tf.concat(parts, -1), [0])
+    with pytest.raises(ValueError, match="negative concat_dim when first value rank is statically"):
+        tf.gradients(rows, parts)

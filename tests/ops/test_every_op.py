@@ -554,6 +554,7 @@ DIFFERENTIABLE = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")  # of gather_nd
 @pytest.mark.parametrize("op_type", DIFFERENTIABLE)
 def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
     """By the inputs and by the incoming gradient."""

@@ -66,7 +66,7 @@ stop_gradient: InputFunction = of_parts(
 def _refuse_gradient(op: Any, dy: Any) -> Any:
     del dy
     raise LookupError(
-        f"No gradient may be taken through '{op.name}'. Reason: {op.get_attr('message')}"
+        f"Gradient explicitly disabled. Reason: {op.get_attr('message')} ('{op.name}')"
     )
 
 

@@ -17,11 +17,13 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of
 from gpugraph.ops.framework.public_function import public_function
@@ -141,6 +143,16 @@ def by_coordinates(
     )
 
 
+def _gather_nd_back(op: Any, dy: Any) -> list[Any]:
+    """Rows where coordinates are known to be so many numbers of rows."""
+    params, indices = op.inputs
+    sizes = indices.shape.sizes
+    if sizes is not None and len(sizes) == 2 and sizes[0] is not None and sizes[1] == 1:
+        rows = raw_ops.Squeeze(indices, squeeze_dims=[-1])
+        return [IndexedSlices(dy, rows, value_shape(params)), None]
+    return [raw_ops.ScatterNd(indices, dy, shape_of(params, indices.dtype)), None]
+
+
 _gather_nd = op(
     "GatherNd",
     inputs="params: Tparams, indices: Tindices",
@@ -149,10 +161,7 @@ _gather_nd = op(
     infer=_infer_gather_nd,
     cpu=Call(make=_bind_gather_nd),
     gpu=Source("scatter_combine.cu", _launch_gather_nd, Call(make=_bind_gather_nd)),
-    grad=lambda op, dy: [
-        raw_ops.ScatterNd(op.inputs[1], dy, shape_of(op.inputs[0], op.inputs[1].dtype)),
-        None,
-    ],
+    grad=_gather_nd_back,
     doc="The parts of params at the coordinates in the last dimension of `indices`.",
 )
 

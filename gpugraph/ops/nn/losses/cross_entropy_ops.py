@@ -94,7 +94,8 @@ def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
     if _is_zero(dbackprop):
         return grad
     softmax = raw_ops.Softmax(op.inputs[0])
-    mean = raw_ops.Sum(raw_ops.Mul(dbackprop, softmax), np.array([1], np.int32), keep_dims=True)
+    rows, columns = raw_ops.ExpandDims(dbackprop, 1), raw_ops.ExpandDims(softmax, 2)
+    mean = raw_ops.Squeeze(raw_ops.BatchMatMulV2(rows, columns), squeeze_dims=[1])
     return raw_ops.Add(grad, raw_ops.Mul(raw_ops.Sub(dbackprop, mean), softmax))
 
 

@@ -1,0 +1,127 @@
+"""What is not one tensor on its way through branches and loops: it goes by tensors.
+
+A TensorArray goes by its flow, the one tensor of it that says what was written before what.
+A SparseTensor and IndexedSlices go by the tensors that they are made of. On the other side they are
+made again, of what came out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import int64
+from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_new_flow
+
+
+def parts_of(value: Any) -> list[Any]:
+    """What a value goes by: one or several of what tensors can be made of."""
+    if isinstance(value, TensorArray):
+        return [value.flow]
+    if isinstance(value, (SparseTensor, IndexedSlices)):
+        return list(value._parts())
+    return [value]
+
+
+def flat_tensors(structure: Any) -> list[Tensor]:
+    """What the leaves of a structure go by, as tensors."""
+    return [convert_to_tensor(part) for leaf in flatten(structure) for part in parts_of(leaf)]
+
+
+def packed(structure: Any, tensors: Iterable[Tensor]) -> Any:
+    """The structure, of other tensors."""
+    rest = iter(tensors)
+    return pack_sequence_as(structure, [_made_again(leaf, rest) for leaf in flatten(structure)])
+
+
+def _made_again(original: Any, rest: Any) -> Any:
+    parts = [next(rest) for _ in parts_of(original)]
+    if isinstance(original, TensorArray):
+        return build_ta_with_new_flow(original, parts[0])
+    if isinstance(original, (SparseTensor, IndexedSlices)):
+        return type(original)(*parts)
+    return parts[0]
+
+
+def map_parts(change: Callable[[Any], Tensor], structure: Any) -> Any:
+    """The structure, with what its leaves go by changed to other tensors."""
+
+    def changed(leaf: Any) -> Any:
+        parts = [change(part) for part in parts_of(leaf)]
+        if isinstance(leaf, (SparseTensor, IndexedSlices)):
+            return type(leaf)(*parts)
+        return parts[0]
+
+    return map_structure(changed, structure)
+
+
+def check_kinds(one: Any, two: Any) -> None:
+    """ValueError where a leaf of one structure is of several tensors, and the other's is not."""
+    for first, second in zip(flatten(one), flatten(two)):
+        kinds = [_kind(leaf) for leaf in (first, second)]
+        if kinds[0] != kinds[1]:
+            raise ValueError(
+                "The two structures don't have the same nested structure.\n\nFirst structure: "
+                f"{one}\n\nSecond structure: {two}\n\n{first} is {kinds[0]}, {second} {kinds[1]}"
+            )
+
+
+def _kind(leaf: Any) -> str:
+    if isinstance(leaf, IndexedSlices):
+        return f"IndexedSlices with{'' if leaf.dense_shape is not None else 'out'} dense_shape"
+    return "a SparseTensor" if isinstance(leaf, SparseTensor) else "one tensor"
+
+
+def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """What a structure goes by, with the indices of IndexedSlices as int64."""
+    parts = [
+        isinstance(leaf, IndexedSlices) and slot == 1
+        for leaf in flatten(structure)
+        for slot, _ in enumerate(parts_of(leaf))
+    ]
+    return [cast(x, int64) if is_indices else x for x, is_indices in zip(tensors, parts)]
+
+
+def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
+    """The shapes of the tensors that a leaf goes by in each iteration of a loop.
+
+    invariant: None, where they are what they are as they enter; a TensorShape or TensorSpec. That
+    of a SparseTensor is the shape of its `dense_shape`, that of IndexedSlices of their values.
+    ValueError for other types.
+    """
+    if isinstance(invariant, TensorSpec):
+        invariant = invariant.shape
+    if isinstance(leaf, SparseTensor):
+        rank = leaf.dense_shape.shape
+        shape = rank if invariant is None else _shape(leaf.values, invariant)
+        if shape.rank not in (None, 1):
+            raise ValueError(
+                f"Expected a shape with 1 dimension. Obtained: {shape}; the shape invariant of a "
+                "SparseTensor is the shape of its dense_shape"
+            )
+        axes = shape[0] if shape.rank == 1 else None
+        return [TensorShape([None, axes]), TensorShape([None]), shape]
+    if invariant is None:
+        return [None for _ in parts_of(leaf)]
+    if isinstance(leaf, IndexedSlices):
+        shape = _shape(leaf.values, invariant)
+        rows = TensorShape([None]) if shape.rank is None else shape[:1]
+        return [shape, rows, TensorShape([shape.rank])][: len(leaf._parts())]
+    return [_shape(leaf, invariant)]
+
+
+def _shape(leaf: Any, invariant: Any) -> TensorShape:
+    if not isinstance(invariant, TensorShape):
+        raise ValueError(
+            "`shapes` must be a (possibly nested) list of TensorShapes; that of "
+            f"{getattr(leaf, 'name', leaf)} is {invariant!r}"
+        )
+    return invariant
