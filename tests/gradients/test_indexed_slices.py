@@ -247,10 +247,3 @@ def test_gather_nd_of_rows() -> None:
     with tf.Session() as session:
         assert session.run(rows).indices.tolist() == [2, 0, 2]
         assert session.run(tf.convert_to_tensor(rows)).tolist() == [[2, 2], [0, 0], [4, 4]]
-
-
-def test_concat_along_a_negative_axis_of_unknown_rank() -> None:
-    parts = [tf.placeholder(tf.float32), tf.placeholder(tf.float32)]
-    rows = tf.gather(tf.concat(parts, -1), [0])
-    with pytest.raises(ValueError, match="negative concat_dim when first value rank is statically"):
-        tf.gradients(rows, parts)

@@ -104,11 +104,6 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
         return [dy, None]
     if isinstance(dy, IndexedSlices):
         value = constant_value(axis)
-        if value is not None and value < 0 and parts[0].shape.rank is None:
-            raise ValueError(
-                "Can only compute IndexedSlices gradient with negative concat_dim when first value "
-                f"rank is statically-known: that of '{parts[0].name}' is not, of '{op.name}'"
-            )
         if value is not None and int(value) in (0, -(parts[0].shape.rank or 0)):
             return [*_rows_by_part(parts, dy), None]
         dy = convert_to_tensor(dy)
