@@ -42,6 +42,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "metrics",
         "layers",
         "contrib_layers",
+        "contrib_framework slim_models",
         "rnn",
         "keras seq2seq",
         "api",

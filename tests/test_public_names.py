@@ -206,24 +206,56 @@ contrib.distributions.ReparameterizationType: rep_type
 contrib.distributions.StudentT: df loc scale validate_args allow_nan_stats name
 contrib.distributions.Uniform: low high validate_args allow_nan_stats name
 contrib.distributions.kl_divergence: distribution_a distribution_b allow_nan_stats name
+contrib.framework.BoundedTensorSpec: shape dtype minimum maximum name
+contrib.framework.VariableDeviceChooser: num_tasks job_name device_type device_index replica
 contrib.framework.add_arg_scope: func
 contrib.framework.add_model_variable: var
 contrib.framework.arg_scope: list_ops_or_scope
 contrib.framework.arg_scope_func_key: op
 contrib.framework.arg_scoped_arguments: func
+contrib.framework.assert_or_get_global_step: graph global_step_tensor
+contrib.framework.assert_scalar: tensor name
+contrib.framework.assert_scalar_int: tensor name
+contrib.framework.assign_from_values: var_names_to_values
+contrib.framework.assign_from_values_fn: var_names_to_values
+contrib.framework.convolutional_delta_orthogonal: gain seed dtype
+contrib.framework.convolutional_orthogonal_1d: gain seed dtype
+contrib.framework.convolutional_orthogonal_2d: gain seed dtype
+contrib.framework.convolutional_orthogonal_3d: gain seed dtype
 contrib.framework.current_arg_scope:
+contrib.framework.deprecated: date instructions warn_once
+contrib.framework.deprecated_arg_values: date instructions warn_once
+contrib.framework.deprecated_args: date instructions
+contrib.framework.filter_variables: var_list include_patterns exclude_patterns reg_search
+contrib.framework.get_graph_from_inputs: op_input_list graph
 contrib.framework.get_local_variables: scope suffix
 contrib.framework.get_model_variables: scope suffix
+contrib.framework.get_name_scope:
+contrib.framework.get_placeholders: graph
 contrib.framework.get_trainable_variables: scope suffix
 contrib.framework.get_unique_variable: var_op_name
+contrib.framework.get_variable_full_name: var
 contrib.framework.get_variables: scope suffix collection
 contrib.framework.get_variables_by_name: given_name scope
 contrib.framework.get_variables_by_suffix: suffix scope
+contrib.framework.get_variables_to_restore: include exclude
+contrib.framework.global_variable: initial_value validate_shape name use_resource
 contrib.framework.has_arg_scope: func
+contrib.framework.local_variable: initial_value validate_shape name use_resource
 contrib.framework.model_variable: name shape dtype initializer regularizer trainable collections
     caching_device device partitioner custom_getter use_resource synchronization aggregation
+contrib.framework.prepend_name_scope: name import_scope
+contrib.framework.reduce_sum_n: tensors name
+contrib.framework.remove_squeezable_dimensions: predictions labels name
+contrib.framework.smart_case: pred_fn_pairs default exclusive name
+contrib.framework.smart_cond: pred true_fn false_fn name
+contrib.framework.smart_constant_value: pred
+contrib.framework.strip_name_scope: name export_scope
 contrib.framework.variable: name shape dtype initializer regularizer trainable collections
     caching_device device partitioner custom_getter use_resource synchronization aggregation
+contrib.framework.with_same_shape: expected_tensor tensor
+contrib.framework.with_shape: expected_shape tensor
+contrib.framework.zero_initializer: ref use_locking name
 contrib.layers.GDN: inverse beta_min gamma_init reparam_offset data_format activity_regularizer
     trainable name
 contrib.layers.apply_regularization: regularizer weights_list

@@ -23,7 +23,15 @@ _API = (
     contrib.distributions, contrib.framework, contrib.layers, contrib.rnn, contrib.seq2seq,
     contrib.slim,
 )
+_SLIM = (contrib.slim.model_analyzer, contrib.slim.nets, *(
+    getattr(contrib.slim.nets, name) for name in (
+        "alexnet", "inception", "inception_v1", "inception_v2", "inception_v3", "overfeat",
+        "resnet_utils", "resnet_v1", "resnet_v2", "vgg",
+    )
+))
 PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in _API} | {
+    module.__name__.replace(".slim_models.", ".contrib.slim.", 1): module for module in _SLIM
+} | {
     "gpugraph.app": app,
     "gpugraph.app.flags": flags,
     "gpugraph.errors": errors,

@@ -41,19 +41,11 @@ def variable(
         getter = partial(custom_getter, reuse=get_variable_scope().reuse)
     with graph.device(device or ""):
         return getter(
-            name,
-            shape=shape,
-            dtype=dtype,
-            initializer=initializer,
-            regularizer=regularizer,
-            trainable=trainable,
-            collections=list(keys),
-            caching_device=caching_device,
-            partitioner=partitioner,
-            use_resource=use_resource,
-            synchronization=synchronization,
-            aggregation=aggregation,
-        )
+            name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
+            trainable=trainable, collections=list(keys), caching_device=caching_device,
+            partitioner=partitioner, use_resource=use_resource,
+            synchronization=synchronization, aggregation=aggregation,
+        )  # fmt: skip
 
 
 @add_arg_scope
@@ -76,21 +68,11 @@ def model_variable(
     """As `variable`, but always of the collections GLOBAL_VARIABLES and MODEL_VARIABLES."""
     keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return variable(
-        name,
-        shape=shape,
-        dtype=dtype,
-        initializer=initializer,
-        regularizer=regularizer,
-        trainable=trainable,
-        collections=keys,
-        caching_device=caching_device,
-        device=device,
-        partitioner=partitioner,
-        custom_getter=custom_getter,
-        use_resource=use_resource,
-        synchronization=synchronization,
-        aggregation=aggregation,
-    )
+        name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
+        trainable=trainable, collections=keys, caching_device=caching_device, device=device,
+        partitioner=partitioner, custom_getter=custom_getter, use_resource=use_resource,
+        synchronization=synchronization, aggregation=aggregation,
+    )  # fmt: skip
 
 
 def add_model_variable(var: Any) -> None:

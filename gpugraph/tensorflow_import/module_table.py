@@ -290,7 +290,8 @@ contrib.rnn.python.ops.rnn_cell: tf.contrib.rnn
 contrib.slim.python.slim: tf.contrib.slim
 contrib.slim.python.slim.evaluation: tf.contrib.slim
 contrib.slim.python.slim.learning: tf.contrib.slim
-contrib.slim.python.slim.model_analyzer: tf.contrib.slim
+contrib.slim.python.slim.model_analyzer: tf.contrib.slim.model_analyzer
+contrib.slim.python.slim.nets: tf.contrib.slim.nets/
 contrib.slim.python.slim.queues: tf.contrib.slim
 contrib.slim.python.slim.summaries: tf.contrib.slim
 """

@@ -2,3 +2,4 @@
 
 from gpugraph.api.contrib.framework import *
 from gpugraph.api.contrib.layers import *
+from gpugraph.slim_models import model_analyzer as model_analyzer, nets as nets

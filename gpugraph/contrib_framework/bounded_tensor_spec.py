@@ -1,0 +1,72 @@
+"""A TensorSpec with the least and the largest value of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.graph.client.tensor_spec import TensorSpec
+
+
+class BoundedTensorSpec(TensorSpec):
+    """A shape, a dtype, a name, and bounds, inclusive, which broadcast against the shape.
+
+    ValueError for bounds that are None or do not broadcast.
+    """
+
+    __slots__ = ("_maximum", "_minimum")
+
+    def __init__(
+        self, shape: Any, dtype: Any, minimum: Any, maximum: Any, name: str | None = None
+    ) -> None:
+        super().__init__(shape, dtype, name)
+        self._minimum = self._bound("minimum", minimum)
+        self._maximum = self._bound("maximum", maximum)
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
+        """The same bounds, those of the dtype where the spec has none."""
+        dtype = spec.dtype
+        minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
+        return cls(spec.shape, dtype, minimum, maximum, name or spec.name)
+
+    @property
+    def minimum(self) -> np.ndarray[Any, Any]:
+        """The least values, an array that can't be written."""
+        return self._minimum
+
+    @property
+    def maximum(self) -> np.ndarray[Any, Any]:
+        """The largest values, an array that can't be written."""
+        return self._maximum
+
+    def _bound(self, kind: str, value: Any) -> np.ndarray[Any, Any]:
+        if value is None:
+            raise ValueError(f"{kind} can not be None.")
+        bound: np.ndarray[Any, Any] = np.array(value, self.dtype.as_numpy_dtype)
+        try:
+            np.broadcast_shapes(bound.shape, [size or 0 for size in self.shape.as_list()])
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"{kind} is not compatible with shape. Message: {error}. ({bound.shape} and "
+                f"{self.shape})"
+            ) from None
+        bound.setflags(write=False)
+        return bound
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BoundedTensorSpec)
+            and super().__eq__(other)
+            and np.array_equal(self.minimum, other.minimum)
+            and np.array_equal(self.maximum, other.maximum)
+        )
+
+    __hash__ = TensorSpec.__hash__
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundedTensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r}, "
+            f"minimum={self.minimum!r}, maximum={self.maximum!r})"
+        )

@@ -1,0 +1,40 @@
+"""Devices of variables: one task after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.graph.device_names import DeviceSpec
+
+
+class VariableDeviceChooser:
+    """A function of an operation that gives the next task of a job, for `tf.device`.
+
+    num_tasks: how many tasks the job has; 0: none is named.
+    """
+
+    def __init__(
+        self,
+        num_tasks: int = 0,
+        job_name: str = "ps",
+        device_type: str = "CPU",
+        device_index: int = 0,
+        replica: int | None = None,
+    ) -> None:
+        self._job_name, self._num_tasks = job_name, num_tasks
+        self._device_type, self._device_index = device_type, device_index
+        self._replica = replica
+        self._next_task = 0
+
+    def __call__(self, op: Any) -> str:
+        """The device of the next operation."""
+        del op
+        job = task = None
+        if self._num_tasks > 0:
+            job, task = self._job_name, self._next_task
+            self._next_task = (task + 1) % self._num_tasks
+        spec = DeviceSpec(
+            job=job, replica=self._replica, task=task, device_type=self._device_type,
+            device_index=self._device_index,
+        )  # fmt: skip
+        return spec.to_string()

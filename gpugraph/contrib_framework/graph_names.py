@@ -1,0 +1,54 @@
+"""Names under other scopes, and the graph of some values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
+from gpugraph.graph.client.tensor import Tensor
+
+_START = r"([\^]|loc:@|^)"  # what stands before a name: of a control input, of a colocation
+
+
+def strip_name_scope(name: str, export_scope: str | None) -> str:
+    """A name without the scope that it is under; one that is not under it as it is."""
+    if not export_scope:
+        return name
+    pattern = rf"{_START}{re.escape(export_scope.removesuffix('/'))}/+(.*)"
+    return re.sub(pattern, r"\1\2", name, count=1)
+
+
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
+    """A name under a scope."""
+    if not import_scope:
+        return name
+    scope = import_scope.removesuffix("/").replace("\\", r"\\")
+    return re.sub(rf"{_START}(.*)", rf"\1{scope}/\2", name, count=1)
+
+
+def get_name_scope() -> str:
+    """The name scope of the default graph here, without a slash at its end."""
+    graph = get_default_graph()
+    return graph.get_name_scope()
+
+
+def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = None) -> Graph:
+    """The one graph of these tensors, operations and variables; else the default graph.
+
+    graph: the graph that they must be of. ValueError where they are of several graphs.
+    """
+    values = list(op_input_list)
+    if graph is None:
+        return graph_of(values)
+    for value in values:
+        if isinstance(getattr(value, "graph", None), Graph) and value.graph is not graph:
+            raise ValueError(f"{value!r} is not from the passed-in graph.")
+    return graph
+
+
+def get_placeholders(graph: Graph) -> list[Tensor]:
+    """The placeholders of a graph."""
+    return [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
