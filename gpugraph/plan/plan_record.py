@@ -112,7 +112,8 @@ class Plan:
     `running` instead of waiting for itself.
 
     A run `enters` the session's table of variables before its first step, and leaves it at its end.
-    `runs` counts runs: whether the lock's holder goes on with one run or has begun another.
+    `runs` counts runs: whether the lock's holder goes on with one run or has begun another. A plan
+    that `runs_once` is stale once it has begun, and its memory is given back when its run ends.
 
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
     costs a run a microsecond).
@@ -137,6 +138,7 @@ class Plan:
     access: Access | None = None
     stale: bool = False
     warm: bool = False
+    runs_once: bool = False
     has_cells: bool = False
     clock: Clock = field(default_factory=Clock)
     ends: tuple[FetchSlot, ...] = ()

@@ -39,6 +39,7 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
         if plan.warm:
             plan.run_unguarded()
         else:
+            plan.stale = plan.stale or plan.runs_once
             plan.run_guarded()
             plan.warm = all(state.initialized for state in plan.variables)
         results = []
@@ -91,6 +92,7 @@ def _execute_traced(
         if stats is not None:
             for wait in plan.waits.values():
                 wait()
+        plan.stale = plan.stale or plan.runs_once
         for step in plan.steps:
             _run_traced(plan, step, stats)
         clock.check("after the last step")

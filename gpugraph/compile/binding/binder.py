@@ -76,6 +76,7 @@ def bind(unit: Unit) -> Plan:
         has_cells=bool(binder.cells or holdings.objects),
         ends=tuple(ends.end(name) for name in binder.refusals),
         clock=binder.clock,
+        runs_once=unit.runs_once,
         waits={
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },

@@ -12,7 +12,8 @@
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
 shares the variable's memory too, unless something writes the variable between the read and the
 read's last use: then the read is a copy, so that what was read stays what was read. An op
-declared with `alias` takes the memory of an input that dies with it. A loop variable has one
+declared with `alias` takes the memory of an input that dies with it. The first value of a large
+variable is computed in the variable's memory (`initial_values`). A loop variable has one
 place for the whole loop, and its next value is made there where no op needs the last any more.
 """
 
@@ -26,6 +27,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import resource, string
 from gpugraph.compile.analysis.variable_references import references
+from gpugraph.compile.memory.initial_values import initial_values
 from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
@@ -70,6 +72,8 @@ class _Planner:
         self.end, self.extent = self.times.end, self.times.extent
         self.references = references(unit.order)
         self.writers = self._writers()
+        self.initial = initial_values(unit, self.references)
+        unit.runs_once = bool(self.initial)
         self.loops = LoopVariables(unit, self.times)
         self.merge_of = merge_places(unit)
         self.of_merge: dict[int, Storage] = {}
@@ -153,6 +157,10 @@ class _Planner:
             return Storage("constant", device, 0, self.position, self.position, node.name, 0, node)
         if (variable := self.references.get((node.id, slot))) is not None:
             return self._referred(node, slot, variable)
+        if (variable := self.initial.get((node.id, slot))) is not None:
+            how = "view" if passes_whole(node) else "in place"
+            self.unit.modes[node.id] = f"{how} of {variable.name}"
+            return self.unit.homes[variable.id, 0].storage
         decl = DECLARATIONS.get(node.type)
         is_cell = self._is_cell(node, slot)
         storage = None

@@ -156,7 +156,8 @@ class Unit:
     transposes, cancel, common and remap absorbed (by name, the ops that others do besides); place
     reasons; fuse fused (for each fused node the names, types and origins of its ops); partition
     send_recv_pairs and transfers; flow `flow`, where there is control flow; order order and depth;
-    memory homes, modes (how a node gets its memory) and arena_sizes.
+    memory homes, modes (how a node gets its memory), arena_sizes, and runs_once (whether a second
+    run would be of another plan).
     """
 
     key: PlanKey
@@ -182,6 +183,7 @@ class Unit:
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
     absorbed: dict[str, Absorbed] = field(default_factory=dict)
     arena_sizes: dict[str, int] = field(default_factory=dict)
+    runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
     _kernels: dict[int, Kernel] = field(default_factory=dict)
 

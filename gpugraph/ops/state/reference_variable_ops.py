@@ -7,6 +7,7 @@ all conditions before it writes: a variable is never left half-written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
-from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
@@ -37,8 +38,10 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
     return [ref.merge_with(value)]
 
 
-def _assign(ref: Any, value: Any, _: Any) -> None:
-    np.copyto(ref, value)
+def _assign(_: KernelContext, ref: Any, value: Any, __: Any) -> Callable[[], Any]:
+    if ref is value:  # computed in the variable's memory
+        return do_nothing
+    return partial(np.copyto, ref, value)
 
 
 def _add(ref: Any, value: Any, _: Any) -> None:
@@ -89,8 +92,8 @@ op(
     attrs={"T": ALL, "validate_shape": Attr("bool", True), "use_locking": Attr("bool", True)},
     infer=_infer_assign,
     uninitialized=True,
-    cpu=Call(_assign),
-    gpu=Elementwise("y", Call(_assign)),
+    cpu=Call(make=_assign),
+    gpu=Elementwise("y", Call(make=_assign)),
     doc="Writes `value` into the variable `ref` and outputs the reference.",
     **CHANGES_REFERENCE,
 )

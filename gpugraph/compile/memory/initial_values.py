@@ -1,0 +1,149 @@
+"""Initial values: those of large variables are computed in the variable's own memory.
+
+    random -> scale -> Assign(variable)      one array, not three; nothing is copied
+
+A variable that is initialized must keep its value until the Assign, whatever fails before. So a
+plan does this only for variables that have no value yet, and runs once: a second run is compiled
+again. Without it an initializer holds all random numbers at once, as they have one depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+import numpy as np
+
+from gpugraph.compile.unit.compile_unit import TensorId, Unit, variable_key
+from gpugraph.compile.unit.guards import ALWAYS
+from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.kernel import reference
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+LARGE = 1 << 20
+"""Bytes of a variable from which an arena without its initial value is worth a second compilation
+for a second run."""
+
+_WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.VARIABLE}
+
+
+def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
+    """The tensors that are computed in the memory of a variable, and its node."""
+    assigns = [node for node in unit.order if node.type == "Assign"]
+    if not assigns or not any(_bytes(unit, node, 0) >= LARGE for node in assigns):
+        return {}
+    chains = _Chains(unit, references)
+    return {tensor: variable for node in assigns for tensor, variable in chains.of(node)}
+
+
+def _sizes(unit: Unit, node: Node, slot: int) -> tuple[int, ...] | None:
+    sizes = unit.shapes[node.id][slot].sizes
+    return None if sizes is None or None in sizes else sizes  # type: ignore[return-value]
+
+
+def _bytes(unit: Unit, node: Node, slot: int) -> int:
+    sizes = _sizes(unit, node, slot)
+    return 0 if sizes is None else prod(sizes) * node.output_types[slot].base_dtype.itemsize
+
+
+class _Chains:
+    """The chains of ops, each the only user of the one before it, that lead to an Assign."""
+
+    def __init__(self, unit: Unit, references: Mapping[TensorId, Node]) -> None:
+        self.unit = unit
+        self.references = references
+        self.position = {node.id: index for index, node in enumerate(unit.order)}
+        self.hosts = {device.name for device in unit.target.devices if not device.has_kernels}
+
+    def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
+        """The tensors that lead to an Assign and may be the variable's memory."""
+        ref = assign.input_edge(0)
+        variable = self.references.get((ref.src.id, ref.src_output))
+        if variable is None or not self._may_be_early(assign, variable):
+            return []
+        tensors: list[tuple[TensorId, Node]] = []
+        edge: Edge | None = assign.input_edge(1)
+        while edge is not None and self._fits(edge, variable):
+            tensors.append(((edge.src.id, edge.src_output), variable))
+            edge = next(self._inputs_in_place(edge), None)
+        return tensors
+
+    def _may_be_early(self, assign: Node, variable: Node) -> bool:
+        """Whether nothing sees the variable before the Assign."""
+        unit, key = self.unit, variable_key(variable)
+        if assign.assigned_device not in self.hosts or not self._is_always(assign):
+            return False
+        if _bytes(unit, variable, 0) < LARGE:
+            return False
+        device = next(d for d in unit.target.devices if d.name == variable.assigned_device)
+        dtype = variable.attrs["dtype"]
+        if unit.target.resources.variable(*key, device, dtype).initialized:
+            return False
+        end = self.position[assign.id]
+        return all(
+            node is assign or node.node_class is NodeClass.VARIABLE or self.position[node.id] > end
+            for node in unit.order
+            for edge in node._in
+            if not edge.is_control and self._refers(edge, key)
+        )
+
+    def _refers(self, edge: Edge, key: tuple[str, str]) -> bool:
+        variable = self.references.get((edge.src.id, edge.src_output))
+        return variable is not None and variable_key(variable) == key
+
+    def _is_always(self, node: Node) -> bool:
+        flow = self.unit.flow
+        return flow is None or (
+            flow.frames.at(node) is flow.frames.root and flow.guards[node.id] == ALWAYS
+        )
+
+    def _fits(self, edge: Edge, variable: Node) -> bool:
+        """Whether a tensor has one user and is as the variable, and a kernel writes it."""
+        node, slot = edge.src, edge.src_output
+        users = [out for out in node._out if not out.is_control and out.src_output == slot]
+        decl = DECLARATIONS.get(node.type)
+        return (
+            len(users) == 1
+            and node.node_class not in _WITHOUT_KERNEL
+            and decl is not None
+            and not (decl.writes or (decl.view and node.node_class is not NodeClass.IDENTITY))
+            and len(node.output_types) == 1
+            and node.output_types[slot] is variable.output_types[0].base_dtype
+            and _sizes(self.unit, node, slot) == _sizes(self.unit, variable, 0)
+            and node.assigned_device == variable.assigned_device
+            and self.position[variable.id] < self.position[node.id]
+            and self._is_always(node)
+            and node.id not in self.unit.failures
+            and not reference(self.unit.kernel(node)).dynamic
+        )
+
+    def _inputs_in_place(self, edge: Edge) -> Iterator[Edge]:
+        """The inputs whose memory the tensor's op may write."""
+        node = edge.src
+        decl = DECLARATIONS[node.type]
+        if node.node_class is NodeClass.IDENTITY:
+            slots = [0]
+        elif node.type == "_Fused":
+            slots = _fused_slots(node)
+        elif 0 not in decl.alias:
+            slots = []
+        elif isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
+            slots = list(range(len(node.input_types)))  # it minds overlaps itself
+        else:
+            slots = [decl.alias[0]]
+        shape = _sizes(self.unit, node, 0)
+        for slot in slots:
+            source = node.input_edge(slot)
+            if _sizes(self.unit, source.src, source.src_output) == shape:
+                yield source
+
+
+def _fused_slots(node: Node) -> list[int]:
+    """The inputs of a fused op that are read before its result is written: by all but the last of
+    its elementwise ops."""
+    members, stores = node.attrs["members"], node.attrs["stores"]
+    count = len(node.input_types)
+    if not node.attrs["tiled"] or list(stores) != [count + len(members) - 1]:
+        return []
+    return [slot for slot in range(count) if slot not in members[-1].sources]
