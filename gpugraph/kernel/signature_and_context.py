@@ -72,7 +72,8 @@ class KernelContext(Signature, Protocol):
 
     def compiled(self, file: str) -> Callable[[], CompiledFile | None]:
         """What returns a C file of `kernels/` once it is compiled, and None before, or where there
-        is no native code: for a kernel with a part in C that gives the very numbers of the rest."""
+        is no native code: for a kernel with a part in C that gives the very numbers of the rest,
+        of float32."""
 
     def own(self, container: Any) -> None:
         """Calls `container.release()` when the plan is released."""

@@ -71,6 +71,11 @@ class StepGroup(ABC):
     def run(self) -> Any:
         """Runs the steps."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What runs have decided about the steps so far, line by line."""
+        return ()
+
     def unguarded(self) -> Run:
         """What runs them without the guards of variables; `run` itself where there are none."""
         return self.run

@@ -35,6 +35,10 @@ class Explanation:
             if step.kind == "stretch" and step.group is not None
         ]
 
+        self.notes: Sequence[str] = [
+            note for step in nested if step.group is not None for note in step.group.notes
+        ]
+
     def device_of(self, name: str) -> str:
         """The full name of the device of op `name`; KeyError when the run does not hold it."""
         return self._placed(name).device
@@ -98,6 +102,7 @@ class Explanation:
         for report in self.reports:
             lines.append(f"{report.name:<{width}} {report.seconds * 1e3:9.2f} ms  {report.summary}")
             lines += [f"    {line}" for line in report.lines]
+        lines += [f"after some runs {note}" for note in self.notes]
         for device, size in sorted(self.arena_bytes.items()):
             lines.append(f"arena on {device}: {human_readable_bytes(size)}")
         return "\n".join(lines)

@@ -258,6 +258,7 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
     int64_t bytes = source->scratch_bytes;
     gg_conv_place(&c, sizeof(gg_real));
     source->scratch_bytes = bytes;
+    gg_free_slots(source, source->scratch + c.slots, c.slot_bytes);
     int64_t taps = c.y.window * c.x.window;
     if (!c.is_plain)
         source->parallel(GG_NAME(gg_conv_pack_part), &c, taps, c.depth > 256 ? source->threads : 1);

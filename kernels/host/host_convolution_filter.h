@@ -152,6 +152,7 @@ int GG_NAME(gg_conv2d_back_filter)(void *block) {
         memset(source->at[2], 0, results * sizeof(gg_real));
         return GG_DONE;
     }
+    gg_free_slots(source, source->scratch + c->slots, c->slot_bytes);
     f.from = f.is_padded ? source->scratch + c->pad : source->at[0];
     f.matrix = c->is_plain ? source->at[1] : source->scratch + c->packed;
     if (f.is_padded || !c->is_plain)

@@ -129,6 +129,7 @@ static void GG_NAME(gg_depth_plan)(gg_source *source, int is_back) {
 
 static int GG_NAME(gg_depth_run)(gg_source *source, int is_back) {
     gg_depthwise d = gg_depthwise_of(source, is_back);
+    gg_free_slots(source, source->scratch, d.slot_bytes);
     if (d.channels && d.x.result)
         source->parallel(GG_NAME(gg_depth_part), &d, d.parts, source->threads);
     return GG_DONE;

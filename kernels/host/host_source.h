@@ -22,7 +22,7 @@ typedef struct {
     int64_t threads;
     const int64_t *parameters;
     void **at;                     /* inputs, then outputs */
-    char *scratch;                 /* on a cache line; zeros before the first run */
+    char *scratch;                 /* on a cache line; other functions use it between two runs */
     int64_t scratch_bytes;         /* set by the plan, as all that follows */
     int64_t nanoseconds;           /* an estimate of the work, on one core */
     int64_t count[GG_MOST_ARRAYS]; /* how many elements the arrays have */
@@ -54,6 +54,12 @@ static void gg_set_work(gg_source *source, double nanoseconds) {
 
 static inline int64_t gg_slots_bytes(const gg_source *source, int64_t bytes) {
     return source->threads * (GG_LINE + gg_lines(bytes));
+}
+
+/* All slots are free: what comes before a run's first part. */
+static __attribute__((unused)) void gg_free_slots(gg_source *source, char *slots, int64_t bytes) {
+    for (int64_t each = 0; each < source->threads; each++)
+        atomic_store((_Atomic int *)(slots + each * (GG_LINE + gg_lines(bytes))), 0);
 }
 
 static char *gg_take(gg_source *source, char *slots, int64_t bytes) {

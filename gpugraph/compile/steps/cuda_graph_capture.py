@@ -44,6 +44,8 @@ class Check:
 class Capture:
     """The steps of a stretch of one GPU, and the graph that replaces them."""
 
+    notes: Sequence[str] = ()
+
     def __init__(self, device: Any, steps: Sequence[Step]) -> None:
         self.device = device
         self.steps = steps

@@ -168,7 +168,7 @@ class KernelBinding:
         """What returns a C file of `kernels/` once it is compiled; None before, or without jit."""
         if not self._jit.is_on:
             return lambda: None
-        prepared = prepare_source(file)
+        prepared = prepare_source(file, "float32")
         return partial(prepared.get, self._jit.waits)
 
     def variable(self, index: int) -> VariableState:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import DType, bfloat16
+from gpugraph.base.dtypes import DType, bfloat16, uint8
 from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.devices.native import (
     Fused,
@@ -65,18 +65,22 @@ class Candidate(NamedTuple):
             return [self.arrays[slot] for slot in self.writes]
         return self.arrays[self.num_inputs :]
 
-    def apart(self) -> Candidate:
-        """The same step over copies of the arrays that it writes and of variables: no other run
-        sees it."""
+    def apart(self, isolated: bool = False) -> Candidate:
+        """The same step over copies of the arrays that it writes; with `isolated` of variables too,
+        so that no other run changes what it reads."""
         written = {_span(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
             span, is_input = _span(array), index < self.num_inputs
-            if is_input and (span in written or index in self.variables):
+            if is_input and (span in written or (isolated and index in self.variables)):
                 copies[span] = array.copy()
             elif not is_input and span not in copies:
                 copies[span] = np.empty_like(array)
         return self._replace(arrays=[copies.get(_span(array), array) for array in self.arrays])
+
+    def new_scratch(self, size: int) -> Any:
+        """So many bytes for the time that the step runs."""
+        return self.context.passing(-1, (size,), uint8)
 
     def run_plain(self) -> None:
         """Runs the plain step once, with scratch of its own."""
@@ -100,12 +104,25 @@ class Calls(NamedTuple):
     may_fail: bool = False
 
 
-class Piece(NamedTuple):
-    """Native code before it is compiled: `source` is a program, a file of `kernels/`, or None where
-    nothing is to be compiled; `bind` turns the compiled function into calls."""
+class FileOf(NamedTuple):
+    """A file of `kernels/`, and the dtype for which it is compiled."""
 
-    source: Program | str | None
+    file: str
+    dtype: str
+
+
+class Piece(NamedTuple):
+    """Native code before it is compiled: `source` is a program, a file, or None where nothing is to
+    be compiled; `bind` turns the compiled function into calls.
+
+    mark: what of the code runs, as text: a function of a file, the layout of products. details:
+    further numbers on which the time depends.
+    """
+
+    source: Program | FileOf | None
     bind: Callable[[Any], Calls]
+    mark: str = ""
+    details: Sequence[int] = ()
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
@@ -135,13 +152,18 @@ def translate(step: Candidate) -> Piece:
         raise NotNativeError("its epilogue is part of the product on GPUs alone")
     try:
         if isinstance(native, ViewCopies):
-            return Piece(None, lambda _: _copies(native, step))
+            return Piece(None, lambda _: _copies(native, step), f"copies {_layouts(arrays)}")
         if isinstance(native, MatrixProducts):
             return _products(native, step)
         if isinstance(native, CSource):
             numbers = native.parameters(step.context)
             name = native.function
-            return Piece(native.file, lambda code: Calls([code.bind(name, numbers, arrays)]))
+            return Piece(
+                FileOf(native.file, str(arrays[0].dtype)),
+                lambda code: Calls([code.bind(name, numbers, arrays, step.new_scratch)]),
+                name,
+                numbers,
+            )
         return _program(native, step)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
@@ -160,7 +182,15 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
             raise NotNativeError(blas_reason())
         return Calls([products(triples)])
 
-    return Piece(None, bind)
+    return Piece(None, bind, f"products {[_layouts(triple) for triple in triples]}")
+
+
+def _layouts(arrays: Sequence[Any]) -> str:
+    """What of arrays decides which code copies or multiplies them: dtypes, axes, their order."""
+    return " ".join(
+        f"{array.dtype}{[min(size, 2) for size in array.shape]}{np.argsort(array.strides).tolist()}"
+        for array in arrays
+    )
 
 
 def program_of(
@@ -192,13 +222,15 @@ def _program(native: Expressions, step: Candidate) -> Piece:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """The code of each piece, compiled in the background; all programs together."""
+    """The code of each piece, compiled in the background: files first, whose ops take longest by
+    NumPy, then all programs together."""
     sources = [piece.source for piece in pieces]
+    files = iter([prepare_source(*source) for source in sources if isinstance(source, FileOf)])
     programs = iter(prepare([source for source in sources if isinstance(source, Program)]))
     codes: list[Prepared[Any] | None] = []
     for source in sources:
-        if isinstance(source, str):
-            codes.append(prepare_source(source))
+        if source is None:
+            codes.append(None)
         else:
-            codes.append(None if source is None else next(programs))
+            codes.append(next(files) if isinstance(source, FileOf) else next(programs))
     return codes

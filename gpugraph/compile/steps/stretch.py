@@ -18,6 +18,10 @@ class StretchCode(Protocol):
     def parts(self, traced: bool) -> Sequence[Step]:
         """The steps of which such a run consists, in a trace or not."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What runs have decided about the steps, line by line."""
+
 
 class Stretch(StepGroup):
     """Steps in a row, the guards of variables before all others."""
@@ -31,6 +35,11 @@ class Stretch(StepGroup):
         """Checks the variables, then runs the code."""
         self.guards.run()
         self.code.run()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What runs have decided about the steps, line by line."""
+        return self.code.notes
 
     def unguarded(self) -> Run:
         """What runs the code alone."""

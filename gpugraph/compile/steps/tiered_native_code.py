@@ -1,56 +1,40 @@
 """Native code of a stretch, in tiers: plain steps first, then few native calls.
 
     plain      the steps run by NumPy; once they have taken a while, their code is compiled
-    checking   all is compiled: one run compares each step's code with its plain step
-    settled    sound code is called, steps in a row as one; the other steps stay
+    mixed      each step goes by its code from the run on in which that is compiled (`step_tier`)
+    settled    the steps that are native are called in a row as one; the others stay
 
-A check computes a step twice from the same inputs, into memory of its own: no variable is written
-twice, no other run sees anything, and only the code differs. One run translates or checks at most
+Steps over much memory are compiled from the first run on: while NumPy computes the first of them,
+the code of the others is compiled, or comes from the cache. One run translates or checks at most
 for `PORTION_S`, so that no run of a large plan takes long for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import inf
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
-from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_node_code import (
-    Calls,
-    NativeCall,
-    Piece,
-    compile_pieces,
-    translate,
-)
-from gpugraph.compile.steps.result_comparison import are_close
+from gpugraph.compile.steps.native_node_code import Piece, compile_pieces, translate
+from gpugraph.compile.steps.step_tier import StepTier, native_step, tell
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import NotNativeError, Prepared, failed_at, runtime_reason, sequence
-from gpugraph.plan import Step, StepSequence, noting_step
+from gpugraph.devices.native import FINDINGS, NotNativeError, one_blas_thread, runtime_reason
+from gpugraph.plan import Step, StepSequence
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
 
+WORTHWHILE_BYTES = 8 << 20
+"""Bytes of the arrays of steps that take about as long: they are compiled from the first run on."""
 
 PORTION_S = 0.5
 """Seconds for which one run translates or checks steps, unless it waits for the compiler."""
 
-
-class _Compilation(NamedTuple):
-    """The native code of an entry while it is compiled. None: there is nothing to compile."""
-
-    piece: Piece
-    prepared: Prepared[Any] | None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it is compiled, or has failed."""
-        code = self.prepared
-        return code is None or code.get() is not None or bool(code.reason)
+MEASURED_AFTER = 8
+"""Runs after which steps that were trusted at once are measured too, if they take a while."""
 
 
 class TieredCode:
@@ -60,57 +44,62 @@ class TieredCode:
         self.entries = entries
         self.waits = waits
         self.is_settled = False
+        self._tiers = [StepTier(entry, waits) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
+        self._is_worthwhile = waits or _num_bytes(entries) >= WORTHWHILE_BYTES
         self._spent = 0.0
-        self._compilations: dict[int, _Compilation] = {}  # by index of the entry
         self._translated = 0  # entries, from the first on
-        self._checked = 0
-        self._native: dict[int, Calls] = {}
+        self._runs = 0  # since it was settled
 
     def run(self) -> None:
         """Runs the steps, or the native calls that replace them."""
         if self.is_settled:
             self._sequence.run()
-        elif self._is_compiled():
-            self._check()
+            if self._runs < MEASURED_AFTER:
+                self._runs += 1
+                if self._runs == MEASURED_AFTER:
+                    self._measure()
+        elif self._has_begun():
+            self._run_mixed()
         else:
             start = perf_counter()
             self._sequence.run()
             self._spent += perf_counter() - start
+            self._is_worthwhile = self._spent >= WORTHWHILE_S
 
     def parts(self, traced: bool) -> list[Step]:
         """The steps of which a run consists now; native steps by calls of their own."""
+        if self.is_settled:
+            return [tier.step for tier in self._tiers]
         steps = [entry.step for entry in self.entries]
-        if not self.is_settled:
-            if self._is_compiled():
-                name = f"{steps[0].name} .. {steps[-1].name}"
-                return [replace(steps[0], name=name, run=self._check)]
+        if not self._has_begun():
             return steps
-        for index, calls in self._native.items():
-            steps[index] = _native_step([(steps[index], calls)])
-        return steps
+        name = f"{steps[0].name} .. {steps[-1].name}"
+        return [_renamed(steps[0], name, self._run_mixed)]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Which steps stay with NumPy although they have native code, and why."""
+        return [tier.note for tier in self._tiers if tier.note]
 
     # -- compiling
 
-    def _is_compiled(self) -> bool:
-        """Whether all code is compiled; compilation begins when the time for it has come."""
+    def _has_begun(self) -> bool:
+        """Whether code is being compiled, or there; it begins when it is worthwhile."""
+        if not self._is_worthwhile:
+            return False
         if self._translated < len(self.entries):
-            if not self.waits and self._spent < WORTHWHILE_S:
-                return False
             self._translate()
-            if self._translated < len(self.entries):
-                return False
+        return self._is_ready()
+
+    def _is_ready(self) -> bool:
+        """Whether native code can be called: the runtime that calls it is there."""
         reason = runtime_reason(self.waits)
         if reason:
             warn_once(reason)
-            self._compilations = {}
-        elif reason is None:
-            return False
-        if self.waits:
-            for compilation in self._compilations.values():
-                if compilation.prepared is not None:
-                    compilation.prepared.get(True)
-        return all(compilation.is_done for compilation in self._compilations.values())
+            for tier in self._tiers:
+                tier.take_code(None, None)
+        return reason is not None
 
     def _translate(self) -> None:
         """Translates the next entries, and begins to compile them."""
@@ -120,64 +109,70 @@ class TieredCode:
             piece = _piece(self.entries[index])
             if piece is not None:
                 pieces[index] = piece
+            else:
+                self._tiers[index].take_code(None, None)
             self._translated += 1
             if perf_counter() >= end:
                 break
         codes = compile_pieces(list(pieces.values()))
         for (index, piece), code in zip(pieces.items(), codes):
-            self._compilations[index] = _Compilation(piece, code)
+            self._tiers[index].take_code(piece, code)
 
     def _end_of_portion(self) -> float:
         return inf if self.waits else perf_counter() + PORTION_S
 
-    # -- checking
+    # -- step by step
 
-    def _check(self) -> None:
-        """A run in which the native code of the next steps is compared with them."""
-        steps = [entry.step for entry in self.entries]
-        StepSequence(steps[: self._checked]).run()
-        native, checked = self._check_portion()
-        StepSequence(steps[checked:]).run()
+    def _run_mixed(self) -> None:
+        """A run in which each step goes as far as its code has come."""
+        if all(tier.is_compiled for tier in self._tiers):
+            self._run_tiers()
+        else:
+            with one_blas_thread():  # the compiler has the other core
+                self._run_tiers()
+        FINDINGS.keep()
         warn_once("")
-        self._native.update(native)
-        self._checked = checked
-        if checked == len(steps):
+        if self._translated == len(self.entries) and all(tier.is_decided for tier in self._tiers):
             self._settle()
 
-    def _check_portion(self) -> tuple[dict[int, Calls], int]:
-        """Runs the next steps: the sound calls among them, by index, and the index after them."""
-        native: dict[int, Calls] = {}
-        end = self._end_of_portion()
-        for index in range(self._checked, len(self.entries)):
-            entry = self.entries[index]
-            step, compilation = entry.step, self._compilations.get(index)
-            with noting_step(step):
-                calls = None if compilation is None else _sound_calls(entry, compilation)
-                if calls is not None:
-                    native[index] = calls
-                    step = _native_step([(step, calls)])
-                step.run()
-            if perf_counter() >= end:
-                return native, index + 1
-        return native, len(self.entries)
+    def _run_tiers(self) -> None:
+        seconds = 0.0
+        for tier in self._tiers:
+            seconds += tier.run(may_check=self.waits or not seconds or seconds < PORTION_S)
+
+    def _measure(self) -> None:
+        """Goes on step by step where the times of some steps are not known."""
+        if not self.waits:
+            self.is_settled = not sum(tier.measure() for tier in self._tiers)
 
     def _settle(self) -> None:
-        native = self._native
         steps: list[Step] = []
-        for is_native, group in groupby(range(len(self.entries)), native.__contains__):
-            indices = list(group)
-            members = [self.entries[index].step for index in indices]
+        for is_native, group in groupby(self._tiers, lambda tier: tier.calls is not None):
+            members = list(group)
             if is_native:
-                steps.append(_native_step([(self.entries[i].step, native[i]) for i in indices]))
-                for step in members:
+                pairs = [(t.entry.step, t.calls) for t in members if t.calls is not None]
+                steps.append(native_step(pairs))
+                for step, _ in pairs:
                     release = getattr(step.run, "release", None)  # memory of the step's own
                     if release is not None:
                         release()
             else:
-                steps += members
+                steps += [tier.entry.step for tier in members]
         self._sequence = StepSequence(steps)
         self.is_settled = True
-        self._compilations = {}
+
+
+def _num_bytes(entries: Sequence[Entry]) -> int:
+    return sum(
+        array.nbytes
+        for entry in entries
+        if entry.native is not None
+        for array in entry.native.arrays
+    )
+
+
+def _renamed(step: Step, name: str, run: Any) -> Step:
+    return Step(name, step.op_type, step.device, step.depth, run, step.origin)
 
 
 def _piece(entry: Entry) -> Piece | None:
@@ -189,61 +184,5 @@ def _piece(entry: Entry) -> Piece | None:
     except NotNativeError:
         return None
     except Exception as error:
-        _tell(entry.step, error)
+        tell(entry.step, error)
         return None
-
-
-def _tell(step: Step, error: Exception) -> None:
-    warn_once(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
-
-
-def _sound_calls(entry: Entry, compilation: _Compilation) -> Calls | None:
-    """The entry's native calls, if they compute what the plain step does."""
-    code, step = compilation.prepared, entry.step
-    assert entry.native is not None
-    function = code.get() if code is not None else None
-    if code is not None and function is None:
-        warn_once(code.reason)
-        return None
-    plain, native = entry.native.apart(), entry.native.apart()
-    plain.run_plain()
-    try:
-        calls = compilation.piece.bind(function)
-        refused = any(call() for call in translate(native).bind(function).calls)
-    except NotNativeError:
-        return None
-    except Exception as error:
-        _tell(step, error)
-        return None
-    if not refused and are_close(native.written, plain.written):
-        return calls
-    warn_once(
-        f"that of '{step.name}' ({step.op_type}) computes other numbers than NumPy: the step "
-        "amplifies rounding errors, or the C compiler is not sound"
-    )
-    return None
-
-
-def _native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
-    """Steps as one native call. If a call refuses its input, its plain step raises the reason."""
-    first, _ = members[0]
-    call = _native_call(members)
-    return replace(first, run=call, kind="native")
-
-
-def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
-    parts = [call for _, calls in members for call in calls.calls]
-    call = parts[0] if len(parts) == 1 else sequence(parts)
-    if not any(calls.may_fail for _, calls in members):
-        return call
-    steps = [step for step, calls in members for _ in calls.calls]
-
-    def run() -> int:
-        if call():
-            step = steps[failed_at(call) if len(parts) > 1 else 0]
-            with noting_step(step):
-                step.run()
-                raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
-        return 0
-
-    return run

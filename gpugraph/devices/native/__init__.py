@@ -17,8 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from gpugraph.devices.codegen.c_types import NOT_NATIVE as NOT_NATIVE, not_native as not_native
 from gpugraph.devices.codegen.c_value_expressions import failure_of as failure_of
+from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.codegen.program import (
     Loop as Loop,
     NotNativeError as NotNativeError,
@@ -43,10 +46,12 @@ from gpugraph.devices.native.native_runtime import RUNTIME
 from gpugraph.devices.native.numpy_blas import (
     blas_reason as blas_reason,
     blas_threads_reason as blas_threads_reason,
+    one_blas_thread as one_blas_thread,
     product as product,
     products as products,
 )
 from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes_of, move as move
+from gpugraph.devices.native.verdicts import FINDINGS as FINDINGS
 
 
 def failed_at(call: Callable[[], int]) -> int:
@@ -54,6 +59,13 @@ def failed_at(call: Callable[[], int]) -> int:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.failed_at(call)
+
+
+def shared_code_key() -> str:
+    """Names what copies arrays and calls NumPy's BLAS, as the key of a library does; empty while
+    it is compiled."""
+    key = RUNTIME.start().key
+    return key and key_of(key, np.__version__)
 
 
 def runtime_reason(wait: bool) -> str | None:

@@ -62,6 +62,7 @@ class Function:
 
     def __init__(self, source: KernelSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.program = source.program
+        self.name = source.name
         self._source = source
         self._entry = address_of(getattr(library, source.name))
         self._runtime = runtime

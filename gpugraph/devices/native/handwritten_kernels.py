@@ -4,7 +4,7 @@
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
     run()
 
-A file is compiled once for float32 and for float64; the arrays decide which one runs.
+A file is compiled for float32, for float64, or for both: then the arrays decide which one runs.
 kernels/host/host_source.h has what a function gets.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ class _Source(ctypes.Structure):
     )
 
 
+def _new_bytes(size: int) -> Any:
+    """Memory that holds anything."""
+    return np.full(size, 255, np.uint8)
+
+
 class SourceFile:
     """A compiled file."""
 
@@ -60,8 +65,16 @@ class SourceFile:
         self._library = library
         self._runtime = runtime
 
-    def bind(self, function: str, parameters: Sequence[int], arrays: Sequence[Any]) -> Call:
+    def bind(
+        self,
+        function: str,
+        parameters: Sequence[int],
+        arrays: Sequence[Any],
+        new_scratch: Callable[[int], Any] = _new_bytes,
+    ) -> Call:
         """A call that computes the outputs of the inputs: `arrays` has both, in this order.
+
+        new_scratch: gives so many bytes, which calls that never run at once may share.
 
         C-ordered NumPy arrays, all float32 or all float64; no output overlaps another array.
         One call at a time. It returns 0. InternalError when an array does not fit the parameters.
@@ -71,6 +84,8 @@ class SourceFile:
             dtypes = ", ".join(str(array.dtype) for array in arrays)
             raise internal_error(f"{function} has no version for {dtypes}")
         ending = _REALS[dtype][1]
+        if not hasattr(self._library, f"{function}_{ending}"):
+            raise internal_error(f"{function} is not compiled for {dtype}")
         entry = address_of(getattr(self._library, f"{function}_{ending}"))
         block = _Source(entry, self._runtime.parallel)
         numbers = (ctypes.c_int64 * len(parameters))(*parameters)
@@ -79,17 +94,15 @@ class SourceFile:
         block.threads = thread_count()
         getattr(self._library, f"{function}_plan_{ending}")(ctypes.byref(block))
         _check(function, block, arrays)
-        scratch = _aligned_zeros(block.scratch_bytes)
+        scratch = _aligned(new_scratch(block.scratch_bytes + _LINE))
         block.scratch = scratch.ctypes.data
         release = block.nanoseconds >= RELEASE_NANOSECONDS
         return self._runtime.call(block, (numbers, addresses, scratch, *arrays), release)
 
 
-def _aligned_zeros(size: int) -> Any:
-    """So many bytes, from the beginning of a cache line on."""
-    buffer = np.zeros(size + _LINE, np.uint8)
-    start = -buffer.ctypes.data % _LINE
-    return buffer[start : start + size]
+def _aligned(buffer: Any) -> Any:
+    """The bytes from the beginning of a cache line on."""
+    return buffer[-buffer.ctypes.data % _LINE :]
 
 
 def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
@@ -105,28 +118,28 @@ def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
         )
 
 
-_FILES: dict[str, Prepared[SourceFile]] = {}
+_FILES: dict[tuple[str, str], Prepared[SourceFile]] = {}
 
 
-def prepare_source(file: str) -> Prepared[SourceFile]:
-    """Begins to compile `kernels/<file>`, once.
+def prepare_source(file: str, dtype: str = "") -> Prepared[SourceFile]:
+    """Begins to compile `kernels/<file>`, once: for "float32", "float64", or by default for both.
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
-    if file in _FILES and not compiler().reason:
-        return _FILES[file]
+    if (file, dtype) in _FILES and not compiler().reason:
+        return _FILES[file, dtype]
     RUNTIME.start()
-    compilation = compiler().start(whole_source(file), f"kernels/{file}")
+    compilation = compiler().start(whole_source(file, dtype), f"kernels/{file}")
     prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
     if not compiler().reason:  # nothing is remembered of one that is switched off
-        _FILES[file] = prepared
+        _FILES[file, dtype] = prepared
     return prepared
 
 
-def whole_source(file: str) -> str:
-    """The whole C source of a file, for both dtypes."""
+def whole_source(file: str, dtype: str = "") -> str:
+    """The whole C source of a file, for a dtype or for both."""
     parts = [kernel_file("host_kernel.h"), kernel_file("host_source.h")]
-    for real, ending in _REALS.values():
+    for real, ending in [_REALS[dtype]] if dtype in _REALS else _REALS.values():
         parts += [
             f"#undef gg_real\n#undef GG_NAME\n#define gg_real {real}\n",
             f"#define GG_NAME(name) name##_{ending}\n",

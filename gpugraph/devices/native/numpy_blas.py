@@ -13,7 +13,8 @@ it would take two from a million multiplications on, which pays from 30 million.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from math import ceil, prod
 from typing import Any, NamedTuple
@@ -132,6 +133,24 @@ def blas_threads_reason() -> str:
     return (
         "" if blas and blas.threads else "NumPy's BLAS has no known function that sets its threads"
     )
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """NumPy's products take one thread, where that can be set. Threads of a BLAS wait busily for
+    each other: where a core is needed elsewhere, small products take many times as long by two."""
+    blas = _blas()
+    if blas is None or blas.threads is None:
+        yield
+        return
+    get, put = blas.threads
+    count = ctypes.CFUNCTYPE(ctypes.c_int)(get)()
+    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
+    set_threads(1)
+    try:
+        yield
+    finally:
+        set_threads(count)
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:

@@ -1,24 +1,52 @@
-"""Tiers of native code: no later run of a large plan takes long for translating and checking."""
+"""Tiers of native code: no run takes long for the change, what was checked is trusted, and each
+step keeps the faster way."""
 
 from __future__ import annotations
 
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.compile.steps import tiered_native_code
+from gpugraph.compile.steps import step_tier, tiered_native_code
+from gpugraph.compile.steps.step_tier import StepTier
 from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.devices.native import verdicts
+from gpugraph.devices.native.verdicts import Findings
+
+
+class InMemory:
+    """What is kept of findings, without a disk."""
+
+    def __init__(self):
+        self.contents = {}
+        self.load, self.store = self.contents.get, self.contents.__setitem__
 
 
 @pytest.fixture(autouse=True)
-def graph(monkeypatch):
+def kept(monkeypatch):
+    """Nothing is known of any code yet."""
     monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
     if compiler().reason:
         pytest.skip(compiler().reason)
-    with tf.Graph().as_default() as graph:
-        yield graph
+    disk = InMemory()
+    monkeypatch.setattr(verdicts, "compiler", lambda: Disk(disk))
+    new_process(monkeypatch)
+    with tf.Graph().as_default():
+        yield disk
+
+
+class Disk:
+    def __init__(self, disk):
+        self.verdicts = disk
+
+
+def new_process(monkeypatch):
+    """What was found out is read again from where it is kept."""
+    findings = Findings()
+    for module in (step_tier, tiered_native_code):
+        monkeypatch.setattr(module, "FINDINGS", findings)
 
 
 def chain(x, count):
@@ -29,38 +57,151 @@ def chain(x, count):
     return y
 
 
-def counted(monkeypatch, name):
-    """The calls of a function of the module, as a list that grows."""
-    calls, function = [], getattr(tiered_native_code, name)
+def counted(monkeypatch, owner, name):
+    """The calls of a function, as a list that grows."""
+    calls, function = [], getattr(owner, name)
 
     def counting(*arguments):
         calls.append(arguments)
         return function(*arguments)
 
-    monkeypatch.setattr(tiered_native_code, name, counting)
+    monkeypatch.setattr(owner, name, counting)
     return calls
 
 
-def test_a_run_translates_and_checks_a_portion(monkeypatch):
+def test_a_run_translates_and_changes_over_a_portion(monkeypatch):
     monkeypatch.setattr(tiered_native_code, "PORTION_S", 0.0)  # one step a run
     monkeypatch.setattr(tiered_native_code, "WORTHWHILE_S", 0.0)
-    translated, checked = counted(monkeypatch, "_piece"), counted(monkeypatch, "_sound_calls")
-    settled = counted(monkeypatch, "_native_call")
+    translated = counted(monkeypatch, tiered_native_code, "_piece")
+    checked = counted(monkeypatch, StepTier, "_check")
+    trusted = counted(monkeypatch, StepTier, "_start_trusted")
+    settled = counted(monkeypatch, tiered_native_code, "native_step")
     x = tf.placeholder(tf.float32, [4])
     y, feeds, ends = chain(x, 20), {x: [0.1, 0.2, 0.3, 0.4]}, monotonic() + 60
     with tf.Session() as session:
-        expected, num_checked = session.run(y, feeds), 0
-        while len(checked) < 10 and monotonic() < ends:
-            before = len(translated), len(checked)
+        expected = session.run(y, feeds)
+        while len(checked) + len(trusted) < 10 and monotonic() < ends:
+            before = len(translated), len(checked) + len(trusted)
             np.testing.assert_allclose(session.run(y, feeds), expected, rtol=1e-5)
             assert len(translated) - before[0] <= 1
-            assert len(checked) - before[1] <= 1
-            num_checked += len(checked) > before[1]
-        assert (len(translated), num_checked) == (20, 10)
-        session.run(y, feeds)  # the last step is no native one
+            assert len(checked) + len(trusted) - before[1] <= 1
+        assert len(translated) == 20
+        assert (len(checked), len(trusted)) == (1, 9)  # all of them are one function
+        session.run(y, feeds)
         calls = len(settled)
         np.testing.assert_allclose(session.run(y, feeds), expected, rtol=1e-5)
         assert len(settled) == calls
+
+
+def kinds(session, fetches, feeds):
+    """The op types of a run's steps: "Sum, native"."""
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    session.run(fetches, feeds, options=options, run_metadata=metadata)
+    (steps,) = metadata.step_stats.dev_stats.values()
+    return [step.timeline_label.partition(" = ")[2] for step in steps]
+
+
+def run_until_native(y, feeds, wanted=", native"):
+    """A session whose runs have come to native code, and the number of its runs."""
+    session, ends, count = tf.Session(), monotonic() + 60, 0
+    while monotonic() < ends:
+        session.run(y, feeds)
+        count += 1
+        if any(wanted in kind for kind in kinds(session, y, feeds)):
+            return session, count
+        sleep(0.01)
+    raise AssertionError("there is no native code after a minute")
+
+
+def product(size=300):
+    x = tf.placeholder(tf.float32, [size, size])
+    feeds = {x: np.random.RandomState(0).rand(size, size)}
+    return tf.tanh(tf.matmul(x, x) * 0.01) + 1.0, feeds
+
+
+def test_code_that_was_checked_before_is_trusted(monkeypatch, kept):
+    y, feeds = product()
+    run_until_native(y, feeds)[0].close()
+    assert any(b"sound" in content for content in kept.contents.values())
+    new_process(monkeypatch)
+    checked = counted(monkeypatch, StepTier, "_check")
+    run_until_native(y, feeds)[0].close()
+    assert not checked
+
+
+def test_large_steps_go_native_in_the_first_run(monkeypatch):
+    y, feeds = product(1200)  # 8 MiB and more
+    run_until_native(y, feeds)[0].close()
+    with tf.Session() as session:
+        session.run(y, feeds)
+        assert all(", native" in kind for kind in kinds(session, y, feeds))
+
+
+def test_a_check_computes_the_step_once_more(monkeypatch):
+    plain = counted(monkeypatch, StepTier, "_plain_apart")
+    y, feeds = product()
+    session, _ = run_until_native(y, feeds)
+    for _ in range(20):
+        session.run(y, feeds)
+    session.close()
+    assert len(plain) == 2  # of the product, and of the fused step
+
+
+def slowed(monkeypatch, seconds):
+    """Native code of fused steps takes so much longer."""
+    native_step = step_tier.native_step
+
+    def slow_step(members):
+        step = native_step(members)
+        if not any(member.op_type == "_Fused" for member, _ in members):
+            return step
+        run = step.run
+        return step_tier.replace(step, run=lambda: [sleep(seconds), run()][1])
+
+    monkeypatch.setattr(step_tier, "native_step", slow_step)
+    monkeypatch.setattr(tiered_native_code, "native_step", slow_step)
+
+
+def test_a_step_that_is_slower_natively_stays_with_numpy(monkeypatch, kept):
+    slowed(monkeypatch, 0.2)
+    y, feeds = product()
+    session, _ = run_until_native(y, feeds)
+    for _ in range(8):
+        session.run(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    [note] = [line for line in str(session.explain(y, feeds)).splitlines() if "by NumPy: " in line]
+    assert "_Fused" in note and "native code takes 2" in note
+    session.close()
+    new_process(monkeypatch)
+    trials = counted(monkeypatch, StepTier, "_decide_by_times")
+    session, _ = run_until_native(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    session.close()
+    assert not trials
+
+
+def test_small_differences_decide_nothing(monkeypatch):
+    monkeypatch.setattr(step_tier, "NOISE_S", 10.0)
+    slowed(monkeypatch, 0.02)
+    y, feeds = product()
+    session, _ = run_until_native(y, feeds)
+    for _ in range(8):
+        session.run(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused, native"]
+    session.close()
+
+
+def test_what_was_trusted_is_measured_after_some_runs(monkeypatch):
+    y, feeds = product()
+    run_until_native(y, feeds)[0].close()
+    slowed(monkeypatch, 0.1)  # the code is trusted, but slow for another shape
+    y, feeds = product(310)
+    session, _ = run_until_native(y, feeds)
+    for _ in range(tiered_native_code.MEASURED_AFTER + 8):
+        session.run(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    session.close()
 
 
 def later_runs(fetches, feeds):

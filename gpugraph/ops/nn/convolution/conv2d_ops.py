@@ -51,7 +51,8 @@ def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
 def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
     """The arrays with a width that one window covers as a part of the channels."""
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
-    if x.window != x.size or x.out != 1 or x.before or not image.flags.c_contiguous:
+    covers = x.window == x.size and x.out == x.dilation == 1 and not x.before
+    if not covers or not image.flags.c_contiguous:
         return image, weights
     batch, height, _, _ = image.shape
     return (

@@ -338,3 +338,12 @@ def test_batch_normalization(offset, scale):
     wanted = (IMAGES - x.mean(0)) / np.sqrt(x.var(0) + 1e-3)
     wanted = wanted * (1 if scale is None else scale) + (0 if offset is None else offset)
     np.testing.assert_allclose(value(normalized)[0], wanted, rtol=1e-6, atol=1e-9)
+
+
+def test_a_dilated_window_as_wide_as_the_images_sees_beyond_them():
+    """Two columns, two apart, of images of two columns: the second is outside."""
+    images, kernel = IMAGES[:, :, :2], FILTER
+    dilated = tf.nn.conv2d(images, kernel, [1, 1, 2, 1], "SAME", dilations=[1, 1, 2, 1])
+    alone = tf.nn.conv2d(images[:, :, :1], kernel[:, :1], [1, 1, 1, 1], "SAME")
+    result, expected = value(dilated, alone)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)

@@ -1,0 +1,289 @@
+"""One step on its way from NumPy to native code.
+
+    plain      NumPy, until the code is compiled
+    check      once, the code's numbers are compared with those of NumPy from the same inputs; code
+               that this machine has checked before is used without
+    trial      a few more runs by either, where it is open which of them is faster
+    decided    native code, or NumPy for good
+
+A check takes as long as one step by NumPy, which computes into memory of its own. What writes
+variables is computed there both ways: none is written twice, and no other run sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import InternalError
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall, Piece, translate
+from gpugraph.compile.steps.result_comparison import are_close
+from gpugraph.compile.unit.jit_settings import warn_once
+from gpugraph.devices.codegen.object_cache import key_of
+from gpugraph.devices.native import (
+    FINDINGS,
+    NotNativeError,
+    Prepared,
+    failed_at,
+    sequence,
+    shared_code_key,
+)
+from gpugraph.plan import Step, noting_step
+
+NOISE_S = 1e-3
+"""Differences of two ways below which neither is the faster one."""
+
+MARGIN = 1.2
+"""How many times as long as NumPy native code must take not to be used."""
+
+_CLEAR = 0.5
+"""Native code that takes this part of NumPy's time in the check is the faster one."""
+
+_TRIAL = ("plain", "native", "plain", "native")
+"""The runs that decide, in turn: each way's least time counts."""
+
+
+class StepTier:
+    """A step, by NumPy or by its native code. `step` is what runs it once that is decided."""
+
+    def __init__(self, entry: Entry, waits: bool) -> None:
+        self.entry = entry
+        self.step: Step = entry.step
+        self.waits = waits
+        self.calls: Calls | None = None  # sound native code, if it is used
+        self.is_decided = entry.native is None
+        self.note = ""  # why NumPy is used although there is native code
+        self.piece: Piece | None = None
+        self.code: Prepared[Any] | None = None
+        self._sound: Calls | None = None
+        self._native: Step | None = None
+        self._times = {"plain": inf, "native": inf}
+        self._turns: list[str] = []
+        self._checked = 0.0  # seconds of NumPy in a check
+        self.is_measured = False
+
+    # -- before there is code
+
+    def take_code(self, piece: Piece | None, code: Prepared[Any] | None) -> None:
+        """The step's code, which is compiled from now on. None: it has none."""
+        self.piece, self.code = piece, code
+        if piece is None:
+            self._decide("plain")
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether its code is there, or will never be."""
+        code = self.code
+        if self.piece is None or code is None:
+            return self.piece is not None or self.is_decided
+        return code.get(self.waits) is not None or bool(code.reason)
+
+    # -- a run
+
+    def run(self, may_check: bool) -> float:
+        """Runs the step once, as far as it has come; the seconds that changing over took."""
+        start = perf_counter()
+        if self.is_decided:
+            with noting_step(self.entry.step):
+                self.step.run()
+            return 0.0
+        if self._turns and (may_check or self._turns[0] == "native"):
+            self._timed(self._turns.pop(0))
+            if not self._turns:
+                self._decide_by_times()
+            return perf_counter() - start
+        if self._turns or not may_check or not self.is_compiled:
+            self._timed("plain" if not self._turns else "native")
+            return 0.0
+        if not self._is_trusted():
+            plain = self._check()
+            return max(perf_counter() - start - plain, 1e-9)
+        self._start_trusted()
+        seconds = perf_counter() - start
+        self._timed("native" if self.calls is not None else "plain")
+        return seconds
+
+    def _timed(self, way: str) -> None:
+        step = self._native if way == "native" else self.entry.step
+        assert step is not None
+        start = perf_counter()
+        with noting_step(self.entry.step):
+            step.run()
+        self._times[way] = min(self._times[way], perf_counter() - start)
+
+    def measure(self) -> bool:
+        """Begins a trial of a step that was never measured here; whether there is one."""
+        if self.is_measured or self._sound is None or self._times["native"] < NOISE_S:
+            return False
+        self.is_decided, self.calls, self._turns = False, None, list(_TRIAL)
+        return True
+
+    # -- checking
+
+    @property
+    def _key(self) -> str:
+        """Of the library that has the step's code; of the runtime, which calls NumPy's BLAS."""
+        return shared_code_key() if self.code is None else self.code.key
+
+    def _finding(self, word: str) -> str:
+        """A finding about the step's code: for its op and function, or `word` for its shapes."""
+        native = self.entry.native
+        assert native is not None and self.piece is not None
+        compiled = self.code.get() if self.code is not None else None
+        types = [member.op_type for member in native.context.attrs.get("members", ())]
+        function = self.piece.mark or getattr(compiled, "name", "")
+        what: tuple[Any, ...] = (self.step.op_type, types, function, native.types)
+        if word != "sound":
+            what += ([array.shape for array in native.arrays], self.piece.details)
+        return f"{word} {key_of(*map(repr, what))[:24]}"
+
+    def _is_trusted(self) -> bool:
+        return FINDINGS.has(self._key, self._finding("sound"))
+
+    def _start_trusted(self) -> None:
+        """Binds code that was checked before; what was measured before decides at once."""
+        self._sound = self._bound()
+        if self._sound is None:
+            self._decide("plain")
+            return
+        self._native = native_step([(self.entry.step, self._sound)])
+        slower = not self.waits and FINDINGS.has(self._key, self._finding("slower"))
+        self.is_measured = self.waits or slower or FINDINGS.has(self._key, self._finding("faster"))
+        self._decide("plain" if slower else "native")
+
+    def _bound(self) -> Calls | None:
+        assert self.piece is not None
+        function = self.code.get() if self.code is not None else None
+        if self.code is not None and function is None:
+            warn_once(self.code.reason)
+            return None
+        try:
+            return self.piece.bind(function)
+        except NotNativeError:
+            return None
+        except Exception as error:
+            tell(self.step, error)
+            return None
+
+    def _check(self) -> float:
+        """Runs the step by its code, and compares that with NumPy; the seconds that NumPy took."""
+        calls = self._bound()
+        if calls is None:
+            self._decide("plain")
+            self._timed("plain")
+            return 0.0
+        self._sound = calls
+        self._native = native_step([(self.entry.step, calls)])
+        if not self._is_sound():
+            self._sound = None
+            warn_once(
+                f"that of '{self.step.name}' ({self.step.op_type}) computes other numbers than "
+                "NumPy: the step amplifies rounding errors, or the C compiler is not sound"
+            )
+            self._decide("plain")
+            return self._checked
+        FINDINGS.add(self._key, self._finding("sound"))
+        plain, native = self._times["plain"], self._times["native"]
+        self.is_measured = self.waits or max(plain, native) >= NOISE_S
+        if self.waits or native < max(_CLEAR * plain, NOISE_S):
+            self._decide("native")
+            if self.is_measured and not self.waits:
+                FINDINGS.add(self._key, self._finding("faster"))
+        else:
+            self._turns = list(_TRIAL)
+        return self._checked
+
+    def _is_sound(self) -> bool:
+        """Runs the step, by its code if that computes what NumPy does."""
+        native = self.entry.native
+        assert native is not None
+        if native.writes:
+            is_sound = self._agree_apart(native)
+            self._timed("native" if is_sound else "plain")
+            return is_sound
+        plain = self._plain_apart(native.apart())
+        self._timed("native")
+        if are_close(native.written, plain.written):
+            return True
+        if native.variables and self._agree_apart(native):  # another run wrote one meanwhile
+            return True
+        for array, expected in zip(native.written, plain.written):
+            np.copyto(array, expected)
+        return False
+
+    def _agree_apart(self, native: Candidate) -> bool:
+        """Whether both ways compute the same from copies of variables, where no other run is."""
+        trial = native.apart(isolated=True)
+        plain = self._plain_apart(native.apart(isolated=True))
+        function = self.code.get() if self.code is not None else None
+        try:
+            refused = any(call() for call in translate(trial).bind(function).calls)
+        except Exception as error:
+            tell(self.step, error)
+            return False
+        return not refused and are_close(trial.written, plain.written)
+
+    def _plain_apart(self, plain: Candidate) -> Candidate:
+        """The candidate, computed by NumPy in memory of its own."""
+        start = perf_counter()
+        with noting_step(self.entry.step):
+            plain.run_plain()
+        self._checked = perf_counter() - start
+        self._times["plain"] = min(self._times["plain"], self._checked)
+        return plain
+
+    # -- deciding
+
+    def _decide_by_times(self) -> None:
+        plain, native = self._times["plain"], self._times["native"]
+        self.is_measured = True
+        if native - plain > NOISE_S and native > MARGIN * plain:
+            FINDINGS.add(self._key, self._finding("slower"))
+            self._decide("plain")
+            self.note = (
+                f"by NumPy: {self.step.name} ({self.step.op_type}), {plain * 1e3:.1f} ms where "
+                f"native code takes {native * 1e3:.1f}"
+            )
+        else:
+            FINDINGS.add(self._key, self._finding("faster"))
+            self._decide("native")
+
+    def _decide(self, way: str) -> None:
+        self.is_decided = True
+        self.calls = self._sound if way == "native" else None
+        self.step = self._native if way == "native" and self._native else self.entry.step
+
+
+def tell(step: Step, error: Exception) -> None:
+    """Warns of native code that could not be made."""
+    warn_once(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
+
+
+def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
+    """Steps as one native call. If a call refuses its input, its plain step raises the reason."""
+    first, _ = members[0]
+    return replace(first, run=_native_call(members), kind="native")
+
+
+def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
+    parts = [call for _, calls in members for call in calls.calls]
+    call = parts[0] if len(parts) == 1 else sequence(parts)
+    if not any(calls.may_fail for _, calls in members):
+        return call
+    steps = [step for step, calls in members for _ in calls.calls]
+
+    def run() -> int:
+        if call():
+            step = steps[failed_at(call) if len(parts) > 1 else 0]
+            with noting_step(step):
+                step.run()
+                raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
+        return 0
+
+    return run

@@ -1,0 +1,56 @@
+"""What this machine has found out about compiled code, kept beside the libraries.
+
+A finding is a short text about a library: that a function of it gives the numbers of NumPy, or
+whether it is faster there than NumPy for certain shapes. It is kept under the library's key, which
+names all that decides the code: a library of another source, compiler or processor has none.
+"""
+
+from __future__ import annotations
+
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.devices.codegen.c_compiler import compiler
+
+_MOST = 4000
+"""Findings about a library: some are forgotten beyond."""
+
+
+class Findings:
+    """Texts by the key of a library, in memory and on disk."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, set[str]] = {}
+        self._new: dict[str, set[str]] = {}
+        self._lock = new_lock()
+
+    def has(self, key: str, finding: str) -> bool:
+        """Whether that is known of the library `key`; nothing is of an empty key."""
+        if not key:
+            return False
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = _load(key)
+            return finding in self._known[key]
+
+    def add(self, key: str, finding: str) -> None:
+        """Notes a finding; `keep` writes it."""
+        if key and not self.has(key, finding):
+            with self._lock:
+                self._known[key].add(finding)
+                self._new.setdefault(key, set()).add(finding)
+
+    def keep(self) -> None:
+        """Writes what is new, with what other processes have written meanwhile."""
+        with self._lock:
+            new, self._new = self._new, {}
+        for key, findings in new.items():
+            lines = sorted(findings) + sorted(_load(key) - findings)
+            compiler().verdicts.store(key, "\n".join(lines[:_MOST]).encode())
+
+
+def _load(key: str) -> set[str]:
+    content = compiler().verdicts.load(key)
+    return set(content.decode("ascii", "replace").split("\n")) if content else set()
+
+
+FINDINGS = Findings()
+"""Those of this process's compiler."""
