@@ -74,6 +74,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "random sparse",
         "nn strings",
         "files fusion image state",
+        "older_types",
     ),
     "ops/nn": ("activations windows", "losses normalization pooling", "convolution"),
     "devices": (

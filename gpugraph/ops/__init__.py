@@ -12,6 +12,7 @@ from gpugraph.ops import (
     indexing,
     linalg,
     nn,
+    older_types,
     random,
     reductions,
     segments,

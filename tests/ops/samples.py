@@ -23,6 +23,7 @@ from . import (
     samples_of_integrals,
     samples_of_linalg,
     samples_of_mathematics,
+    samples_of_older_types,
     samples_of_pictures,
     samples_of_places,
     samples_of_positions,
@@ -82,6 +83,11 @@ UNSAMPLED = {
     **dict.fromkeys(
         LOWERED, "compilation puts another op in its place: test_resource_variables.py has it run"
     ),
+    **dict.fromkeys(
+        ("Stack", "StackPush", "StackPop", "StackClose"),
+        "it works on what a run keeps: test_state_op_types.py has it run",
+    ),
+    "Variable": "it is memory: test_state_op_types.py has it run",
     "Timestamp": "it is another number each time: test_timestamp.py has it run",
     **dict.fromkeys(
         ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
@@ -817,3 +823,5 @@ for _target in (*dtypes.FLOATING, dtypes.int32, dtypes.uint8, dtypes.complex64, 
         types=[dtype for dtype in DATA if dtype is not dtypes.string],
         **POSITIVE,
     )
+
+samples_of_older_types.add_renamed()

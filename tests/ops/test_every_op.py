@@ -44,6 +44,7 @@ def _verified(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 NEVER_EMPTY = {"ConcatOffset", "CountUpTo", "DecodeBmp", "DecodeImage", "DecodePng", "LinSpace"}
+NEVER_EMPTY |= {"DataFormatVecPermute"}
 """Ops that have neither inputs nor outputs without elements."""
 
 

@@ -1,0 +1,68 @@
+"""ApproximateEqual and ClipByValue: comparisons that are ops of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import NUMERIC, REAL
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import broadcast, same_shape
+from gpugraph.ops.framework.unbroadcasting import unbroadcast
+
+
+def _bind_approximate(context: KernelContext, x: Any, y: Any, z: Any) -> Callable[[], Any]:
+    tolerance = context.attrs["tolerance"]
+
+    def run() -> None:
+        wide = np.where(x > y, x - y, y - x) if x.dtype.kind in "biu" else np.abs(x - y)
+        np.less(wide, tolerance, out=z)
+
+    return run
+
+
+op(
+    "ApproximateEqual",
+    inputs="x: T, y: T",
+    outputs="z: bool",
+    attrs={"T": NUMERIC, "tolerance": Attr("float", 1e-5)},
+    infer=broadcast,
+    commutative=True,
+    **numpy_kernels(Call(make=_bind_approximate)),
+    grad=NO_GRADIENT,
+    doc="Whether |x - y| is less than the tolerance, elementwise.",
+)
+
+
+def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
+    np.minimum(np.maximum(t, low), high, out=out)
+
+
+def _clip_back(op: Any, dy: Any) -> list[Any]:
+    """Each element's gradient goes to what it is: t, or the bound that it was cut to."""
+    t, low, high = op.inputs
+    below, above = raw_ops.Less(t, low), raw_ops.Greater(t, high)
+    zeros = raw_ops.ZerosLike(dy)
+    outside = raw_ops.LogicalOr(below, above)
+    return [
+        raw_ops.Select(outside, zeros, dy),
+        unbroadcast(raw_ops.Select(below, dy, zeros), low, t),
+        unbroadcast(raw_ops.Select(above, dy, zeros), high, t),
+    ]
+
+
+op(
+    "ClipByValue",
+    inputs="t: T, clip_value_min: T, clip_value_max: T",
+    outputs="output: T",
+    attrs={"T": REAL},
+    infer=same_shape(0),
+    **numpy_kernels(Call(_clip)),
+    grad=_clip_back,
+    doc="t, but no less than clip_value_min and no more than clip_value_max, which are scalars or "
+    "of t's shape.",
+)

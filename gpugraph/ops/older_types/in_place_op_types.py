@@ -1,0 +1,100 @@
+"""Rows of a tensor replaced, added to or subtracted from: InplaceUpdate, InplaceAdd, InplaceSub.
+
+TensorFlow's kernels write into the memory of their input. Here they give a tensor of its own unless
+nothing else reads the input; DeepCopy and Empty make what they are used on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import ALL, NUMERIC
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
+from gpugraph.ops.framework.numpy_conversion import zero_of
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import from_value, of_rank, same_shape
+
+
+def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
+    x, i, v = context.shapes
+    of_rank(i, 1, "i")
+    if x.sizes is None or v.sizes is None:
+        return [x]
+    if len(x.sizes) != len(v.sizes):
+        raise Misfit(f"x and v shape doesn't match (ranks differ): {x} vs. {v}", shapes=[x])
+    if not x[1:].is_compatible_with(v[1:]):
+        raise Misfit(f"x and v shape doesn't match in all but the first: {x} vs. {v}", shapes=[x])
+    if None not in (i[0].value, v.sizes[0]) and i[0].value != v.sizes[0]:
+        raise Misfit(f"i and x shape doesn't match at index 0: {i} vs. {v}", shapes=[x])
+    return [x]
+
+
+def _bind_rows(change: Any) -> Callable[..., Callable[[], Any]]:
+    def bind(_: KernelContext, x: Any, i: Any, v: Any, y: Any) -> Callable[[], Any]:
+        def run() -> None:
+            if i.size and not len(x):
+                raise invalid_argument(f"There is no row to change, but i is {i.tolist()}")
+            np.copyto(y, x)
+            for row, value in zip(i.tolist(), v, strict=True):
+                index = row % len(y)  # as TensorFlow's kernel wraps it
+                y[index] = value if change is None else change(y[index], value)
+
+        return run
+
+    return bind
+
+
+for _name, _change, _what in (
+    ("InplaceUpdate", None, "replaced by"),
+    ("InplaceAdd", np.add, "added to by"),
+    ("InplaceSub", np.subtract, "less"),
+):
+    op(
+        _name,
+        inputs="x: T, i: int32, v: T",
+        outputs="y: T",
+        attrs={"T": ALL if _change is None else NUMERIC},
+        infer=_infer_rows,
+        alias={0: 0},
+        **numpy_kernels(Call(make=_bind_rows(_change))),
+        grad=NO_GRADIENT,
+        doc=f"x with its rows at `i` {_what} the rows of `v`, in order.",
+    )
+
+op(
+    "DeepCopy",
+    inputs="x: T",
+    outputs="y: T",
+    attrs={"T": ALL},
+    infer=same_shape(0),
+    stateful=True,
+    **numpy_kernels(Call(copy_array)),
+    grad=NO_GRADIENT,
+    doc="A copy of x in memory of its own.",
+)
+
+
+def _fill_empty(out: Any) -> None:
+    out.fill(zero_of(out.dtype))
+
+
+op(
+    "Empty",
+    inputs="shape: int32",
+    outputs="output: dtype",
+    attrs={"dtype": ALL, "init": Attr("bool", False)},
+    infer=from_value(0),
+    stateful=True,
+    host=[0],
+    **numpy_kernels(Call(_fill_empty)),
+    grad=NO_GRADIENT,
+    doc="A tensor of this shape; its elements are 0, also without `init`.",
+)

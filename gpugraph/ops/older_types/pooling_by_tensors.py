@@ -1,0 +1,106 @@
+"""MaxPoolV2 and its gradients: pooling whose windows and strides are tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import REAL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import ints, numpy_kernels
+from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
+from gpugraph.ops.framework.shape_functions import of_rank
+
+_ATTRS = {"padding": Attr("string", required=True), "data_format": Attr("string", "NHWC")}
+
+
+class _WithAttrs:
+    """The context of a kernel, with other attrs."""
+
+    def __init__(self, context: Any, attrs: dict[str, Any]) -> None:
+        self._context, self.attrs = context, attrs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+def _windows(context: Any, first: int) -> dict[str, Any] | None:
+    """The attrs with those that the inputs from `first` on hold; None where they aren't known."""
+    values = context.value(first), context.value(first + 1)
+    if any(value is None for value in values):
+        return None
+    ksize, strides = (list(ints(value)) for value in values)
+    return {**context.attrs, "ksize": ksize, "strides": strides}
+
+
+def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorShape]]:
+    """Inference as of `like`, the op type whose windows are attrs."""
+    infer_like = DECLARATIONS[like].op_def.infer
+    assert infer_like is not None
+
+    def infer(context: InferContext) -> Sequence[TensorShape]:
+        for index, key in enumerate(("ksize", "strides")):
+            of_rank(context.shapes[first + index], 1, key)
+        attrs = _windows(context, first)
+        if attrs is None:
+            of_rank(context.shapes[0], 4, "input")
+            return [TensorShape.of((None,) * 4)]
+        shapes, types = context.shapes[:first], context.dtypes[:first]
+        return infer_like(InferContext(shapes, attrs, types, 1))
+
+    return infer
+
+
+def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
+    entry = find_kernel(like, "CPU", {})
+    assert entry is not None and isinstance(entry.kernel, Call)
+    make = entry.kernel.make
+    assert make is not None
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        attrs = _windows(context, first)
+        assert attrs is not None
+        adapted: Any = _WithAttrs(context, attrs)
+        return make(adapted, *arrays)
+
+    return bind
+
+
+def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., Any]) -> None:
+    """first: the number of the input `ksize`."""
+    op(
+        name,
+        inputs=f"{inputs}, ksize: int32, strides: int32",
+        outputs="output: T",
+        attrs={"T": REAL, **_ATTRS},
+        infer=_infer(like, first),
+        host=[first, first + 1],
+        **numpy_kernels(Call(make=_bind(like, first))),
+        grad=grad,
+        doc=f"As {like}, with windows and strides that are tensors of four numbers.",
+    )
+
+
+def _back(op: Any, dy: Any) -> list[Any]:
+    images, *windows = op.inputs
+    attrs = attrs_of(op, tuple(_ATTRS))
+    return [raw_ops.MaxPoolGradV2(images, op.outputs[0], dy, *windows, **attrs), None, None]
+
+
+def _of_gradient(op_type: str) -> Callable[..., Any]:
+    def gradient(op: Any, slope: Any) -> list[Any]:
+        images, largest, _, *windows = op.inputs
+        function, attrs = getattr(raw_ops, op_type), attrs_of(op, tuple(_ATTRS))
+        return [None, None, function(images, largest, slope, *windows, **attrs), None, None]
+
+    return gradient
+
+
+_GRADIENT = "orig_input: T, orig_output: T, grad: T"
+_declare("MaxPoolV2", "MaxPool", "input: T", 1, _back)
+_declare("MaxPoolGradV2", "MaxPoolGrad", _GRADIENT, 3, _of_gradient("MaxPoolGradGradV2"))
+_declare("MaxPoolGradGradV2", "MaxPoolGradGrad", _GRADIENT, 3, _of_gradient("MaxPoolGradV2"))

@@ -1,0 +1,57 @@
+"""Variable and Stack: variables and stacks as graphs before VariableV2 and StackV2 have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
+from gpugraph.ops.state.reference_variable_ops import VARIABLE_ATTRS
+from gpugraph.ops.tensor_arrays.container_ops import container_op
+from gpugraph.ops.tensor_arrays.element_stack import ElementStack
+
+
+def _infer_variable(context: InferContext) -> Sequence[TensorShape]:
+    shape = context.attrs["shape"]
+    return [UNKNOWN if context.is_building and shape.rank == 0 else shape]
+
+
+op(
+    "Variable",
+    outputs="ref: Ref(dtype)",
+    attrs=VARIABLE_ATTRS,
+    infer=_infer_variable,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="As VariableV2, but that the static shape of a scalar is unknown.",
+    **EMPTY_KERNELS,
+)
+
+
+def _bind_stack(context: KernelContext, handle: Any) -> Callable[[], Any]:
+    name, dtype = context.attrs["stack_name"] or context.name, context.attrs["elem_type"]
+
+    def make() -> None:
+        stack = ElementStack(name, dtype, -1, context.allocate)
+        context.keep(stack)
+        handle[()] = stack
+
+    return make
+
+
+container_op(
+    "Stack",
+    _bind_stack,
+    host=(),
+    outputs="handle: resource",
+    attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
+    infer=scalar,
+    host_outputs=(0,),
+    doc="A new stack of any number of elements, which lives as long as the run.",
+)
