@@ -18,7 +18,7 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument
 from gpugraph.ops.framework.shape_functions import of_rank, same_shape
 
-_TYPES = (*NUMERIC, dtypes.bool, dtypes.string)
+REVERSIBLE = (*NUMERIC, dtypes.bool, dtypes.string)
 
 
 def _reversed_dims(value: Any, rank: int) -> list[int]:
@@ -44,7 +44,7 @@ def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
     return same_shape(0)(context)
 
 
-def _backwards(source: Any, axes: Sequence[int]) -> Any:
+def backwards(source: Any, axes: Sequence[int]) -> Any:
     """The view that runs backwards along the axes."""
     index = [slice(None)] * source.ndim
     for axis in axes:
@@ -53,14 +53,14 @@ def _backwards(source: Any, axes: Sequence[int]) -> Any:
 
 
 def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
-    return [(_backwards(source, _reversed_dims(signature.value(1), source.ndim)), out)]
+    return [(backwards(source, _reversed_dims(signature.value(1), source.ndim)), out)]
 
 
 _reverse = op(
     "ReverseV2",
     inputs="tensor: T, axis: Tidx",
     outputs="output: T",
-    attrs={"Tidx": INDEX, "T": _TYPES},
+    attrs={"Tidx": INDEX, "T": REVERSIBLE},
     infer=_infer_reverse,
     host=[1],
     **copying(_reversed),
@@ -75,39 +75,3 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     ValueError for an axis outside [-rank, rank) or given twice.
     """
     return _reverse(tensor, int_argument(axis), name=name)
-
-
-# -- by a bool for each axis, as it was before
-
-
-def _infer_flagged(context: InferContext) -> Sequence[TensorShape]:
-    (count,) = of_rank(context.shapes[1], 1, "dims")
-    rank = context.shapes[0].rank
-    if rank is None:
-        return [TensorShape.of(None if count is None else (None,) * count)]
-    if rank > 8:
-        raise ValueError(
-            f"reverse does not work on tensors with more than 8 dimensions, but {rank}"
-        )
-    if count not in (None, rank):
-        raise ValueError(f"dims must have an entry for each of {rank} dimensions, but has {count}")
-    return [context.shapes[0]]
-
-
-def _reversed_where(signature: Signature, source: Any, out: Any) -> Pairs:
-    axes = [axis for axis, flag in enumerate(ints(signature.value(1))) if flag]
-    return [(_backwards(source, axes), out)]
-
-
-op(
-    "Reverse",
-    inputs="tensor: T, dims: bool",
-    outputs="output: T",
-    attrs={"T": _TYPES},
-    infer=_infer_flagged,
-    host=[1],
-    **copying(_reversed_where),
-    grad=lambda op, dy: [raw_ops.Reverse(dy, op.inputs[1]), None],
-    doc="The tensor with its elements in reverse order along each axis whose entry of `dims` is "
-    "true.",
-)

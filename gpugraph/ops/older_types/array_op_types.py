@@ -14,10 +14,12 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.kernel_helpers import ints, numpy_kernels
-from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, same_shape
+from gpugraph.ops.arrays.reverse import REVERSIBLE, backwards
+from gpugraph.ops.framework.kernel_helpers import ints
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, raw_ops
+from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, of_rank, same_shape
 from gpugraph.ops.indexing.gather import check_inside
+from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _reordered(context: InferContext, order: Sequence[int], extra: Any = None) -> InferContext:
@@ -63,17 +65,13 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
     return [None, *pieces]
 
 
-op(
-    "Concat",
-    inputs="concat_dim: int32, values: N * T",
-    outputs="output: T",
-    attrs={"N": Attr("int", required=True, minimum=2), "T": ALL},
-    infer=_infer_concat,
-    host=[0],
-    **numpy_kernels(Call(make=_bind_concat)),
-    grad=_concat_back,
-    doc="As ConcatV2, with the axis in front: the tensors joined along an axis.",
-)
+numpy_op(
+    "Concat", "concat_dim: int32, values: N * T -> output: T",
+    {"N": Attr("int", required=True, minimum=2), "T": ALL}, _infer_concat,
+    Call(make=_bind_concat),
+    "As ConcatV2, with the axis in front: the tensors joined along an axis.",
+    _concat_back, host=[0],
+)  # fmt: skip
 
 
 # -- Gather, ConjugateTranspose
@@ -91,14 +89,11 @@ def _gather(params: Any, indices: Any, out: Any) -> None:
     np.copyto(out, params[indices])
 
 
-op(
-    "Gather",
-    inputs="params: Tparams, indices: Tindices",
-    outputs="output: Tparams",
-    attrs={"validate_indices": Attr("bool", True), "Tparams": ALL, "Tindices": INDEX},
-    infer=_infer_gather,
-    **numpy_kernels(Call(_gather)),
-    grad=lambda op, dy: [
+numpy_op(
+    "Gather", "params: Tparams, indices: Tindices -> output: Tparams",
+    {"validate_indices": Attr("bool", True), "Tparams": ALL, "Tindices": INDEX}, _infer_gather,
+    Call(_gather), "The rows of params at `indices`.",
+    lambda op, dy: [
         raw_ops.ScatterNd(
             raw_ops.ExpandDims(op.inputs[1], -1),
             dy,
@@ -106,8 +101,7 @@ op(
         ),
         None,
     ],
-    doc="The rows of params at `indices`.",
-)
+)  # fmt: skip
 
 
 def _infer_transposed(context: InferContext) -> Sequence[TensorShape]:
@@ -121,20 +115,46 @@ def _bind_conjugate(context: KernelContext, x: Any, y: Any) -> Callable[[], Any]
     return lambda: np.copyto(y, turned)
 
 
-op(
-    "ConjugateTranspose",
-    inputs="x: T, perm: Tperm",
-    outputs="y: T",
-    attrs={"T": ALL, "Tperm": INDEX},
-    infer=_infer_transposed,
-    host=[1],
-    **numpy_kernels(Call(make=_bind_conjugate)),
-    grad=lambda op, dy: [
+numpy_op(
+    "ConjugateTranspose", "x: T, perm: Tperm -> y: T", {"T": ALL, "Tperm": INDEX},
+    _infer_transposed,
+    Call(make=_bind_conjugate),
+    "The conjugates of x's elements, with dimension i taken from dimension perm[i].",
+    lambda op, dy: [
         raw_ops.ConjugateTranspose(dy, raw_ops.InvertPermutation(op.inputs[1])),
         None,
-    ],
-    doc="The conjugates of x's elements, with dimension i taken from dimension perm[i].",
-)
+    ], host=[1],
+)  # fmt: skip
+
+
+# -- Reverse, by a bool for each axis
+
+
+def _infer_flagged(context: InferContext) -> Sequence[TensorShape]:
+    (count,) = of_rank(context.shapes[1], 1, "dims")
+    rank = context.shapes[0].rank
+    if rank is None:
+        return [TensorShape.of(None if count is None else (None,) * count)]
+    if rank > 8:
+        raise ValueError(
+            f"reverse does not work on tensors with more than 8 dimensions, but {rank}"
+        )
+    if count not in (None, rank):
+        raise ValueError(f"dims must have an entry for each of {rank} dimensions, but has {count}")
+    return [context.shapes[0]]
+
+
+def _bind_flagged(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    axes = np.flatnonzero(context.value(1)).tolist()
+    return lambda: np.copyto(out, backwards(source, axes))
+
+
+numpy_op(
+    "Reverse", "tensor: T, dims: bool -> output: T", {"T": REVERSIBLE}, _infer_flagged,
+    Call(make=_bind_flagged),
+    "The tensor with its elements in reverse order along each axis whose entry of `dims` is true.",
+    lambda op, dy: [raw_ops.Reverse(dy, op.inputs[1]), None], host=[1],
+)  # fmt: skip
 
 
 # -- TileGrad
@@ -161,17 +181,12 @@ def _bind_tile_grad(context: KernelContext, source: Any, out: Any) -> Callable[[
     return lambda: np.sum(source.reshape(split), axis=axes, out=out)
 
 
-op(
-    "TileGrad",
-    inputs="input: T, multiples: int32",
-    outputs="output: T",
-    attrs={"T": NUMERIC},
-    infer=_infer_tile_grad,
-    host=[1],
-    **numpy_kernels(Call(make=_bind_tile_grad)),
-    grad=lambda op, dy: [raw_ops.Tile(dy, op.inputs[1]), None],
-    doc="The sum of the tiles of which the input has multiples[i] along dimension i.",
-)
+numpy_op(
+    "TileGrad", "input: T, multiples: int32 -> output: T", {"T": NUMERIC}, _infer_tile_grad,
+    Call(make=_bind_tile_grad),
+    "The sum of the tiles of which the input has multiples[i] along dimension i.",
+    lambda op, dy: [raw_ops.Tile(dy, op.inputs[1]), None], host=[1],
+)  # fmt: skip
 
 
 # -- AccumulateNV2, PopulationCount, CompareAndBitpack
@@ -184,17 +199,12 @@ def _sum_all(*arrays: Any) -> None:
         np.add(out, term, out=out)
 
 
-op(
-    "AccumulateNV2",
-    inputs="inputs: N * T",
-    outputs="sum: T",
-    attrs={"T": NUMERIC, "shape": Attr("shape", required=True)},
-    infer=from_attr("shape"),
-    commutative=True,
-    **numpy_kernels(Call(_sum_all)),
-    grad=lambda op, dy: [dy] * len(op.inputs),
-    doc="The sum of N tensors of the shape `shape`.",
-)
+numpy_op(
+    "AccumulateNV2", "inputs: N * T -> sum: T", {"T": NUMERIC,
+    "shape": Attr("shape", required=True)}, from_attr("shape"),
+    Call(_sum_all), "The sum of N tensors of the shape `shape`.",
+    lambda op, dy: [dy] * len(op.inputs), commutative=True,
+)  # fmt: skip
 
 
 def _count_bits(x: Any, y: Any) -> None:
@@ -202,16 +212,10 @@ def _count_bits(x: Any, y: Any) -> None:
     np.copyto(y, np.unpackbits(words, axis=1).sum(axis=1, dtype=np.uint8).reshape(y.shape))
 
 
-op(
-    "PopulationCount",
-    inputs="x: T",
-    outputs="y: uint8",
-    attrs={"T": INTEGRAL},
-    infer=same_shape(0),
-    **numpy_kernels(Call(_count_bits)),
-    grad=NO_GRADIENT,
-    doc="How many bits of each integer are 1, in two's complement.",
-)
+numpy_op(
+    "PopulationCount", "x: T -> y: uint8", {"T": INTEGRAL}, same_shape(0),
+    Call(_count_bits), "How many bits of each integer are 1, in two's complement.",
+)  # fmt: skip
 
 
 _PACKED = (
@@ -239,13 +243,8 @@ def _bind_packed(_: KernelContext, source: Any, threshold: Any, out: Any) -> Cal
     return run
 
 
-op(
-    "CompareAndBitpack",
-    inputs="input: T, threshold: T",
-    outputs="output: uint8",
-    attrs={"T": _PACKED},
-    infer=_infer_packed,
-    **numpy_kernels(Call(make=_bind_packed)),
-    grad=NO_GRADIENT,
-    doc="Whether elements are above the threshold, eight to a byte, the first in the highest bit.",
-)
+numpy_op(
+    "CompareAndBitpack", "input: T, threshold: T -> output: uint8", {"T": _PACKED}, _infer_packed,
+    Call(make=_bind_packed),
+    "Whether elements are above the threshold, eight to a byte, the first in the highest bit.",
+)  # fmt: skip

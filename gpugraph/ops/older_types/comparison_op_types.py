@@ -9,10 +9,10 @@ import numpy as np
 
 from gpugraph.base.dtypes import NUMERIC, REAL
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import numpy_kernels
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import broadcast, same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
+from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _bind_approximate(context: KernelContext, x: Any, y: Any, z: Any) -> Callable[[], Any]:
@@ -25,17 +25,12 @@ def _bind_approximate(context: KernelContext, x: Any, y: Any, z: Any) -> Callabl
     return run
 
 
-op(
-    "ApproximateEqual",
-    inputs="x: T, y: T",
-    outputs="z: bool",
-    attrs={"T": NUMERIC, "tolerance": Attr("float", 1e-5)},
-    infer=broadcast,
+numpy_op(
+    "ApproximateEqual", "x: T, y: T -> z: bool", {"T": NUMERIC, "tolerance": Attr("float", 1e-5)},
+    broadcast,
+    Call(make=_bind_approximate), "Whether |x - y| is less than the tolerance, elementwise.",
     commutative=True,
-    **numpy_kernels(Call(make=_bind_approximate)),
-    grad=NO_GRADIENT,
-    doc="Whether |x - y| is less than the tolerance, elementwise.",
-)
+)  # fmt: skip
 
 
 def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
@@ -55,14 +50,11 @@ def _clip_back(op: Any, dy: Any) -> list[Any]:
     ]
 
 
-op(
-    "ClipByValue",
-    inputs="t: T, clip_value_min: T, clip_value_max: T",
-    outputs="output: T",
-    attrs={"T": REAL},
-    infer=same_shape(0),
-    **numpy_kernels(Call(_clip)),
-    grad=_clip_back,
-    doc="t, but no less than clip_value_min and no more than clip_value_max, which are scalars or "
+numpy_op(
+    "ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", {"T": REAL},
+    same_shape(0),
+    Call(_clip),
+    "t, but no less than clip_value_min and no more than clip_value_max, which are scalars or "
     "of t's shape.",
-)
+    _clip_back,
+)  # fmt: skip

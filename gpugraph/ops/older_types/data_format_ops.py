@@ -15,8 +15,8 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
-from gpugraph.ops.framework.kernel_helpers import numpy_kernels
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.older_types.numpy_op import numpy_op
 
 _LENGTH = 4
 
@@ -75,20 +75,14 @@ def _bind_permuted(context: KernelContext, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def _declare(name: str, infer: InferFunction, bind: Callable[..., Any], doc: str) -> None:
-    op(
-        name,
-        inputs="x: T",
-        outputs="y: T",
-        attrs={
+    numpy_op(
+        name, "x: T -> y: T", {
             "T": INDEX,
             "src_format": Attr("string", "NHWC"),
             "dst_format": Attr("string", "NCHW"),
-        },
-        infer=infer,
-        **numpy_kernels(Call(make=bind)),
-        grad=NO_GRADIENT,
-        doc=doc,
-    )
+        }, infer,
+        Call(make=bind), doc,
+    )  # fmt: skip
 
 
 _declare(

@@ -17,10 +17,11 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
+from gpugraph.ops.framework.kernel_helpers import copy_array
 from gpugraph.ops.framework.numpy_conversion import zero_of
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import from_value, of_rank, same_shape
+from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
@@ -57,44 +58,26 @@ for _name, _change, _what in (
     ("InplaceAdd", np.add, "added to by"),
     ("InplaceSub", np.subtract, "less"),
 ):
-    op(
-        _name,
-        inputs="x: T, i: int32, v: T",
-        outputs="y: T",
-        attrs={"T": ALL if _change is None else NUMERIC},
-        infer=_infer_rows,
-        alias={0: 0},
-        **numpy_kernels(Call(make=_bind_rows(_change))),
-        grad=NO_GRADIENT,
-        doc=f"x with its rows at `i` {_what} the rows of `v`, in order.",
-    )
+    numpy_op(
+        _name, "x: T, i: int32, v: T -> y: T", {"T": ALL if _change is None else NUMERIC},
+        _infer_rows,
+        Call(make=_bind_rows(_change)),
+        f"x with its rows at `i` {_what} the rows of `v`, in order.", alias={0: 0},
+    )  # fmt: skip
 
-op(
-    "DeepCopy",
-    inputs="x: T",
-    outputs="y: T",
-    attrs={"T": ALL},
-    infer=same_shape(0),
-    stateful=True,
-    **numpy_kernels(Call(copy_array)),
-    grad=NO_GRADIENT,
-    doc="A copy of x in memory of its own.",
-)
+numpy_op(
+    "DeepCopy", "x: T -> y: T", {"T": ALL}, same_shape(0),
+    Call(copy_array), "A copy of x in memory of its own.", stateful=True,
+)  # fmt: skip
 
 
 def _fill_empty(out: Any) -> None:
     out.fill(zero_of(out.dtype))
 
 
-op(
-    "Empty",
-    inputs="shape: int32",
-    outputs="output: dtype",
-    attrs={"dtype": ALL, "init": Attr("bool", False)},
-    infer=from_value(0),
-    stateful=True,
-    host=[0],
-    **numpy_kernels(Call(_fill_empty)),
-    grad=NO_GRADIENT,
-    doc="A tensor of this shape; its elements are 0, also without `init`.",
-)
+numpy_op(
+    "Empty", "shape: int32 -> output: dtype", {"dtype": ALL, "init": Attr("bool", False)},
+    from_value(0),
+    Call(_fill_empty), "A tensor of this shape; its elements are 0, also without `init`.",
+    host=[0], stateful=True,
+)  # fmt: skip

@@ -9,11 +9,12 @@ from gpugraph.base.dtypes import REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import ints, numpy_kernels
+from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.kernel_registry import find_kernel
-from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, op, raw_ops
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.older_types.numpy_op import numpy_op
 
 _ATTRS = {"padding": Attr("string", required=True), "data_format": Attr("string", "NHWC")}
 
@@ -72,17 +73,13 @@ def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
 
 def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., Any]) -> None:
     """first: the number of the input `ksize`."""
-    op(
-        name,
-        inputs=f"{inputs}, ksize: int32, strides: int32",
-        outputs="output: T",
-        attrs={"T": REAL, **_ATTRS},
-        infer=_infer(like, first),
-        host=[first, first + 1],
-        **numpy_kernels(Call(make=_bind(like, first))),
-        grad=grad,
-        doc=f"As {like}, with windows and strides that are tensors of four numbers.",
-    )
+    numpy_op(
+        name, f"{inputs}, ksize: int32, strides: int32 -> output: T", {"T": REAL, **_ATTRS},
+        _infer(like, first),
+        Call(make=_bind(like, first)),
+        f"As {like}, with windows and strides that are tensors of four numbers.",
+        grad, host=[first, first + 1],
+    )  # fmt: skip
 
 
 def _back(op: Any, dy: Any) -> list[Any]:
