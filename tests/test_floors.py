@@ -51,7 +51,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "cli",
         "__main__",
     ),
-    "graph": ("op_def inference_context device_names", "op_library", "client nodes"),
+    "graph": ("op_def inference_context device_names", "attr_values", "op_library", "client nodes"),
     "memory": (
         "allocator_stats arena_planning",
         "allocator",

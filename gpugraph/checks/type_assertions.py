@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import NUMERIC, as_dtype, float32
+from gpugraph.base.dtypes import NUMERIC, DType, as_dtype, float32
+from gpugraph.base.value_text import shown
 from gpugraph.checks.build_time_values import prefix
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.operation import Operation
@@ -72,6 +73,8 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
     for tensor in tensors or ():
         if tensor is None:
             continue
+        if not isinstance(getattr(tensor, "dtype", None), DType):
+            raise TypeError(f"Expected a tensor, not {shown(tensor)}")
         kind = tensor.dtype.base_dtype
         if common is None:
             common, first = kind, tensor

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.variable_scope import VariableScope, get_variable, get_variable_scope
@@ -95,6 +96,7 @@ def get_variables(
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:
+        suffix = text_of("suffix", suffix)
         ending = suffix if ":" in suffix else f"{suffix}:"
         prefix = f"{prefix or ''}.*{ending}"
     graph = get_default_graph()

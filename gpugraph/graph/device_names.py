@@ -58,7 +58,12 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _int_or_none(value: Any) -> int | None:
-    return None if value is None else int(value)
+    if value is None:
+        return None
+    try:
+        return int(value)
+    except OverflowError as error:
+        raise ValueError(f"{value} is no index of a device: {error}") from None
 
 
 def _type_or_none(value: object) -> str | None:

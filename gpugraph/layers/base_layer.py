@@ -245,8 +245,11 @@ class Layer(LayerWeights, LayerNodes, Module):
                 yield scope
 
     def _build(self, inputs: Any) -> None:
+        tensors = flatten(inputs)
+        if not tensors:
+            raise ValueError(f"Layer {self._name} takes a tensor, not {inputs!r}")
         if self._dtype is None:
-            self._dtype = flatten(inputs)[0].dtype.base_dtype
+            self._dtype = tensors[0].dtype.base_dtype
         self.build(map_structure(lambda tensor: tensor.shape, inputs))
         self.built = True
 

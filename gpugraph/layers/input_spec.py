@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.value_text import shown
 
 
 class InputSpec:
@@ -29,6 +30,8 @@ class InputSpec:
         self.shape = None if shape is None else tuple(as_shape(shape).as_list())
         self.ndim = ndim if self.shape is None else len(self.shape)
         self.max_ndim, self.min_ndim = max_ndim, min_ndim
+        if axes is not None and not isinstance(axes, Mapping):
+            raise TypeError(f"axes must be a dict of sizes by axis, not {shown(axes)}")
         self.axes = {int(axis): size for axis, size in (axes or {}).items()}
         most = max_ndim if self.ndim is None else self.ndim
         if self.axes and most is not None and max(self.axes) > most - 1:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.graph.attr_values import real_number, whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import Pair, collect, measure_both, metric
 from gpugraph.metrics.threshold_metrics import Counts, counts_at
@@ -28,6 +29,7 @@ _METHODS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
 
 def _even(count: int) -> list[float]:
     """So many thresholds from 0 to 1, and a little beyond."""
+    count = whole_number("num_thresholds", count)
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [0.0 - _BEYOND, *inner, 1.0 + _BEYOND]
 
@@ -169,7 +171,7 @@ def _last_true(which: Tensor, count: int) -> Tensor:
 
 
 def _check_part(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
+    if not 0 <= real_number(name, value) <= 1:
         raise ValueError(f"`{name}` must be in the range [0, 1], but it is {value}")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.metrics.metric_variables import Pair, alike, keep, metric
 from gpugraph.ops.arrays.cast import cast
@@ -231,6 +232,7 @@ def _hits_and_misses(
         if may_be_none:
             missed = logical_and(missed, not_equal(labels, _NO_LABEL))
     if class_id is not None:
+        class_id = whole_number("class_id", class_id)
         counts = logical_and(counts, equal(first, np.int64(class_id)))
         missed = logical_and(missed, equal(all_of, np.int64(class_id)))
     hits, misses = (reduce_sum(cast(flags, dtypes.float64), -1) for flags in (counts, missed))

@@ -17,6 +17,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.elementwise.comparison_and_select import greater, logical_and, logical_not
 from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.nn.losses.loss_weights import broadcast_weights
@@ -35,11 +36,14 @@ _EPSILON = 1e-7
 
 
 def counts_at(
-    labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any, kinds: Sequence[str]
+    labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> tuple[Counts, Counts]:
     """(counts so far, what updates them) of these kinds; InvalidArgumentError in a run for
     predictions that are not from 0 to 1.
     """
+    thresholds = constant_array(thresholds, dtypes.float32)
+    if thresholds.ndim != 1:
+        raise ValueError(f"thresholds must be a list of numbers, not {thresholds.tolist()}")
     graph = get_default_graph()
     labels, predictions, weights = alike(
         cast(labels, dtypes.bool), cast(predictions, dtypes.float32), weights
@@ -47,7 +51,7 @@ def counts_at(
     with graph.control_dependencies([_check_range(predictions)]):
         row = reshape(predictions, [1, -1])
     is_true = reshape(labels, [1, -1])
-    is_above = greater(row, constant(np.array(thresholds, np.float32)[:, None]))
+    is_above = greater(row, constant(thresholds[:, None]))
     is_false = logical_not(is_true)
     if weights is not None:
         weights = broadcast_weights(cast(weights, dtypes.float32), predictions)
@@ -86,11 +90,7 @@ def _metric(
     @metric
     @named(type_name, f"({summary}, update), weighted.")
     def compute(
-        labels: Any,
-        predictions: Any,
-        thresholds: Sequence[float],
-        weights: Any = None,
-        name: str | None = None,
+        labels: Any, predictions: Any, thresholds: Any, weights: Any = None, name: str | None = None
     ) -> Pair:
         with variable_scope(name, scope, [predictions, labels, weights]):
             values, updates = counts_at(labels, predictions, thresholds, weights, kinds)

@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.base.value_text import shown
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_graph_functions import graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
@@ -20,7 +21,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     It is the only item of collection GLOBAL_STEP, else the tensor "global_step:0". TypeError when
     that is no integer scalar.
     """
-    chosen: Graph = graph if graph is not None else get_default_graph()
+    chosen = graph_or_default(graph)
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
     if len(steps) > 1:
         names = [variable.name for variable in steps]
@@ -50,7 +51,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 def create_global_step(graph: Graph | None = None) -> Variable:
     """A new int64 global step; ValueError when there is one."""
-    chosen: Graph = graph if graph is not None else get_default_graph()
+    chosen = graph_or_default(graph)
     if get_global_step(chosen) is not None:
         raise ValueError('"global_step" already exists.')
     with chosen.as_default(), chosen.name_scope(None):
@@ -69,5 +70,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The value of the global step in a session."""
+    """The value of the global step in a session; TypeError where `sess` is none."""
+    if not hasattr(sess, "run"):
+        raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")
     return int(sess.run(global_step_tensor))

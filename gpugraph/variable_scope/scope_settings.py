@@ -17,6 +17,7 @@ from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.variable_scope.variable_request import VariableSpec
 from gpugraph.variable_scope.variable_store import VariableStore, one_of_graph, variable_store
@@ -160,6 +161,7 @@ class VariableScope:
         aggregation: Any = VariableAggregation.NONE,
     ) -> Any:
         """The variable `name` under this scope's name, from `var_store`; see `tf.get_variable`."""
+        name = as_name(name)
         with get_default_graph().name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
                 _check_dtype(initializer, dtype)

@@ -15,7 +15,7 @@ from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
-from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 from gpugraph.variable_scope.custom_getters import passes
 from gpugraph.variable_scope.partition_slices import (
     check_count,
@@ -37,7 +37,7 @@ _LOCK = new_lock()
 def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
     """The one item of a collection of `graph`, or of the default graph, made where it is asked for
     first."""
-    items = (get_default_graph() if graph is None else graph).get_collection_ref(key)
+    items = graph_or_default(graph).get_collection_ref(key)
     with _LOCK:
         if not items:
             items.append(make())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.base.value_text import shown
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
@@ -48,9 +49,21 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
+def _variables(var_list: Any) -> list[Any]:
+    """The variables in a sequence; TypeError for anything else."""
+    try:
+        variables = list(var_list)
+    except TypeError:
+        raise TypeError(f"var_list must be a list of variables, not {shown(var_list)}") from None
+    for variable in variables:
+        if not hasattr(variable, "initializer"):
+            raise TypeError(f"Expected a tf.Variable, not {shown(variable)}")
+    return variables
+
+
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
     """An operation that initializes these variables."""
-    return group(*[variable.initializer for variable in var_list], name=name)
+    return group(*[variable.initializer for variable in _variables(var_list)], name=name)
 
 
 def global_variables_initializer() -> Operation:
@@ -74,7 +87,8 @@ def is_tensor(x: Any) -> bool:
 
 
 def is_variable_initialized(variable: Variable) -> Tensor:
-    """A bool scalar: whether the variable has a value in the session."""
+    """A bool scalar: whether the variable has a value in the session; TypeError for no variable."""
+    [variable] = _variables([variable])
     return variable._is_initialized()
 
 
@@ -82,7 +96,7 @@ def report_uninitialized_variables(
     var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """A 1-D string tensor: the names of the variables that have no value yet."""
-    chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
+    chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):
         flags = [is_variable_initialized(variable) for variable in chosen]
@@ -99,7 +113,7 @@ def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tenso
 
     An older form of `report_uninitialized_variables`; None where there are no variables.
     """
-    chosen = list(global_variables() + local_variables()) if var_list is None else list(var_list)
+    chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()
     ranks = []
     for variable in chosen:

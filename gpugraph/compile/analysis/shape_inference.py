@@ -107,7 +107,7 @@ class Inference:
         )
         try:
             shapes: Sequence[TensorShape] = op_def.infer(context)
-        except ValueError as error:
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             refusal = inference_error(node, context, error)
             if self.settled:  # else a loop variable may turn out to change its shape
                 if not self._is_conditional(node):

@@ -93,7 +93,7 @@ def _at_node(node: Node) -> str:
     return f"\n\t [[node {node.name} (defined at {node.origin})]]"
 
 
-def inference_error(node: Node, context: InferContext, error: ValueError) -> OpError:
+def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
     """The error of an op that refuses the shapes or values of its inputs."""
     misfit = error if isinstance(error, Misfit) else Misfit(str(error))
     message = misfit.in_run

@@ -14,6 +14,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.base.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
+from gpugraph.graph.attr_values import complete_attrs
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
@@ -22,11 +23,14 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef, complete_attrs
+from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
 _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
 """What TensorFlow 1.15 writes into its graphs."""
+
+_MOST_OUTPUTS = 1 << 24
+"""Of one operation."""
 
 
 class Graph(Scopes, Collections):
@@ -207,7 +211,10 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
             continue
         dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
         dtype = dtype._as_ref if arg.is_ref else dtype
-        types += [dtype] * (attrs[arg.number_attr] if arg.number_attr else 1)
+        count = attrs[arg.number_attr] if arg.number_attr else 1
+        if count > _MOST_OUTPUTS:
+            raise ValueError(f"{count} outputs are too many for '{op_def.name}' Op")
+        types += [dtype] * count
     return types
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from gpugraph.base.value_text import shown
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.graph.client.tensor import Tensor
@@ -16,6 +17,15 @@ def get_default_graph() -> Graph:
     graph: Graph | None = graph_stack.top()
     if graph is None:
         graph = graph_stack.bottom = Graph()
+    return graph
+
+
+def graph_or_default(graph: Any) -> Graph:
+    """`graph`, or the default graph where that is None; TypeError for anything else."""
+    if graph is None:
+        return get_default_graph()
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph must be a tf.Graph, but it is {shown(graph)}")
     return graph
 
 

@@ -94,12 +94,18 @@ class Collections:
             return self._collections.setdefault(name, [])
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A copy; with `scope`, the items whose name starts with a match of that regex."""
+        """A copy; with `scope`, the items whose name starts with a match of that regex.
+
+        ValueError for a scope that is no regular expression.
+        """
         with self._lock:
             items = list(self._collections.get(name, ()))
         if scope is None:
             return items
-        pattern = re.compile(scope)
+        try:
+            pattern = re.compile(scope)
+        except re.error as error:
+            raise ValueError(f"scope {scope!r} is no regular expression: {error}") from error
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from gpugraph.base.value_text import shown
 from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -30,6 +31,15 @@ _INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 def is_name(name: str, inside: bool) -> bool:
     """Whether an operation or scope may be called `name`, at the root or inside a scope."""
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
+
+
+def as_name(name: Any) -> str:
+    """The name of an operation or scope as text, also of bytes; TypeError for anything else."""
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "surrogateescape")  # which no name may have
+    if not isinstance(name, str):
+        raise TypeError(f"A node or scope name is a string, but it is {shown(name)}")
+    return name
 
 
 class ScopeState:
@@ -90,6 +100,7 @@ class Scopes(GraphElements):
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """`name` under the current name scope, with `_1`, `_2`, ... if it is in use already."""
+        name = as_name(name)
         scope = self._scope.name
         if scope:
             name = f"{scope}/{name}"
@@ -109,8 +120,7 @@ class Scopes(GraphElements):
             return unique if key == name else f"{name}_{count}"
 
     def _op_name(self, name: str | bytes) -> str:
-        if isinstance(name, bytes):
-            name = name.decode()
+        name = as_name(name)
         if not is_name(name, bool(self._scope.name)):
             raise ValueError(f"'{name}' is not a valid node name")
         if name[-1] != "/":
@@ -132,13 +142,10 @@ class Scopes(GraphElements):
         """
         state = self._scope
         old = state.name
-        if isinstance(name, bytes):
-            name = name.decode()
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"A scope name is a string, but it is {name!r}")
-        if not name:
+        if name is None or name == "":
             new = ""
         else:
+            name = as_name(name)
             if not is_name(name, bool(old)):
                 raise ValueError(f"'{name}' is not a valid scope name")
             new = name[:-1] if name[-1] == "/" else self.unique_name(name)

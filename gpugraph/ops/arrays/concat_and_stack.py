@@ -16,6 +16,7 @@ from gpugraph.base.dtypes import ALL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import Dimension, TensorShape, as_shape, shape_text
+from gpugraph.base.value_text import shown
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -307,7 +308,12 @@ _parallel_concat = op(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Tensors of one shape, which must be known, as the rows of one. ValueError where it is not."""
+    """Tensors of one shape, which must be known, as the rows of one.
+
+    TypeError for values that are no sequence, ValueError for unknown shapes.
+    """
+    if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
+        raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")
     with op_scope(name, "parallel_stack", *values):
         shape = as_shape(convert_to_tensor(values[0]).shape)
         if not shape.is_fully_defined():
@@ -366,15 +372,24 @@ def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: b
     return NotImplemented
 
 
-def _kinds(value: Any) -> set[type]:
-    """Which of Tensor (variables too) and Dimension occur in a nested list."""
+_DEEPEST = 64
+"""Lists that a list may be nested in: NumPy's limit."""
+
+
+def _kinds(value: Any, depth: int = 0) -> set[type]:
+    """Which of Tensor (variables too) and Dimension occur in a nested list.
+
+    ValueError for lists nested too deep, such as one that contains itself.
+    """
+    if depth > _DEEPEST:
+        raise ValueError(f"A tensor has {_DEEPEST} dimensions at most: lists are nested too deep")
     kinds: set[type] = set()
     for item in value:
         kind = type(item)
         if kind is int or kind is float:
             continue
         if isinstance(item, (list, tuple)):
-            kinds |= _kinds(item)
+            kinds |= _kinds(item, depth + 1)
         elif isinstance(item, Dimension):
             kinds.add(Dimension)
         elif _is_tensor(item):

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Signature
@@ -267,4 +268,6 @@ def batch_to_space(
 
 
 def _square(block_size: Any, block_shape: Any) -> Any:
-    return block_shape if block_size is None else np.array([block_size, block_size], np.int64)
+    if block_size is None:
+        return block_shape
+    return np.full(2, whole_number("block_size", block_size), np.int64)

@@ -12,6 +12,7 @@ import numpy as np
 from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
@@ -313,7 +314,7 @@ def pad(
     (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode, and for paddings larger
     than the part that they mirror.
     """
-    mode = mode.upper()
+    mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"Unknown padding mode: {mode}")
     if mode != "CONSTANT":

@@ -113,7 +113,10 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 
 def _result(value: Any, wanted: DType, what: str) -> Any:
     """InternalError for what is no tensor, InvalidArgumentError for one of another dtype."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise InternalError.of_no_node(f"{what} is no array: {error}") from error
     if array.dtype.kind in "OSU":
         kinds = (type(element) for element in array.ravel().tolist())
         kind = next((kind for kind in kinds if not issubclass(kind, (str, bytes))), None)

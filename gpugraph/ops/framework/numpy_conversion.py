@@ -7,7 +7,7 @@ rounding of 1.5 to an int.
 
 from __future__ import annotations
 
-import builtins
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.base.shapes import Dimension, TensorShape, as_shape
 
 if TYPE_CHECKING:
@@ -136,7 +137,10 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
     for index, item in enumerate(array.reshape(-1).tolist()):
-        flat[index] = item.encode() if isinstance(item, str) else item
+        try:
+            flat[index] = item.encode() if isinstance(item, str) else item
+        except UnicodeEncodeError as error:
+            raise ValueError(f"The text {item!r} can't be encoded: {error}") from None
     return flat.reshape(array.shape)
 
 
@@ -146,9 +150,9 @@ def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
         raise ValueError(f"A constant needs a fully defined shape, but got {shape}")
     if array.shape == tuple(sizes):
         return array
-    count = builtins.int(np.prod(sizes, dtype=np.int64))
+    count = prod(sizes)
     if count == 0:  # TensorFlow accepts any value for an empty tensor
-        return np.empty(sizes, array.dtype)
+        return _full(sizes, 0, zero_of(array.dtype), array.dtype).reshape(sizes)
     if array.size > count:
         raise ValueError(
             f"Too many elements provided. Needed at most {count}, but received {array.size}"
@@ -157,6 +161,16 @@ def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
         return array.reshape(sizes)
     if array.size == 0:
         raise ValueError(f"An empty value can't fill the shape {shape}")
-    flat = np.full(count, array.reshape(-1)[-1], array.dtype)
+    flat = _full(sizes, count, array.reshape(-1)[-1], array.dtype)
     flat[: array.size] = array.reshape(-1)
     return flat.reshape(sizes)
+
+
+def _full(sizes: list[int], count: int, value: Any, dtype: Any) -> NDArray[Any]:
+    try:
+        return np.full(count, value, dtype)
+    except (MemoryError, ValueError) as error:  # ValueError: more than there are addresses
+        name = as_dtype(dtype).name
+        raise ResourceExhaustedError(
+            None, None, f"OOM when allocating tensor with shape{sizes} and type {name}: {error}"
+        ) from None

@@ -32,6 +32,7 @@ from gpugraph.kernel import (
     Source,
     with_reference,
 )
+from gpugraph.ops.framework.input_ranks import RANKS, with_ranks
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_function import OpFunction
 
@@ -110,20 +111,23 @@ def op(
     """Declares an op type and returns the function that adds such operations.
 
     `inputs` and `outputs` are "name: type" with a dtype's name, a type attr, `N*T` (N tensors of
-    one type), a list(type) attr, or `Ref(T)`. `attrs` maps a type attr to the dtypes it may take,
-    any other attr to an `Attr`. `host` has the indices of inputs that the kernel reads on the host.
+    one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is a "scalar
+    T", "vector T" or "matrix T": then no other reaches inference and kernels. `attrs` maps a type
+    attr to the dtypes it may take, any other attr to an `Attr`. `host` has the indices of inputs
+    that the kernel reads on the host.
     InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
     op type that is declared already.
     """
     if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
         raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
     attr_defs = _attr_defs(attrs or {})
+    input_args = tuple(_arg(spec, attr_defs, name) for spec in _split_specs(inputs))
     op_def = OpDef(
         name,
-        tuple(_arg(spec, attr_defs, name) for spec in _split_specs(inputs)),
+        input_args,
         tuple(_arg(spec, attr_defs, name) for spec in _split_specs(outputs)),
         attr_defs,
-        infer,
+        with_ranks(infer, input_args) if callable(infer) else infer,
         stateful,
         commutative,
         uninitialized,
@@ -239,26 +243,27 @@ def _attr_defs(attrs: Mapping[str, Any]) -> dict[str, AttrDef]:
     return defs
 
 
-_SPEC = re.compile(r"^(\w+)\s*:\s*(?:(\w+)\s*\*\s*)?(Ref\()?(\w+)\)?$")
+_SPEC = re.compile(rf"^(\w+)\s*:\s*(?:({'|'.join(RANKS)})\s+)?(?:(\w+)\s*\*\s*)?(Ref\()?(\w+)\)?$")
 
 
 def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
     match = _SPEC.match(spec)
     if match is None:
         raise _refusal(op_name, f"'{spec}' is no 'name: type'")
-    name, number, ref, type_name = match.groups()
+    name, rank_name, number, ref, type_name = match.groups()
+    rank = RANKS[rank_name] if rank_name else None
     if number:
         least = 1 if type_name in attrs else None
         attrs.setdefault(number, AttrDef(number, "int", minimum=least))
     if type_name in attrs:
         if attrs[type_name].kind == "list(type)":
             return ArgDef(name, type_list_attr=type_name)
-        return ArgDef(name, None, type_name, number or "", is_ref=bool(ref))
+        return ArgDef(name, None, type_name, number or "", is_ref=bool(ref), rank=rank)
     try:
         dtype = as_dtype(type_name)
     except TypeError as error:
         raise _refusal(op_name, f"'{type_name}' in '{spec}' is no attr and no dtype") from error
-    return ArgDef(name, dtype, "", number or "", is_ref=bool(ref))
+    return ArgDef(name, dtype, "", number or "", is_ref=bool(ref), rank=rank)
 
 
 class _RawOps:

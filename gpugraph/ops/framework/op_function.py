@@ -12,14 +12,16 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import DType, as_dtype, bfloat16
-from gpugraph.base.shapes import as_shape
+from gpugraph.base.dtypes import DType
+from gpugraph.base.value_text import shown
+from gpugraph.graph.attr_values import check_allowed, read_attr
 from gpugraph.graph.client.client_graph import Graph, output_types
 from gpugraph.graph.client.creation_origin import here
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+from gpugraph.graph.op_def import ArgDef, OpDef
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
 _MOST_SHOWN = 8
@@ -117,35 +119,19 @@ class OpFunction:
         return values, self._attrs(arguments)
 
     def _attrs(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        attrs = {**self._defaults, **arguments}
-        for key, attr in self.op_def.attrs.items():
-            if key not in attrs:
-                if not self._is_derived(key):
-                    raise TypeError(f"{self.__name__}() needs the argument '{key}'")
-            elif attr.kind == "type":
-                attrs[key] = as_dtype(attrs[key]).base_dtype
-                self._check_allowed(key, attrs[key], key)
-            elif attr.kind == "shape":
-                attrs[key] = as_shape(attrs[key])
-            else:
-                self._check_value(attr, attrs[key])
+        op_def = self.op_def
+        attrs = dict(self._defaults)
+        for key, value in arguments.items():
+            if value is not None or key not in attrs:  # None asks for the default
+                attrs[key] = read_attr(op_def.attrs[key], value, op_def.name, self.__name__)
+        for key in op_def.attrs:
+            if key not in attrs and not self._is_derived(key):
+                raise TypeError(f"{self.__name__}() needs the argument '{key}'")
         return attrs
-
-    def _check_value(self, attr: AttrDef, value: Any) -> None:
-        """TypeError for what is no list where there must be one, ValueError for small numbers."""
-        if attr.kind.startswith("list(") and not isinstance(value, (list, tuple)):
-            raise TypeError(
-                f"Expected list for '{attr.name}' argument to '{self.__name__}' Op, not {value!r}."
-            )
-        if attr.minimum is not None and value < attr.minimum:
-            raise ValueError(
-                f"Attr '{attr.name}' of '{self.op_def.name}' Op passed {value} less than minimum "
-                f"{attr.minimum}."
-            )
 
     def _general(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
         graph = _graph_of(values)
-        label = name or self.op_def.name
+        label = as_name(name or self.op_def.name)
         if _all_tensors(values):
             inputs = self._inputs(graph, values, attrs, label)
             return self._add(graph, inputs, attrs, label)
@@ -243,7 +229,7 @@ class OpFunction:
             raise self._no_reference(arg, tensor.name)
         if arg.type_attr:
             dtype = tensor.dtype.base_dtype
-            self._check_allowed(arg.type_attr, dtype, arg.name)
+            check_allowed(self.op_def.attrs[arg.type_attr], dtype, arg.name, self.op_def.name)
             attrs.setdefault(arg.type_attr, dtype)
         return tensor
 
@@ -270,7 +256,7 @@ class OpFunction:
         if not isinstance(values, (list, tuple)):
             raise TypeError(
                 f"Expected list for '{arg.name}' argument to '{self.op_def.name}' Op, not "
-                f"{values!r}."
+                f"{shown(values)}."
             )
         if arg.type_list_attr:
             tensors = convert_n_to_tensor(values, name=arg.name)
@@ -299,17 +285,6 @@ class OpFunction:
             self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
             for label, value in zip(labelled, values)
         ]
-
-    def _check_allowed(self, key: str, dtype: DType, argument: str) -> None:
-        allowed = self.op_def.attrs[key].allowed
-        if allowed and dtype not in allowed:
-            names = ", ".join(element_type.name for element_type in allowed)
-            raise TypeError(
-                f"Value passed to parameter '{argument}' of '{self.op_def.name}' Op has DataType "
-                f"{dtype.name} not in list of allowed values: {names}"
-            )
-        if dtype is bfloat16:
-            dtype.as_numpy_dtype  # noqa: B018 - an error where there are no arrays of it
 
 
 def _dtype_of(value: Any) -> DType | None:

@@ -49,8 +49,13 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
 
 
 def size_at(tensor: Tensor, axis: int) -> Any:
-    """One size as an op's argument: an int32 number where it is known, else a slice of a Shape."""
+    """One size as an op's argument: an int32 number where it is known, else a slice of a Shape.
+
+    ValueError for a dimension that is not there.
+    """
     sizes = tensor.shape.sizes
+    if sizes is not None and not -len(sizes) <= axis < len(sizes):
+        raise ValueError(f"A tensor of shape {tensor.shape} has no dimension {axis}")
     if sizes is not None and sizes[axis] is not None:
         return np.array(sizes[axis], np.int32)
     begin, end = np.array([axis], np.int32), np.array([axis + 1], np.int32)

@@ -13,6 +13,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, as_dtype
 from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.graph.attr_values import real_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call
@@ -268,6 +269,7 @@ def _uniform(low: Any, high: Any, seed: Any) -> Tensor:
 
 
 def _check_range(lower: Any, upper: Any) -> None:
+    lower, upper = real_number("lower", lower), real_number("upper", upper)
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -276,7 +278,7 @@ def _check_range(lower: Any, upper: Any) -> None:
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_brightness` by a number in [-max_delta, max_delta); ValueError for a negative one."""
-    if max_delta < 0:
+    if real_number("max_delta", max_delta) < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, _uniform(-max_delta, max_delta, seed))
 
@@ -295,7 +297,7 @@ def random_saturation(image: Any, lower: float, upper: float, seed: int | None =
 
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` by a number in [-max_delta, max_delta); ValueError outside [0, 0.5]."""
-    if max_delta > 0.5:
+    if real_number("max_delta", max_delta) > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")

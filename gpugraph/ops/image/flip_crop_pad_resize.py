@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.framework.constant_value import constant_value
@@ -127,6 +128,11 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
 # -- crops and paddings
 
 
+def _pixels(what: str, value: Any) -> Any:
+    """A size in pixels: a tensor, or an int."""
+    return value if isinstance(value, Tensor) else whole_number(what, value)
+
+
 def _check_offset(offset: Any, what: str) -> None:
     if _known(offset) and offset < 0:
         raise ValueError(f"offset_{what} must be >= 0.")
@@ -148,7 +154,8 @@ def crop_to_bounding_box(
     """
     with op_scope(None, "crop_to_bounding_box", image):
         source, height = as_images(image)
-        offsets, targets = [offset_height, offset_width], [target_height, target_width]
+        offsets = [_pixels("offset", offset) for offset in (offset_height, offset_width)]
+        targets = [_pixels("target", target) for target in (target_height, target_width)]
         for what, offset, target, size in zip(_SIDES, offsets, targets, _sizes(source, height)):
             _check_offset(offset, what)
             if _known(target) and target <= 0:
@@ -168,7 +175,8 @@ def pad_to_bounding_box(
     with op_scope(None, "pad_to_bounding_box", image):
         source, height = as_images(image)
         pairs: list[Any] = []
-        offsets, targets = [offset_height, offset_width], [target_height, target_width]
+        offsets = [_pixels("offset", offset) for offset in (offset_height, offset_width)]
+        targets = [_pixels("target", target) for target in (target_height, target_width)]
         for what, offset, target, size in zip(_SIDES, offsets, targets, _sizes(source, height)):
             after = target - offset - size
             _check_offset(offset, what)

@@ -355,8 +355,8 @@ def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[An
 
 op(
     "CombinedNonMaxSuppression",
-    inputs="boxes: float32, scores: float32, max_output_size_per_class: int32, "
-    "max_total_size: int32, iou_threshold: float32, score_threshold: float32",
+    inputs="boxes: float32, scores: float32, max_output_size_per_class: scalar int32, "
+    "max_total_size: scalar int32, iou_threshold: scalar float32, score_threshold: scalar float32",
     outputs="nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, "
     "valid_detections: int32",
     attrs={"pad_per_class": Attr("bool", False), "clip_boxes": Attr("bool", True)},

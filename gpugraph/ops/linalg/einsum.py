@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -30,7 +31,7 @@ _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 def _parse(equation: str, count: int) -> tuple[list[str], str]:
     """The labels of each input, and those of the output."""
-    text = equation.replace(" ", "")
+    text = text_of("equation", equation).replace(" ", "")
     match = _EQUATION.match(text)
     if match is None:
         hint = " (ellipses are not supported)" if "..." in text else ""

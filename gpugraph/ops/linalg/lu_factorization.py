@@ -193,7 +193,7 @@ def lu_matrix_inverse(
     with op_scope(name, "lu_matrix_inverse", lower_upper, perm):
         both, order = _factorization(lower_upper, perm, validate_args)
         shape = raw_ops.Shape(both)
-        sizes = both.shape.sizes
+        sizes = both.shape.with_rank_at_least(2).sizes
         size = shape[-1] if sizes is None or sizes[-1] is None else sizes[-1]
         batch = None if both.shape.rank == 2 else shape[:-2]
         return lu_solve(both, order, eye(size, batch_shape=batch, dtype=both.dtype))

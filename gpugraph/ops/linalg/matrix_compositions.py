@@ -10,7 +10,8 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -55,8 +56,8 @@ def eye(
         if isinstance(batch_shape, (list, tuple)) and any(map(_is_tensor, batch_shape)):
             batch_shape = raw_ops.Pack(list(batch_shape))
         if not any(map(_is_tensor, (*sizes, batch_shape))):
-            batch = [] if batch_shape is None else list(np.asarray(batch_shape, int).tolist())
-            rows, columns = int(num_rows), int(columns)
+            batch = [] if batch_shape is None else as_shape(batch_shape).as_list()
+            rows, columns = whole_number("num_rows", num_rows), whole_number("num_columns", columns)
             diagonal = ones([*batch, min(rows, columns)], element)
             whole: Any = [*batch, rows, columns]
         else:

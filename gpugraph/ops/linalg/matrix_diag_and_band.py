@@ -15,6 +15,7 @@ import numpy as np
 from gpugraph.base.dtypes import ALL, NUMERIC, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -231,7 +232,10 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     num_lower, num_upper: how many diagonals below and above the main one are kept; a negative
     number keeps all of them. InvalidArgumentError for numbers beyond the matrix.
     """
-    limits = [np.int64(n) if isinstance(n, int) else n for n in (num_lower, num_upper)]
+    limits = [
+        np.int64(whole_number("num_lower or num_upper", n)) if isinstance(n, int) else n
+        for n in (num_lower, num_upper)
+    ]
     return _matrix_band_part(input, *limits, name=name)
 
 

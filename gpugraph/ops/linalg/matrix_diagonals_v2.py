@@ -118,7 +118,8 @@ def _diag_v2_back(op: Any, dy: Any) -> list[Any]:
 
 matrix_diag_v2 = diagonal_op(
     "MatrixDiagV2",
-    "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T",
+    "diagonal: T, k: int32, num_rows: scalar int32, num_cols: scalar int32, "
+    "padding_value: scalar T",
     _infer_diag_v2,
     _diag_v2_views,
     _diag_v2_back,
@@ -149,7 +150,7 @@ def _diag_part_v2_back(op: Any, dy: Any) -> list[Any]:
 
 matrix_diag_part_v2 = diagonal_op(
     "MatrixDiagPartV2",
-    "input: T, k: int32, padding_value: T",
+    "input: T, k: int32, padding_value: scalar T",
     _infer_diag_part_v2,
     _diag_part_v2_views,
     _diag_part_v2_back,

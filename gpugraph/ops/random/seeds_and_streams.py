@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.kernel import DeviceState, KernelContext, Signature, State
 from gpugraph.ops.framework.op_declaration import Attr
@@ -45,6 +46,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     created so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
+    op_seed = None if op_seed is None else whole_number("op_seed", op_seed)
     if graph.seed is None:
         if op_seed is None:
             return None, None

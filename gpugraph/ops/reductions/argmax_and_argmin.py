@@ -108,7 +108,7 @@ class ArgFunction(Protocol):
 def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
     op_function = op(
         op_type,
-        inputs="input: T, dimension: Tidx",
+        inputs="input: T, dimension: scalar Tidx",
         outputs="output: output_type",
         attrs={
             "T": (*REAL, dtypes.bool),

@@ -113,7 +113,7 @@ def clip_by_global_norm(
     Source: Pascanu et al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
-    norm: Tensor = global_norm(t_list, name) if use_norm is None else use_norm
+    norm: Tensor = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
     with op_scope(name, "clip_by_global_norm", *t_list, clip_norm) as scope:
         one = constant(1.0, norm.dtype)
         scale = clip_norm * minimum(1.0 / norm, one / clip_norm)

@@ -50,6 +50,8 @@ def _length(start: Any, limit: Any, delta: Any) -> int:
         raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
     if isinstance(start, np.integer):
         return -((int(start) - int(limit)) // int(delta))
+    if not np.isfinite((limit - start) / delta):
+        raise ValueError(f"Requires finite numbers, not a range of {start}, {limit}, {delta}")
     return int(np.ceil(abs((limit - start) / delta)))
 
 
@@ -181,7 +183,7 @@ def _declare(
     """on_gpu: an expression that combines a and b, and its start."""
     return op(
         name,
-        inputs="x: T, axis: Tidx",
+        inputs="x: T, axis: scalar Tidx",
         outputs="out: T",
         attrs={
             "exclusive": Attr("bool", False),

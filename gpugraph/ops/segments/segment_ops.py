@@ -144,7 +144,7 @@ def _unsorted_op(
 ) -> OpFunction:
     return segment_op(
         f"UnsortedSegment{kind}",
-        "data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+        "data: T, segment_ids: Tindices, num_segments: scalar Tnumsegments",
         types,
         {"Tindices": INDEX, "Tnumsegments": Attr("type", int32, allowed=INDEX)},
         _infer_unsorted,

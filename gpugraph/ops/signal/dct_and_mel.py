@@ -13,12 +13,14 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.elementwise.complex_parts import complex as complex_of, real
 from gpugraph.ops.elementwise.unary_functions import exp
 from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, size_at
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
@@ -32,7 +34,7 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
     if axis != -1:
         raise NotImplementedError(f"axis must be -1. Got: {axis}")
-    if n is not None and n < 1:
+    if n is not None and whole_number("n", n) < 1:
         raise ValueError("n should be a positive integer or None")
     if type not in (1, 2, 3, 4):
         raise ValueError(f"Types I, II, III and IV (I)DCT are supported, not {type}")
@@ -149,7 +151,7 @@ def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Ten
             if rank is None:
                 raise ValueError("A tensor that is shifted along all axes must be of known rank")
             axes = np.arange(rank, dtype=np.int32)
-        axes = np.asarray(axes, np.int32)
+        axes = constant_array(axes, dtypes.int32)
         halves = raw_ops.FloorDiv(raw_ops.GatherV2(raw_ops.Shape(source), axes, 0), 2)
         return roll(source, raw_ops.Neg(halves) if back else halves, axes, name=scope)
 

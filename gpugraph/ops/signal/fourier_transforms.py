@@ -75,6 +75,8 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
     """The sizes of the last axes: an array where they are known, else a tensor."""
     sizes = tensor.shape.sizes
+    if sizes is not None and len(sizes) < axes:
+        raise ValueError(f"The input must be of rank {axes} at least, but it is {tensor.shape}")
     last = None if sizes is None else sizes[len(sizes) - axes :]
     if last is not None and None not in last:
         return np.array(last, np.int32)

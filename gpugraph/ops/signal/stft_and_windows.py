@@ -20,6 +20,7 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.elementwise.unary_functions import cos
 from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, size_at
 from gpugraph.ops.framework.shape_functions import normalize_axis
@@ -47,7 +48,7 @@ def _vector(*sizes: Any) -> Any:
     """Sizes as an op's argument."""
     if any(isinstance(size, Tensor) for size in sizes):
         return raw_ops.Pack([convert_to_tensor(size, dtypes.int32) for size in sizes])
-    return np.array(sizes, np.int32)
+    return constant_array(list(sizes), dtypes.int32)
 
 
 def _larger(one: Any, other: Any) -> Any:

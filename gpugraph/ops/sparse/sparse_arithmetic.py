@@ -101,7 +101,8 @@ def _add_grad_back(op: Any, da: Any, db: Any) -> list[Any]:
 
 sparse_op(
     "SparseAddGrad", _infer_add_grad, Call(_add_grad), _add_grad_back,
-    inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
+    inputs="backprop_val_grad: vector T, a_indices: matrix int64, b_indices: matrix int64, "
+    "sum_indices: matrix int64",
     outputs="a_val_grad: T, b_val_grad: T",
     attrs={"T": NUMERIC},
     doc="The gradient of SparseAdd: of each element that of its sum, 0 where that is not there.",

@@ -12,6 +12,8 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.value_text import shown
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -32,6 +34,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """IndexedSlices without the rows of the numbers in the vector `mask_indices`."""
+    if not isinstance(a, IndexedSlices):
+        raise TypeError(f"sparse_mask takes tf.IndexedSlices, not {shown(a)}")
     with op_scope(name, "sparse_mask", a, mask_indices) as scope:
         indices, where = setdiff1d(a.indices, mask_indices)
         return IndexedSlices(gather(a.values, where, name=scope), indices, a.dense_shape)
@@ -46,7 +50,7 @@ def sparse_expand_dims(
     rank = source.shape.rank
     if rank is None:
         raise ValueError("sparse.expand_dims needs a SparseTensor of known rank")
-    position = -1 if axis is None else int(axis)
+    position = -1 if axis is None else whole_number("axis", axis)
     if not -rank - 1 <= position <= rank:
         raise ValueError(f"axis {position} is not in [{-rank - 1}, {rank}]")
     position %= rank + 1

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 _BY_VALUE = HostOnly("the sizes of its outputs depend on indices, which the host must read")
 _COMPUTED = HostOnly("positions are checked, and elements of one position combined, on the host")
 
-PARTS = "{0}_indices: int64, {0}_values: T, {0}_shape: int64"
+PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int64"
 """The inputs of an op that a SparseTensor becomes, by its name."""
 
 

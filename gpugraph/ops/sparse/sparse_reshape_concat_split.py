@@ -140,7 +140,8 @@ def _slice_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
 
 sparse_op(
     "SparseSlice", _infer_slice, Call(_slice, dynamic=True), _slice_back,
-    inputs="indices: int64, values: T, shape: int64, start: int64, size: int64",
+    inputs="indices: matrix int64, values: vector T, shape: vector int64, start: vector int64, "
+    "size: vector int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     attrs={"T": ALL},
     doc="The elements of a sparse tensor in the box of `size` that begins at `start`.",
@@ -164,7 +165,8 @@ def _slice_grad_back(op: Any, dy: Any) -> list[Any]:
 
 sparse_op(
     "SparseSliceGrad", _infer_slice_grad, Call(_slice_grad), _slice_grad_back,
-    inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
+    inputs="backprop_val_grad: vector T, input_indices: matrix int64, input_start: vector int64, "
+    "output_indices: matrix int64",
     outputs="val_grad: T",
     attrs={"T": NUMERIC},
     doc="The gradient of SparseSlice: those of the elements in the box, 0 for the others.",
@@ -266,7 +268,7 @@ def _bind_split(
 
 sparse_op(
     "SparseSplit", _infer_split, Call(make=_bind_split, dynamic=True),
-    inputs="split_dim: int64, indices: int64, values: T, shape: int64",
+    inputs="split_dim: scalar int64, indices: matrix int64, values: vector T, shape: vector int64",
     outputs="output_indices: num_split * int64, output_values: num_split * T, "
     "output_shape: num_split * int64",
     attrs={"num_split": Attr("int", required=True), "T": ALL},

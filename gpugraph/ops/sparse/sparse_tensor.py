@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gpugraph.base.dtypes import DType, as_dtype, int32, int64
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
@@ -197,11 +195,11 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     else:
         known_sizes = as_shape(shape)
         rank = len(known_sizes)
-        array = np.array([-1 if n is None else n for n in known_sizes.as_list()], np.int64)
+        numbers = [-1 if n is None else n for n in known_sizes.as_list()]
         if known_sizes.is_fully_defined():
-            sizes = constant(array, int64, name=label["shape"] or "Const")
+            sizes = constant(numbers, int64, name=label["shape"] or "Const")
         else:
-            default = constant(array, int64, name=f"{name}/shape_default" if name else "Const")
+            default = constant(numbers, int64, name=f"{name}/shape_default" if name else "Const")
             sizes = placeholder_with_default(default, [rank], name=label["shape"])
     values = placeholder(as_dtype(dtype), [None], name=label["values"])
     indices = placeholder(int64, [None, rank], name=label["indices"])

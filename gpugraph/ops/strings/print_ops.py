@@ -17,6 +17,7 @@ from gpugraph.base.dtypes import ALL, string as string_type
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.nest import flatten, is_nested, pack_sequence_as
 from gpugraph.base.shapes import shape_text
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
@@ -225,7 +226,7 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
             parts.append(pprint.pformat(pack_sequence_as(value, literals)))
         else:
             parts.append(place if _is_tensor(value) else str(value))
-    return string_format(sep.join(parts), tensors, place, summarize, name)
+    return string_format(text_of("sep", sep).join(parts), tensors, place, summarize, name)
 
 
 def _is_tensor(value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -61,6 +62,7 @@ def string_format(
     ValueError where there are more or fewer placeholders than inputs.
     """
     tensors = convert_n_to_tensor(inputs if isinstance(inputs, (list, tuple)) else [inputs])
+    template, placeholder = text_of("template", template), text_of("placeholder", placeholder)
     places = template.count(placeholder)
     if places != len(tensors):
         raise ValueError(

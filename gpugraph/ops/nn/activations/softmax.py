@@ -12,6 +12,7 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING, float16
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef
@@ -22,6 +23,7 @@ from gpugraph.ops.framework.kernel_helpers import do_nothing, numpy_kernels, run
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.shape_functions import normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import either
 from gpugraph.ops.reductions.reduction_ops import MAX, SUM
@@ -178,8 +180,9 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
     """`tensor` with `axis` behind the others, which keep their order."""
     rank = tensor.shape.rank
     if rank is not None:
-        others = [other for other in range(rank) if other != axis % rank]
-        return raw_ops.Transpose(tensor, np.array([*others, axis % rank], np.int32))
+        place = normalize_axis(axis, rank)
+        others = [other for other in range(rank) if other != place]
+        return raw_ops.Transpose(tensor, np.array([*others, place], np.int32))
     count = raw_ops.Rank(tensor)
     place = raw_ops.FloorMod(np.array(axis, np.int32), count)
     zero, one = np.array(0, np.int32), np.array(1, np.int32)
@@ -198,6 +201,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     """
     rank = tensor.shape.rank
     if rank is not None and isinstance(axis, int):
+        normalize_axis(axis, rank)
         order: Any = np.arange(rank, dtype=np.int32)
         order[axis], order[rank - 1] = rank - 1, axis % rank
         return raw_ops.Transpose(tensor, order)
@@ -221,7 +225,7 @@ def _chosen_axis(axis: Any) -> Any:
     if isinstance(axis, Tensor):
         value = constant_value(axis)
         return axis if value is None else int(value)
-    return -1 if axis is None else int(axis)
+    return -1 if axis is None else whole_number("axis", axis)
 
 
 def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:

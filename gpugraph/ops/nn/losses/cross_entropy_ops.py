@@ -16,6 +16,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, Misfit
 from gpugraph.kernel import Call, KernelContext, Signature
@@ -240,6 +241,8 @@ def _as_rows(tensor: Tensor) -> Any:
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) == 2:
         return tensor
+    if sizes == ():
+        raise ValueError("Logits and labels must have a dimension of classes, but are scalars")
     if sizes is not None and None not in sizes:
         rows = prod(sizes[:-1])  # type: ignore[arg-type]
         return raw_ops.Reshape(tensor, np.array([rows, sizes[-1]], np.int32))
@@ -275,7 +278,10 @@ def softmax_cross_entropy_with_logits_v2(
         if targets.dtype.base_dtype is not wide.dtype.base_dtype:
             targets = raw_ops.Cast(targets, DstT=wide.dtype.base_dtype)
         if chosen not in (None, -1) and chosen != (wide.shape.rank or 0) - 1:
-            wide, targets = (axis_moved_to_end(tensor, int(chosen)) for tensor in (wide, targets))
+            wide, targets = (
+                axis_moved_to_end(tensor, whole_number("axis", chosen))
+                for tensor in (wide, targets)
+            )
         return _shaped_loss(source, wide, targets, scope)
 
 

@@ -235,11 +235,4 @@ def local_response_normalization(
     input / (bias + alpha * sum) ** beta, where the sum is of the squares of the channels up to
     `depth_radius` to both sides. ValueError for inputs that are not of rank 4.
     """
-    return _lrn(
-        input,
-        depth_radius=depth_radius,
-        bias=float(bias),
-        alpha=float(alpha),
-        beta=float(beta),
-        name=name,
-    )
+    return _lrn(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.graph.attr_values import text_of, whole_number
 from gpugraph.graph.client.tensor import Tensor
 
 _LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
@@ -25,7 +26,8 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
     """`value` as an entry for each dimension, `count` of them spatial; ValueError unless it has
     one entry, one for each spatial dimension, or all.
     """
-    flat = [1] if value is None else [int(entry) for entry in np.ravel(np.asarray(value))]
+    entries = [1] if value is None else np.ravel(np.asarray(value))
+    flat = [whole_number(name, entry) for entry in entries]
     if len(flat) not in (1, count, count + 2):
         raise ValueError(
             f"{name} should be of length 1, {count} or {count + 2} but was {len(flat)}: {flat}"
@@ -33,7 +35,8 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
     if len(flat) == count + 2:
         return flat
     spatial = flat if len(flat) == count else flat * count
-    return [1, *spatial, 1] if data_format.endswith("C") else [1, 1, *spatial]
+    is_last = text_of("data_format", data_format).endswith("C")
+    return [1, *spatial, 1] if is_last else [1, 1, *spatial]
 
 
 def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
     """`value` as an entry for each of `count` dimensions, 1 by default; else ValueError."""
-    entries = [1] * count if value is None else [int(entry) for entry in value]
+    entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
         raise ValueError(f"{name} must have {count} entries, one a dimension, but it is {value!r}")
     return entries

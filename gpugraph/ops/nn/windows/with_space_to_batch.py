@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import int32
+from gpugraph.graph.attr_values import text_of, whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
@@ -109,11 +110,11 @@ def with_space_to_batch(
 def _spatial_axes(
     count: int, spatial_dims: Sequence[int] | None, data_format: str | None
 ) -> list[int]:
-    first = 2 if data_format is not None and data_format.startswith("NC") else 1
+    first = 2 if text_of("data_format", data_format or "").startswith("NC") else 1
     places = (
         list(range(first, first + count))
         if spatial_dims is None
-        else [int(axis) for axis in spatial_dims]
+        else [whole_number("spatial_dims", axis) for axis in spatial_dims]
     )
     if places != sorted(set(places)) or any(place < 1 for place in places):
         raise ValueError(
@@ -144,6 +145,8 @@ def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> An
 
 def _sizes_at(source: Tensor, places: list[int]) -> Any:
     sizes = source.shape.sizes
+    if sizes is not None and len(sizes) <= places[-1]:
+        raise ValueError(f"The input has no dimension {places[-1]}, its shape is {source.shape}")
     known = [None if sizes is None else sizes[place] for place in places]
     if None not in known:
         return np.array(known, np.int32)

@@ -1,0 +1,202 @@
+"""Attrs as programs write them, read by kind: the one place where a wrong value is refused.
+
+An attr of kind `"int"` becomes an int of 64 bits, and so on; `"list(int)"` a list of them. What is
+of another kind is a TypeError, as in TensorFlow's op_def_library.py: "Expected int for argument".
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype, bfloat16
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.value_text import shown
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+
+
+def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> Any:
+    """`value` as one of the attr's kind, and in its bounds. `function` is who was called.
+
+    TypeError for a value of another kind or a dtype that the op does not take, ValueError for a
+    number, shape or list out of bounds.
+    """
+    kind = attr.kind
+    if kind.startswith("list("):
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(
+                f"Expected list for '{attr.name}' argument to '{function or op_type}' Op, not "
+                f"{shown(value)}."
+            )
+        read = _READERS.get(kind[5:-1])
+        result: Any = list(value) if read is None else [read(attr.name, item) for item in value]
+        if kind == "list(type)":
+            for dtype in result:
+                check_allowed(attr, dtype, attr.name, op_type)
+        return result
+    read = _READERS.get(kind)
+    result = value if read is None else read(attr.name, value)
+    if kind == "type":
+        check_allowed(attr, result, attr.name, op_type)
+    elif attr.minimum is not None and result < attr.minimum:
+        raise ValueError(
+            f"Attr '{attr.name}' of '{op_type}' Op passed {result} less than minimum "
+            f"{attr.minimum}."
+        )
+    return result
+
+
+def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> None:
+    """TypeError for a dtype that the type attr does not take; `argument` is what has it."""
+    if attr.allowed and dtype not in attr.allowed:
+        names = ", ".join(element_type.name for element_type in attr.allowed)
+        raise TypeError(
+            f"Value passed to parameter '{argument}' of '{op_type}' Op has DataType "
+            f"{dtype.name} not in list of allowed values: {names}"
+        )
+    if dtype is bfloat16:
+        dtype.as_numpy_dtype  # noqa: B018 - an error where there are no arrays of it
+
+
+def whole_number(name: str, value: Any) -> int:
+    """`value` as an int of 64 bits; TypeError for what is no number, ValueError if it is larger."""
+    if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) != 0:
+        raise _unexpected("int", name, value)
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise _unexpected("int", name, value) from None
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"Value out of range for argument '{name}': {shown(value)}")
+    return number
+
+
+def real_number(name: str, value: Any) -> float:
+    """`value` as a float. TypeError for what is no number, ValueError for a too large int."""
+    if not isinstance(value, numbers.Real):
+        raise _unexpected("float", name, value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"Value out of range for argument '{name}': {shown(value)}") from None
+
+
+def text_of(name: str, value: Any) -> str:
+    """`value`, of text or bytes, as text; bytes that are no UTF-8 are escaped by surrogates.
+
+    TypeError for anything else, ValueError for text that can't be encoded.
+    """
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if not isinstance(value, str):
+        raise _unexpected("string", name, value)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"The text for argument '{name}' can't be encoded: {error}") from None
+    return value
+
+
+def _truth(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _unexpected("bool", name, value)
+    return value
+
+
+def _dtype(name: str, value: Any) -> DType:
+    try:
+        return as_dtype(value).base_dtype
+    except TypeError:
+        raise TypeError(f"Expected DataType for argument '{name}' not {shown(value)}.") from None
+
+
+def _shape(name: str, value: Any) -> TensorShape:
+    try:
+        return as_shape(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Error converting '{name}' to a TensorShape: {error}") from None
+
+
+def _unexpected(kind: str, name: str, value: Any) -> TypeError:
+    return TypeError(f"Expected {kind} for argument '{name}' not {shown(value)}.")
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "type": _dtype,
+    "shape": _shape,
+    "int": whole_number,
+    "float": real_number,
+    "bool": _truth,
+    "string": text_of,
+}
+"""By the attr's kind; values of other kinds stay as they are."""
+
+
+def complete_attrs(
+    op_def: OpDef, types: Sequence[DType], attrs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`attrs` with the defaults and with those that follow from inputs of these dtypes.
+
+    ValueError for attrs that are missing and for inputs that don't fit the signature.
+    """
+    known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
+    inferred = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
+    known = {key: value for key, value in known.items() if key not in inferred}
+    for key, value in attrs.items():
+        attr = op_def.attrs.get(key)
+        known[key] = value if attr is None else read_attr(attr, value, op_def.name)
+    start = 0
+    for arg in op_def.inputs:
+        part = types[start : start + _count(op_def, arg, len(types), known)]
+        _bind_arg(op_def, arg, part, known)
+        start += len(part)
+    if start != len(types):
+        raise ValueError(f"Op type '{op_def.name}' takes {start} inputs here, not {len(types)}")
+    missing = [key for key in op_def.attrs if key not in known]
+    if missing:
+        raise ValueError(f"Op type '{op_def.name}' needs the attrs {missing}")
+    return known
+
+
+def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
+    """How many of the inputs an argument has; a lone list has what the others leave."""
+    if not arg.is_list:
+        return 1
+    if arg.number_attr in known:
+        return int(known[arg.number_attr])
+    if arg.type_list_attr in known:
+        return len(known[arg.type_list_attr])
+    if sum(other.is_list for other in op_def.inputs) > 1:
+        raise ValueError(
+            f"Op type '{op_def.name}' needs the attr '{arg.number_attr or arg.type_list_attr}'"
+        )
+    return max(0, available - len(op_def.inputs) + 1)
+
+
+def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
+    """Adds the attrs that follow from the inputs of one argument; ValueError if these don't fit."""
+
+    def refuse(why: str) -> None:
+        names = [dtype.name for dtype in types]
+        raise ValueError(f"Input '{arg.name}' of op type '{op_def.name}' {why}, not {names}")
+
+    if not arg.is_list and not types:
+        refuse("is missing: there must be a tensor")
+    if arg.is_ref and not all(dtype.is_ref_dtype for dtype in types):
+        refuse("must refer to a variable")
+    bases = [dtype.base_dtype for dtype in types]
+    if arg.number_attr and known.setdefault(arg.number_attr, len(bases)) != len(bases):
+        refuse(f"must be {known[arg.number_attr]} tensors")
+    if arg.type_list_attr:
+        if list(known.setdefault(arg.type_list_attr, bases)) != bases:
+            refuse(f"must be of {known[arg.type_list_attr]}")
+        return
+    wanted = arg.type
+    if wanted is None and bases:
+        wanted = known.setdefault(arg.type_attr, bases[0])
+        allowed = op_def.attrs[arg.type_attr].allowed
+        if allowed and wanted not in allowed:
+            refuse(f"must be one of {[dtype.name for dtype in allowed]}")
+    if any(base is not wanted for base in bases):
+        refuse(f"must be of dtype {getattr(wanted, 'name', wanted)}")

@@ -1,0 +1,111 @@
+"""Makes random wrong calls and prints those that do not end as they should.
+
+    python -m tests.random_calls.program SEED COUNT
+
+Half of them are calls of public functions, half are ops on wrong inputs; what they return is run.
+Each ends well, or with an error of TensorFlow's classes, within seconds. The process may use a
+limited memory, so that a size too large is an error here as well, and a crash ends only it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import resource
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gpugraph as tf
+
+from .op_runs import random_run
+from .public_calls import public_functions, random_call
+
+SECONDS = 20
+"""What a call may take, on a machine that has other work too."""
+
+MEMORY = 3 << 29
+"""Bytes that the calls may use, beside what the program uses at first."""
+
+
+class HangError(BaseException):
+    """A call took too long."""
+
+
+def fetchable(value: Any) -> list[Any]:
+    """The tensors and operations in what a function returned."""
+    if isinstance(value, (tf.Tensor, tf.Operation, tf.SparseTensor, tf.IndexedSlices)):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [item for part in value for item in fetchable(part)]
+    return []
+
+
+def is_tensorflows(error: Exception) -> bool:
+    """Whether TensorFlow raises errors of this very class, for what a program has done wrong."""
+    if isinstance(error, tf.errors.OpError):
+        return not isinstance(error, tf.errors.UnknownError)
+    of_gpugraph = type(error).__module__.startswith("gpugraph")
+    plain = type(error) in (TypeError, ValueError, NotImplementedError)
+    return plain or (of_gpugraph and isinstance(error, (TypeError, ValueError)))
+
+
+def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
+    """The arguments and the traceback of a call that does not end as it should; "" for others."""
+    text = ""
+    with tf.Graph().as_default(), tf.Session() as session:
+        try:
+            text, call = make()
+            fetches = fetchable(call())
+            if fetches:
+                session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+                session.run(fetches)
+        except HangError:
+            return f"({text})\n{traceback.format_exc()}"
+        except Exception as error:
+            return "" if is_tensorflows(error) else f"({text})\n{traceback.format_exc()}"
+    return ""
+
+
+def main(seed: int, count: int) -> int:
+    """The number of faults."""
+    chance = random.Random(seed)
+    functions = list(public_functions().items())
+    faults = 0
+    for index in range(count):
+        if index % 2:
+            name, make = random_run(chance)
+        else:
+            name, make = random_call(chance, *chance.choice(functions))
+        print(name, file=sys.stderr, flush=True)  # the last line, after a crash
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            fault = fault_of(make)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if fault:
+            faults += 1
+            print(f"=== {index}: {name}{fault}", flush=True)
+    print(f"{count} calls, {faults} faults")
+    return faults
+
+
+def _limit_memory() -> None:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+
+
+def _hang(*_: Any) -> None:
+    raise HangError
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(OSError):  # a system without /proc
+        _limit_memory()
+    signal.signal(signal.SIGALRM, _hang)
+    warnings.simplefilter("ignore")
+    sys.exit(min(1, main(int(sys.argv[1]), int(sys.argv[2]))))

@@ -1,0 +1,31 @@
+"""Random wrong calls end with errors of TensorFlow's classes, and none hangs or crashes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it limits memory as POSIX does")
+
+
+@pytest.mark.parametrize(
+    ("count", "seed"),
+    [(2000, 1), *(pytest.param(2500, seed, marks=pytest.mark.exhaustive) for seed in range(2, 10))],
+)
+def test_random_wrong_calls(count: int, seed: int) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.random_calls.program", str(seed), str(count)],
+        cwd=Path(__file__).resolve().parents[2],
+        env={**os.environ, "GPUGRAPH_NATIVE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    last_call = ended.stderr.strip().rpartition("\n")[2]
+    assert ended.stdout.endswith(f"{count} calls, 0 faults\n"), (
+        f"{ended.stdout[-4000:]}\nexit status {ended.returncode}, the last call was {last_call}"
+    )
