@@ -17,6 +17,7 @@ from gpugraph.ops.indexing.batch_gather_and_repeat import (
     batch_gather as batch_gather, repeat as repeat,
 )
 from gpugraph.ops.arrays.bitcast import bitcast as bitcast
+from gpugraph.ops.arrays.parallel_stack import parallel_stack as parallel_stack
 from gpugraph.ops.arrays.reshape_and_transpose import (
     broadcast_to as broadcast_to, expand_dims as expand_dims, squeeze as squeeze,
     transpose as transpose,
@@ -83,7 +84,7 @@ from gpugraph.ops.arrays.indexed_slices_to_tensor import (
     convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
 )
 from gpugraph.ops.arrays.concat_and_stack import (
-    concat as concat, parallel_stack as parallel_stack, stack as stack,
+    concat as concat, stack as stack,
 )
 from gpugraph.ops.framework.kernel_registry import (
     HostOnly as HostOnly, register_kernel as register_kernel,

@@ -8,6 +8,7 @@ from typing import Any
 from gpugraph.base.named_function import named
 from gpugraph.contrib_layers.layer_collections import collect_outputs
 from gpugraph.contrib_layers.slim_convolutions import checked_format
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers import AveragePooling2D, AveragePooling3D, MaxPooling2D, MaxPooling3D
@@ -101,7 +102,8 @@ def pool(
 
     ValueError for inputs of unknown rank.
     """
-    with name_scope(scope, f"{pooling_type.lower()}_pool", [inputs]) as within:
+    kind = text_of("pooling_type", pooling_type)
+    with name_scope(scope, f"{kind.lower()}_pool", [inputs]) as within:
         source = convert_to_tensor(inputs)
         rank = source.shape.rank
         if rank is None:

@@ -9,6 +9,7 @@ from gpugraph.ops.arrays import (
     identity_n,
     indexed_slices_to_tensor,
     masks_and_coordinates,
+    parallel_stack,
     reshape_and_transpose,
     reverse,
     reverse_sequence,

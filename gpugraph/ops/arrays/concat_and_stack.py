@@ -15,8 +15,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
-from gpugraph.base.shapes import Dimension, TensorShape, as_shape, shape_text
-from gpugraph.base.value_text import shown
+from gpugraph.base.shapes import Dimension, TensorShape, shape_text
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -27,7 +26,7 @@ from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, normalize_axis
+from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import (
     constant,
     convert_to_tensor,
@@ -278,49 +277,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     return _packed(list(values), _common_dtype(values), name)
 
 
-# -- parallel_stack
-
-
-def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
-    shape = from_attr("shape")(context)[0]
-    for value in context.shapes:
-        row = value.with_rank_at_least(1)
-        if row.sizes is not None and row.sizes[0] not in (1, None):
-            raise ValueError(f"Each value must be one row, but one has {row.sizes[0]}")
-        row[1:].assert_is_compatible_with(shape[1:])
-    return [shape]
-
-
-def _join_rows(*arrays: Any) -> None:
-    np.concatenate(arrays[:-1], 0, arrays[-1])
-
-
-_parallel_concat = op(
-    "ParallelConcat",
-    inputs="values: N*T",
-    outputs="output: T",
-    attrs={"N": Attr("int", required=True), "T": ALL, "shape": Attr("shape", required=True)},
-    infer=_infer_rows,
-    **numpy_kernels(Call(_join_rows)),
-    grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
-    doc="Values of one row each, one after the other.",
-)
-
-
-def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Tensors of one shape, which must be known, as the rows of one.
-
-    TypeError for values that are no sequence, ValueError for unknown shapes.
-    """
-    if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
-        raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")
-    with op_scope(name, "parallel_stack", *values):
-        shape = as_shape(convert_to_tensor(values[0]).shape)
-        if not shape.is_fully_defined():
-            raise ValueError(f"The shapes of what is stacked must be known, but one is {shape}")
-        front = np.array(0, np.int32)
-        rows = [raw_ops.ExpandDims(value, front) for value in values]
-        return _parallel_concat(rows, shape=TensorShape.of((len(rows),)).concatenate(shape))
+# -- lists of tensors
 
 
 def contains_tensor(value: Any) -> bool:
