@@ -122,14 +122,10 @@ def _unexpected(kind: str, name: str, value: Any) -> TypeError:
     return TypeError(f"Expected {kind} for argument '{name}' not {shown(value)}.")
 
 
+_NUMBERS = {"int": whole_number, "float": real_number, "bool": _truth}
 _READERS: dict[str, Callable[[str, Any], Any]] = {
-    "type": _dtype,
-    "shape": _shape,
-    "int": whole_number,
-    "float": real_number,
-    "bool": _truth,
-    "string": text_of,
-}
+    **_NUMBERS, "string": text_of, "type": _dtype, "shape": _shape
+}  # fmt: skip
 """By the attr's kind; values of other kinds stay as they are."""
 
 
