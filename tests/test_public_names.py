@@ -21,9 +21,11 @@ CONTRIB = (
     tf.contrib.distributions,
     tf.contrib.framework,
     tf.contrib.layers,
+    tf.contrib.legacy_seq2seq,
     tf.contrib.rnn,
     tf.contrib.seq2seq,
     tf.contrib.slim,
+    tf.contrib.training,
 )
 FACES = (
     tf,
@@ -385,6 +387,34 @@ contrib.seq2seq.hardmax: logits name
 contrib.seq2seq.sequence_loss: logits targets weights average_across_timesteps
     average_across_batch sum_over_timesteps sum_over_batch softmax_loss_function name
 contrib.seq2seq.tile_batch: t multiplier name
+contrib.rnn.EmbeddingWrapper: cell embedding_classes embedding_size initializer reuse
+contrib.rnn.InputProjectionWrapper: cell num_proj activation input_size reuse
+contrib.rnn.OutputProjectionWrapper: cell output_size activation reuse
+contrib.rnn.transpose_batch_time: x
+contrib.legacy_seq2seq.attention_decoder: decoder_inputs initial_state attention_states cell
+    output_size num_heads loop_function dtype scope initial_state_attention
+contrib.legacy_seq2seq.basic_rnn_seq2seq: encoder_inputs decoder_inputs cell dtype scope
+contrib.legacy_seq2seq.embedding_attention_decoder: decoder_inputs initial_state
+    attention_states cell num_symbols embedding_size num_heads output_size output_projection
+    feed_previous update_embedding_for_previous dtype scope initial_state_attention
+contrib.legacy_seq2seq.embedding_attention_seq2seq: encoder_inputs decoder_inputs cell
+    num_encoder_symbols num_decoder_symbols embedding_size num_heads output_projection feed_previous
+    dtype scope initial_state_attention
+contrib.legacy_seq2seq.embedding_rnn_decoder: decoder_inputs initial_state cell num_symbols
+    embedding_size output_projection feed_previous update_embedding_for_previous scope
+contrib.legacy_seq2seq.embedding_rnn_seq2seq: encoder_inputs decoder_inputs cell
+    num_encoder_symbols num_decoder_symbols embedding_size output_projection feed_previous dtype
+    scope
+contrib.legacy_seq2seq.model_with_buckets: encoder_inputs decoder_inputs targets weights buckets
+    seq2seq softmax_loss_function per_example_loss name
+contrib.legacy_seq2seq.rnn_decoder: decoder_inputs initial_state cell loop_function scope
+contrib.legacy_seq2seq.sequence_loss: logits targets weights average_across_timesteps
+    average_across_batch softmax_loss_function name
+contrib.legacy_seq2seq.sequence_loss_by_example: logits targets weights average_across_timesteps
+    softmax_loss_function name
+contrib.legacy_seq2seq.tied_rnn_seq2seq: encoder_inputs decoder_inputs cell loop_function dtype
+    scope
+contrib.training.HParams: hparam_def model_structure
 control_dependencies: control_inputs
 control_flow_v2_enabled:
 convert_to_tensor: value dtype name preferred_dtype dtype_hint

@@ -20,7 +20,8 @@ from gpugraph.session import direct_session
 _API = (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
-    contrib.distributions, contrib.framework, contrib.layers, contrib.rnn, contrib.seq2seq,
+    contrib.distributions, contrib.framework, contrib.layers, contrib.legacy_seq2seq,
+    contrib.rnn, contrib.seq2seq, contrib.training,
     contrib.slim,
 )
 _SLIM = (contrib.slim.model_analyzer, contrib.slim.nets, *(

@@ -76,12 +76,12 @@ def dynamic_rnn(
 _first_state = initial_state
 
 
-def transpose_batch_time(tensor: Tensor) -> Tensor:
-    """Batch and time exchanged."""
-    sizes = tensor.shape.sizes
+def transpose_batch_time(x: Tensor) -> Tensor:
+    """Batch and time exchanged; what has fewer dimensions is as it was."""
+    sizes = x.shape.sizes
     if sizes is not None and len(sizes) < 2:
-        return tensor
-    swapped = transpose(tensor, concat([[1, 0], range_of(2, rank(tensor))], 0))
+        return x
+    swapped = transpose(x, concat([[1, 0], range_of(2, rank(x))], 0))
     if sizes is not None:
         swapped.set_shape((sizes[1], sizes[0], *sizes[2:]))
     return swapped

@@ -1,0 +1,3 @@
+"""What programs take from `tf.contrib.training`: hyperparameters."""
+
+from gpugraph.platform.hparams import HParams as HParams

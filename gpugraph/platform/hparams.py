@@ -1,0 +1,202 @@
+"""HParams: hyperparameters by name, set from a text, a dict or JSON: `tf.contrib.training`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+_ASSIGNMENT = re.compile(
+    r"(?P<name>[a-zA-Z][\w.]*)(?:\[(?P<index>\d+)\])?\s*=\s*"
+    r"(?:\[(?P<items>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,\s*|$)"
+)
+_TRUE, _FALSE = ("true", "True", "1"), ("false", "False", "0")
+
+
+class HParams:
+    """Hyperparameters as attributes; a value keeps the type that it begins with.
+
+    HParams(learning_rate=0.1, layers=[64, 64]).parse("learning_rate=0.3,layers[0]=32")
+    """
+
+    def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
+        if hparam_def is not None:
+            raise ValueError(
+                "gpugraph reads no HParamDef message: give the hyperparameters by name"
+            )
+        self._hparam_types: dict[str, tuple[type, bool]] = {}
+        self._model_structure = model_structure
+        for name, value in kwargs.items():
+            self.add_hparam(name, value)
+
+    def add_hparam(self, name: str, value: Any) -> None:
+        """A new hyperparameter: a number, bool, str, callable, None, or a list of one type.
+
+        ValueError for a name that is there already, or is reserved, and for an empty list.
+        """
+        if getattr(self, name, None) is not None:
+            raise ValueError(f"Hyperparameter name is reserved: {name}")
+        if isinstance(value, (list, tuple)):
+            if not value:
+                raise ValueError(f"Multi-valued hyperparameters cannot be empty: {name}")
+            self._hparam_types[name] = type(value[0]), True
+        else:
+            self._hparam_types[name] = type(value), False
+        setattr(self, name, value)
+
+    def set_hparam(self, name: str, value: Any) -> None:
+        """Another value. KeyError for an unknown name, ValueError for a value of another kind."""
+        kind, is_list = self._hparam_types[name]
+        if isinstance(value, list):
+            if not is_list:
+                raise ValueError(f"Must not pass a list for single-valued parameter: {name}")
+            setattr(self, name, [_cast(name, kind, item) for item in value])
+        elif is_list:
+            raise ValueError(f"Must pass a list for multi-valued parameter: {name}.")
+        else:
+            setattr(self, name, _cast(name, kind, value))
+
+    def del_hparam(self, name: str) -> None:
+        """Removes a hyperparameter; nothing if there is none."""
+        if hasattr(self, name):
+            delattr(self, name)
+            del self._hparam_types[name]
+
+    def parse(self, values: str) -> HParams:
+        """Sets what the text says: `name=value,list=[1,2,3],list[0]=4`. Returns self.
+
+        ValueError for an unknown name, a value of another type, and what is no assignment.
+        """
+        for name, index, text in _assignments(values):
+            if name not in self._hparam_types:
+                raise ValueError(f"Unknown hyperparameter type for {name}")
+            kind, is_list = self._hparam_types[name]
+            if isinstance(text, list):
+                self.set_hparam(name, [_parsed(name, kind, item) for item in text])
+            elif index is None:
+                self.set_hparam(name, _parsed(name, kind, text))
+            else:
+                self._set_item(name, index, _parsed(name, kind, text), is_list)
+        return self
+
+    def _set_item(self, name: str, index: int, value: Any, is_list: bool) -> None:
+        if not is_list or index >= len(getattr(self, name)):
+            count = len(getattr(self, name)) if is_list else "no"
+            raise ValueError(
+                f"Hyperparameter {name} has {count} items: {name}[{index}] is not there"
+            )
+        items = list(getattr(self, name))
+        items[index] = value
+        setattr(self, name, items)
+
+    def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
+        """Sets the values of a dict. Returns self. KeyError for an unknown name."""
+        for name, value in values_dict.items():
+            self.set_hparam(name, value)
+        return self
+
+    def parse_json(self, values_json: str) -> HParams:
+        """Sets the values of a JSON object. Returns self. KeyError for an unknown name."""
+        return self.override_from_dict(json.loads(values_json))
+
+    def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
+        """The hyperparameters as a JSON object; callables are left out."""
+        plain = {name: value for name, value in self.values().items() if not callable(value)}
+        return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def values(self) -> dict[str, Any]:
+        """The hyperparameters by name."""
+        return {name: getattr(self, name) for name in self._hparam_types}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A value, or `default`, which must be of the hyperparameter's type (ValueError)."""
+        if key not in self._hparam_types:
+            return default
+        kind, is_list = self._hparam_types[key]
+        if default is not None:
+            items = default if is_list and isinstance(default, list) else [default]
+            fits = is_list == isinstance(default, list)
+            if not fits or any(_cast_or_none(key, kind, item) is None for item in items):
+                raise ValueError(
+                    f"Hyperparameter '{key}' of type '{kind.__name__}' is incompatible with "
+                    f"passed default: {default}"
+                )
+        return getattr(self, key)
+
+    def set_model_structure(self, model_structure: Any) -> None:
+        """Keeps what belongs to the hyperparameters but is none."""
+        self._model_structure = model_structure
+
+    def get_model_structure(self) -> Any:
+        """What `set_model_structure` kept."""
+        return self._model_structure
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._hparam_types
+
+    def __str__(self) -> str:
+        pairs = [f"('{name}', {value!r})" for name, value in sorted(self.values().items())]
+        return f"[{', '.join(pairs)}]"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+
+def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]]]:
+    """The name, the index and the value, or the list of values, of each assignment."""
+    position, seen = 0, set()
+    while position < len(values):
+        match = _ASSIGNMENT.match(values, position)
+        if match is None:
+            raise ValueError(f"Malformed hyperparameter value: {values[position:]}")
+        position = match.end()
+        name, index, items, value = match.group("name", "index", "items", "value")
+        if (name, index) in seen:
+            raise ValueError(f"Multiple assignments to variable '{name}' in '{values}'")
+        seen.add((name, index))
+        if items is not None:
+            yield name, None, [item.strip() for item in items.split(",")] if items.strip() else []
+        else:
+            yield name, None if index is None else int(index), value.strip()
+
+
+def _parsed(name: str, kind: type, text: str) -> Any:
+    """The value of a text, of a type."""
+    parse: Callable[[str], Any] = kind
+    if kind is bool:
+        if text not in _TRUE + _FALSE:
+            raise ValueError(f"Could not parse hparam '{name}' of type 'bool' with value '{text}'")
+        return text in _TRUE
+    if kind is type(None):
+        return text
+    try:
+        return parse(text)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Could not parse hparam '{name}' of type '{kind.__name__}' with value '{text}'"
+        ) from None
+
+
+def _cast(name: str, kind: type, value: Any) -> Any:
+    """The value as the type, if nothing is lost."""
+    result = _cast_or_none(name, kind, value)
+    if result is None and value is not None:
+        raise ValueError(
+            f"Could not cast hparam '{name}' of type '{kind.__name__}' from value {value!r}"
+        )
+    return result
+
+
+def _cast_or_none(name: str, kind: type, value: Any) -> Any:
+    if kind is type(None) or (
+        isinstance(value, kind) and (kind is bool) == isinstance(value, bool)
+    ):
+        return value
+    if isinstance(value, (bool, str)) or kind in (bool, str):
+        return None
+    if issubclass(kind, int) and isinstance(value, float):
+        return None
+    if issubclass(kind, (int, float)) and isinstance(value, (int, float)):
+        return kind(value)
+    return value if callable(value) else None
