@@ -1400,6 +1400,7 @@ test.TestCase: methodName
 test.is_built_with_gpu_support:
 test.is_built_with_rocm:
 test.is_built_with_xla:
+Module: name
 """
 
 # What TensorFlow has not, or has with parameters that say nothing.

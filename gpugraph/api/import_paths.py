@@ -40,6 +40,7 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.io.gfile": gfile_v2,
     "gpugraph.logging": logging,
     "gpugraph.nest": nest,
+    "gpugraph.layers.experimental": layers.experimental,
     "gpugraph.nn.rnn_cell": rnn_cell,
     "gpugraph.ops.kernels": kernel_registry,
     "gpugraph.ops.shape_functions": shape_functions,

@@ -6,6 +6,7 @@ Each class is a `gpugraph.layers.base_layer.Layer`; each function is made of its
 
 from __future__ import annotations
 
+from gpugraph.layers import experimental as experimental
 from gpugraph.layers.base_layer import Layer as Layer
 from gpugraph.layers.batch_normalization_layer import (
     BatchNormalization as BatchNormalization,

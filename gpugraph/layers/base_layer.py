@@ -11,6 +11,7 @@ import copy
 import inspect
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
@@ -20,6 +21,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.layers.experimental import is_keras_style
 from gpugraph.layers.input_spec import check_inputs
 from gpugraph.layers.layer_configs import from_plain
 from gpugraph.layers.layer_nodes import LayerNodes
@@ -29,7 +31,9 @@ from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.variable_scope import VariableScope, variable_scope
+from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
+from gpugraph.variable_scope.single_variable import default_initializer
+from gpugraph.variables import Variable
 
 _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
 
@@ -60,6 +64,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         self._dynamic = bool(kwargs.pop("dynamic", False))
         if kwargs:
             raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
+        self._is_keras_style = is_keras_style()
+        self._refuse_scopes(scope, self._reuse)
+        self._inside: str | None = None
         LayerWeights.__init__(self, trainable)
         LayerNodes.__init__(self)
         self.built = False
@@ -197,7 +204,10 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls `call` within the layer's scope, after `build` the first time."""
-        self._set_scope(kwargs.pop("scope", None))
+        scope = kwargs.pop("scope", None)
+        self._refuse_scopes(scope)
+        if not self._is_keras_style:
+            self._set_scope(scope)
         inputs = map_structure(_tensor_of_value, inputs)
         self._check_graph(inputs)
         with self._within():
@@ -234,15 +244,36 @@ class Layer(LayerWeights, LayerNodes, Module):
         with opened as self._scope:
             pass
 
+    def _refuse_scopes(self, scope: Any, reuse: Any = None) -> None:
+        """ValueError for a scope or reuse of a layer in the style of tf.keras."""
+        for name, value in (("scope", scope), ("reuse", reuse)):
+            if self._is_keras_style and value is not None:
+                raise ValueError(
+                    f"{name} argument not allowed when keras style layers are enabled, but saw: "
+                    f"{value}"
+                )
+
     @contextmanager
-    def _within(self) -> Iterator[VariableScope]:
-        """In the layer's variable scope, and the name scope that this opened at first."""
+    def _within(self) -> Iterator[None]:
+        """In the layer's variable scope, and the name scope that this opened at first.
+
+        In the style of tf.keras: in a name scope of the layer's name, a new one for each call.
+        """
+        if self._is_keras_style:
+            graph = get_default_graph()
+            with graph.name_scope(self._inside or self._name) as name_scope:
+                outer, self._inside = self._inside, name_scope
+                try:
+                    yield
+                finally:
+                    self._inside = outer
+            return
         self._set_scope(None)
         reuse = self._called or self._reuse
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
             graph = get_default_graph()
             with graph.name_scope(scope.original_name_scope):
-                yield scope
+                yield
 
     def _build(self, inputs: Any) -> None:
         tensors = flatten(inputs)
@@ -267,6 +298,19 @@ class Layer(LayerWeights, LayerNodes, Module):
                 f"first in {self._graph!r}, but {flatten(inputs)[0]!r} is of {graph!r}. Make a "
                 "layer for each graph."
             )
+
+    def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
+        if not self._is_keras_style:
+            return get_variable(name, shape, **options)
+        dtype, initializer = options["dtype"], options["initializer"]
+        initialize = initializer or default_initializer(name, dtype)
+        left_out = ("dtype", "initializer", "partitioner", "use_resource")
+        return Variable(
+            partial(initialize, as_shape(shape).as_list(), dtype=dtype),
+            name=name,
+            use_resource=options["use_resource"] is not False,
+            **{key: value for key, value in options.items() if key not in left_out},
+        )
 
     # -- copies
 

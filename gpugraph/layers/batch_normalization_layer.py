@@ -207,7 +207,9 @@ class BatchNormalization(LayerOfArguments):
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
         """Variables inside are not partitioned, whatever partitioner the scope has."""
-        assert self._scope is not None
+        if self._scope is None:  # in the style of tf.keras nothing is partitioned
+            yield
+            return
         partitioner = self._scope.partitioner
         self._scope.set_partitioner(None)
         try:

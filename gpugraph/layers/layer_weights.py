@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
 from gpugraph.layers.layer_losses import LayerLosses
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.variable_scope import VariableScope, get_variable
 from gpugraph.variables import is_created_since, variable_parts
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
@@ -132,9 +131,13 @@ class LayerWeights(LayerLosses):
 
     # -- adding them
 
-    def _within(self) -> AbstractContextManager[VariableScope]:
+    def _within(self) -> AbstractContextManager[None]:
         """The context in which the layer's variables are got."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_within`")
+
+    def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
+        """A variable by `tf.get_variable`, or one that no other layer shares."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `_new_variable`")
 
     def add_weight(
         self,
@@ -165,10 +168,10 @@ class LayerWeights(LayerLosses):
         is_trainable = not on_read if trainable is None else trainable
         with self._within():
             version = get_default_graph().version
-            variable = get_variable(
+            variable = self._new_variable(
                 name,
                 shape,
-                dtype=dtype or self._dtype or dtypes.float32,
+                dtype=as_dtype(dtype or self._dtype or dtypes.float32),
                 initializer=initializer,
                 trainable=is_trainable and self.trainable,
                 constraint=constraint,

@@ -355,3 +355,34 @@ def test_pooling_needs_strides():
     for strides in (None, (1, 2, 3)):
         with pytest.raises(ValueError, match=r"`strides` argument must be a tuple of 2 integers"):
             tf.layers.max_pooling2d(images, 3, strides=strides)
+
+
+# -- the style of tf.keras
+
+
+def test_layers_in_the_style_of_keras_share_nothing():
+    inputs = tf.zeros([2, 3])
+    with tf.layers.experimental.keras_style_scope():
+        layers = [tf.layers.Dense(2), tf.layers.Dense(2, name="n")]
+        with tf.variable_scope("vs"):
+            first = layers[0](inputs)
+        calls = [layers[1](inputs), layers[1](inputs)]
+        other = tf.layers.Dense(2, name="n")
+        other(inputs)
+        tf.layers.BatchNormalization(name="b")(inputs)
+        cell = tf.nn.rnn_cell.BasicRNNCell(2)
+        with pytest.raises(ValueError, match="scope argument not allowed when keras style layers"):
+            tf.layers.dense(inputs, 2, name="q")
+        with pytest.raises(ValueError, match="reuse argument not allowed when keras style layers"):
+            tf.nn.rnn_cell.BasicRNNCell(2, reuse=True)
+    cell(inputs, tf.zeros([2, 2]))
+    kernels = [v.op.name for v in tf.trainable_variables() if v.op.name.endswith("kernel")]
+    assert kernels == ["vs/dense_1/kernel", "n/kernel", "n_2/kernel", "basic_rnn_cell_1/kernel"]
+    assert [first.op.name, *(call.op.name for call in calls)] == [
+        "vs/dense_1/BiasAdd", "n/BiasAdd", "n_1/BiasAdd",
+    ]  # fmt: skip
+    assert layers[1].weights != other.weights
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run([first, *calls])
+    assert tf.layers.Dense(2)(inputs).op.name == "dense/BiasAdd"
