@@ -6,7 +6,7 @@ Each class is a `gpugraph.layers.base_layer.Layer`; each function is made of its
 
 from __future__ import annotations
 
-from gpugraph.layers import experimental as experimental
+from gpugraph.layers import keras_style as keras_style
 from gpugraph.layers.base_layer import Layer as Layer
 from gpugraph.layers.batch_normalization_layer import (
     BatchNormalization as BatchNormalization,
@@ -53,3 +53,5 @@ from gpugraph.layers.separable_and_transposed_layers import (
     separable_conv1d as separable_conv1d,
     separable_conv2d as separable_conv2d,
 )
+
+experimental = keras_style

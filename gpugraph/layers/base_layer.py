@@ -21,8 +21,8 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.layers.experimental import is_keras_style
 from gpugraph.layers.input_spec import check_inputs
+from gpugraph.layers.keras_style import is_keras_style
 from gpugraph.layers.layer_configs import from_plain
 from gpugraph.layers.layer_nodes import LayerNodes
 from gpugraph.layers.layer_weights import LayerWeights
