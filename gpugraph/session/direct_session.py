@@ -47,7 +47,8 @@ from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBack
 from gpugraph.session.session_factory import SessionFactory
 
 _RUNS_BETWEEN = 63
-"""Runs of a plan after which the handler of Ctrl-C is looked at again, plus 1: a power of two."""
+"""Runs of a plan after which it is seen whether the handler of Ctrl-C is still there, and whether
+spares of the plan are idle; plus 1, it is a power of two."""
 
 _PATIENCE_S = 0.1
 """How long a single run may hold a plan before another run of the same gets a spare."""
@@ -229,6 +230,7 @@ class DirectRunner(Runner):
             try:
                 if not plan.runs & _RUNS_BETWEEN:
                     install_interrupts()
+                    self.plans.drop_idle_spares(plan)
                 return execute(plan, values) if execution is None else execution(plan, values)
             finally:
                 plan.lock.release()
@@ -240,13 +242,13 @@ class DirectRunner(Runner):
     def _idle_plan(self, values: Sequence[Any], execution: _TracedExecution | None) -> CachedPlan:
         """A plan that no run holds, with its lock held."""
         while True:
-            cached = self.plan_for(values)
+            cached = self.plan_for(values, execution)
             spares = self.plans.spares.get(cached.plan.key, ())
             for candidate in (cached, *spares):
                 if _is_taken(candidate.plan):
                     return candidate
             if not cached.plan.stale and not self._waited(cached.plan, execution):
-                with self.session.lock:
+                with self.session.plans.locked(execution and execution.limit):
                     self.session.check_open()
                     spare = self.plans.add_spare(cached.plan.key)
                 if _is_taken(spare.plan):
@@ -291,13 +293,15 @@ class DirectRunner(Runner):
         """How values of these shapes are run."""
         return Explanation(self.plan_for(values).plan)
 
-    def plan_for(self, values: Sequence[Any]) -> CachedPlan:
+    def plan_for(
+        self, values: Sequence[Any], execution: _TracedExecution | None = None
+    ) -> CachedPlan:
         """The plan for values of these shapes, compiled now if there is none.
 
         ValueError for a shape that does not fit its tensor; else what compilation raises.
         """
         shapes: Shapes = tuple(map(_shape, values))
-        with self.session.lock:
+        with self.session.plans.locked(execution and execution.limit):
             self.session.check_open()
             cached = self.plans.find(shapes)
             if cached is not None:

@@ -15,17 +15,20 @@ run.
 
 A run that finds its plan busy waits for as long as the other's single run is short; then it gets a
 `spare`, the same plan compiled once again, which may run beside it. So two runs of the same fetches
-that wait for each other, one inside the other, or one that never ends, stop nobody.
+that wait for each other, one inside the other, or one that never ends, stop nobody. A spare that is
+found idle gives its memory back.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
 from typing import NamedTuple
 
 from gpugraph.base.fork_safe_locks import new_rlock
-from gpugraph.plan import Plan, PlanKey
+from gpugraph.plan import Plan, PlanKey, TimeLimit
 
 EXACT_PLANS = 8
 """Shape sets of one runner that get a plan of their own before sizes are left open."""
@@ -48,7 +51,7 @@ class CachedPlan(NamedTuple):
 
 
 class PlanCache:
-    """At most `most` plans. All methods but `drop_idle` want `lock` held."""
+    """At most `most` plans. All methods but `drop_idle` and `locked` want `lock` held."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -57,6 +60,22 @@ class PlanCache:
 
     def __len__(self) -> int:
         return len(self._plans)
+
+    @contextmanager
+    def locked(self, limit: TimeLimit | None) -> Iterator[None]:
+        """Holds the lock, under which plans are compiled.
+
+        DeadlineExceededError where the time of a run is over while another thread compiles.
+        """
+        if limit is None:
+            self.lock.acquire()
+        else:
+            while not self.lock.acquire(timeout=max(0.0, limit.ends - monotonic())):
+                limit.check("while another run was compiled")
+        try:
+            yield
+        finally:
+            self.lock.release()
 
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
         """Keeps a plan, which goes stale when one of its variables moves."""
@@ -124,7 +143,8 @@ class PlanCache:
 class RunnerPlans:
     """One runner's plans: `exact` ones by the fed shapes, and `open`, for all further shapes.
 
-    `compile_plan` makes a plan for shapes that may be open. All methods want the cache's lock held.
+    `compile_plan` makes a plan for shapes that may be open. All methods but `drop_idle_spares` want
+    the cache's lock held.
     """
 
     def __init__(
@@ -175,6 +195,25 @@ class RunnerPlans:
 
         spares.append(self._cache.add(plan, forget))
         return spares[-1]
+
+    def drop_idle_spares(self, running: Plan) -> None:
+        """Gives back the memory of spares that no run holds. `running` has a run.
+
+        Nothing happens while another thread holds the cache's lock.
+        """
+        if not self.spares or not self._cache.lock.acquire(blocking=False):
+            return
+        try:
+            for spare in [spare for spares in self.spares.values() for spare in spares]:
+                if spare.plan is not running and spare.plan.lock.acquire(blocking=False):
+                    try:
+                        if not spare.plan.running:
+                            self._cache.drop(spare)
+                    finally:
+                        spare.plan.lock.release()
+            self.spares = {key: spares for key, spares in self.spares.items() if spares}
+        finally:
+            self._cache.lock.release()
 
     def _forget_open(self) -> None:
         self.open = None

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.session import direct_session
 
 
 @pytest.fixture(autouse=True)
@@ -189,3 +190,54 @@ def test_a_limit_holds_while_a_run_waits_for_variables() -> None:
         for ended in (thread, waiting):
             ended.join(20)
             assert not ended.is_alive()
+
+
+def test_a_limit_holds_while_another_thread_compiles_the_same_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiling, go_on = threading.Event(), threading.Event()
+    compile_plan = direct_session.compile_plan
+
+    def slow(*args: Any) -> Any:
+        compiling.set()
+        go_on.wait(20)
+        return compile_plan(*args)
+
+    monkeypatch.setattr(direct_session, "compile_plan", slow)
+    result = tf.constant(1.0) + 1.0
+    with tf.Session() as session:
+        thread = threading.Thread(target=session.run, args=(result,), daemon=True)
+        thread.start()
+        assert compiling.wait(20)
+        with pytest.raises(tf.errors.DeadlineExceededError, match="compiled"):
+            session.run(result, options=tf.RunOptions(timeout_in_ms=100))
+        go_on.set()
+        thread.join(20)
+        assert session.run(result, options=tf.RunOptions(timeout_in_ms=20000)) == 2
+
+
+def test_the_memory_of_spares_is_given_back() -> None:
+    size = 1 << 16
+    number = tf.placeholder(tf.float32, [])
+    barrier = threading.Barrier(3)
+
+    def meet(value: Any) -> Any:
+        if value > 0:
+            barrier.wait(20)
+        return value
+
+    met = tf.reshape(tf.py_func(meet, [number], tf.float32), [])
+    result = tf.reduce_sum(tf.random_normal([size]) * met)
+    with tf.Session() as session:
+        session.run(result, {number: 0.0})
+        alone = session._backend.memory_stats()
+        in_threads(*[lambda: session.run(result, {number: 1.0})] * 3)
+        (runner,) = session._backend.runners.values()
+        assert runner.plans.spares
+        for _ in range(200):
+            session.run(result, {number: 0.0})
+        assert not runner.plans.spares
+        assert len(session._backend.plans) == 1
+        in_use = {device: stats.bytes_in_use for device, stats in alone.items()}
+        stats = session._backend.memory_stats()
+        assert {device: stat.bytes_in_use for device, stat in stats.items()} == in_use
