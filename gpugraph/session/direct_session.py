@@ -248,7 +248,7 @@ class DirectRunner(Runner):
                 if _is_taken(candidate.plan):
                     return candidate
             if not cached.plan.stale and not self._waited(cached.plan, execution):
-                with self.session.plans.locked(execution and execution.limit):
+                with self.session.plans.locked(None if execution is None else execution.limit):
                     self.session.check_open()
                     spare = self.plans.add_spare(cached.plan.key)
                 if _is_taken(spare.plan):
@@ -301,7 +301,7 @@ class DirectRunner(Runner):
         ValueError for a shape that does not fit its tensor; else what compilation raises.
         """
         shapes: Shapes = tuple(map(_shape, values))
-        with self.session.plans.locked(execution and execution.limit):
+        with self.session.plans.locked(None if execution is None else execution.limit):
             self.session.check_open()
             cached = self.plans.find(shapes)
             if cached is not None:
