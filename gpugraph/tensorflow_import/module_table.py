@@ -282,11 +282,19 @@ contrib.layers.python.layers.regularizers: tf.contrib.layers
 contrib.layers.python.layers.summaries: tf.contrib.layers
 contrib.layers.python.layers.utils: tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
+contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
 contrib.rnn.python.ops.core_rnn: tf.contrib.rnn
 contrib.rnn.python.ops.core_rnn_cell: tf.contrib.rnn
 contrib.rnn.python.ops.core_rnn_cell_impl: tf.contrib.rnn
 contrib.rnn.python.ops.rnn: tf.contrib.rnn
 contrib.rnn.python.ops.rnn_cell: tf.contrib.rnn
+contrib.seq2seq.python.ops: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.attention_wrapper: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.basic_decoder: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.beam_search_decoder: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.decoder: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.helper: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.loss: tf.contrib.seq2seq
 contrib.slim.python.slim: tf.contrib.slim
 contrib.slim.python.slim.evaluation: tf.contrib.slim
 contrib.slim.python.slim.learning: tf.contrib.slim
@@ -294,6 +302,7 @@ contrib.slim.python.slim.model_analyzer: tf.contrib.slim.model_analyzer
 contrib.slim.python.slim.nets: tf.contrib.slim.nets/
 contrib.slim.python.slim.queues: tf.contrib.slim
 contrib.slim.python.slim.summaries: tf.contrib.slim
+contrib.training.python.training.hparam: tf.contrib.training
 """
 
 
