@@ -76,6 +76,20 @@ nn.swish: beta
 numpy_function: stateful
 ones: layout
 random.stateless_*: alg
+raw_ops.*Ftrl*: multiply_linear_by_lr
+raw_ops.AssignVariableOp: validate_shape
+raw_ops.BatchMatMulV2: grad_x grad_y
+raw_ops.CTCGreedyDecoder: blank_index
+raw_ops.CropAndResizeGradBoxes: method
+raw_ops.FusedBatchNorm*: exponential_avg_factor
+raw_ops.GatherNd: bad_indices_policy
+raw_ops.MatMul: grad_a grad_b
+raw_ops.MaxPool*: explicit_paddings
+raw_ops.*Scatter*: bad_indices_policy
+raw_ops.SparseSegment*: sparse_gradient
+raw_ops.TopKV2: index_type
+raw_ops.TridiagonalSolve: perturb_singular
+raw_ops.VarHandleOp: debug_name allowed_devices
 train.*Optimizer: use_own_namescope_for_non_slot_vars beta
 zeros: layout
 """

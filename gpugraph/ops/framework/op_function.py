@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 from collections.abc import Sequence
+from inspect import Signature
 from typing import Any
 
 from gpugraph.base.dtypes import DType
@@ -22,6 +23,13 @@ from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import ArgDef, OpDef
+from gpugraph.ops.framework.op_signatures import (
+    FunctionDoc,
+    argument_names,
+    attr_names,
+    derived_attrs,
+    signature_of,
+)
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
 _MOST_SHOWN = 8
@@ -33,26 +41,21 @@ class OpFunction:
     def __init__(self, op_def: OpDef) -> None:
         self.op_def = op_def
         self.__name__ = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op_def.name).lower()
-        self.__doc__ = op_def.summary
         self._arity = len(op_def.inputs)
         self._input_names = [arg.name for arg in op_def.inputs]
-        self._attr_names = [key for key in op_def.attrs if not self._is_derived(key)]
+        self._derived = derived_attrs(op_def)
+        self._attr_names = attr_names(op_def)
+        self._names = {argument: name for name, argument in argument_names(op_def).items()}
         self._defaults = {
             key: attr.default
             for key, attr in op_def.attrs.items()
-            if attr.has_default and not self._is_derived(key)
+            if attr.has_default and key not in self._derived
         }
         self._plain = self._plain_type_attr()
         self._shared = self._shared_attrs()
         self._refs = [slot for slot, arg in enumerate(op_def.inputs) if arg.is_ref]
         self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
         self._result: Any = None  # the class of a named tuple, from the first use on
-
-    def _is_derived(self, key: str) -> bool:
-        return any(
-            key in (arg.type_attr, arg.number_attr, arg.type_list_attr)
-            for arg in self.op_def.inputs
-        )
 
     def _plain_type_attr(self) -> str:
         """The type attr of all inputs and of the only output, if there are no others."""
@@ -72,6 +75,11 @@ class OpFunction:
             return {}
         allowed = self.op_def.attrs[self._plain].allowed
         return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
+
+    @property
+    def __signature__(self) -> Signature:
+        """The inputs, the attrs and `name`, for `inspect.signature`."""
+        return signature_of(self.op_def)
 
     def __repr__(self) -> str:
         return f"<op function {self.op_def.name}>"
@@ -106,7 +114,8 @@ class OpFunction:
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {names}, but {len(args)} arguments came")
         arguments = dict(zip(names, args))
-        for key, value in kwargs.items():
+        for argument, value in kwargs.items():
+            key = self._names.get(argument, argument)
             if key in arguments:
                 raise TypeError(f"{self.__name__}() got '{key}' twice")
             if key not in names and key not in self.op_def.attrs:
@@ -125,7 +134,7 @@ class OpFunction:
             if value is not None or key not in attrs:  # None asks for the default
                 attrs[key] = read_attr(op_def.attrs[key], value, op_def.name, self.__name__)
         for key in op_def.attrs:
-            if key not in attrs and not self._is_derived(key):
+            if key not in attrs and key not in self._derived:
                 raise TypeError(f"{self.__name__}() needs the argument '{key}'")
         return attrs
 
@@ -285,6 +294,9 @@ class OpFunction:
             self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
             for label, value in zip(labelled, values)
         ]
+
+
+OpFunction.__doc__ = FunctionDoc(OpFunction.__doc__ or "")  # type: ignore[assignment]
 
 
 def _dtype_of(value: Any) -> DType | None:

@@ -66,7 +66,7 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
     source = f"lambda {inputs}, name=None: op_function({inputs}, name=name)"
     file = Path(__file__).with_name(f"<{label}>")  # a file of this package: no origin of an op
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
-    function = _of_module(named(label, op_function.__doc__ or "")(function))
+    function = _of_module(named(label, op_function.op_def.summary)(function))
     types = {arg.name: Any for arg in op_function.op_def.inputs}
     function.__annotations__ = {**types, "name": str | None, "return": Tensor}
     return of_values(function) if sparse else function

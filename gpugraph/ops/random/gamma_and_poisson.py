@@ -16,7 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.philox import Philox
@@ -78,7 +78,12 @@ _random_poisson = op(
     "RandomPoissonV2",
     inputs="shape: S, rate: R",
     outputs="output: dtype",
-    attrs={**SEED_ATTRS, "S": INDEX, "R": _REAL, "dtype": _REAL},
+    attrs={
+        **SEED_ATTRS,
+        "S": INDEX,
+        "R": _REAL,
+        "dtype": Attr("type", dtypes.int64, allowed=_REAL),
+    },
     cpu=_drawing(poisson),
     gpu=_drawing(poisson),
     grad=NO_GRADIENT,

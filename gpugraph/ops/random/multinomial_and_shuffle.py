@@ -21,7 +21,7 @@ from gpugraph.kernel import Arg, Call, KernelContext, Launch, Scratch, Signature
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.identity_and_shape import shape
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank, same_shape
@@ -148,7 +148,7 @@ _multinomial_op = drawing_op(
     "multinomial.cu",
     inputs="logits: T, num_samples: int32",
     outputs="output: output_dtype",
-    attrs={**SEED_ATTRS, "T": REAL, "output_dtype": INDEX},
+    attrs={**SEED_ATTRS, "T": REAL, "output_dtype": Attr("type", dtypes.int64, allowed=INDEX)},
     infer=_infer_multinomial,
     host=[1],
     stateful=True,

@@ -78,7 +78,7 @@ VARIABLE_ATTRS = {
 op(
     "VariableV2",
     outputs="ref: Ref(dtype)",
-    attrs=VARIABLE_ATTRS,
+    attrs={"shape": VARIABLE_ATTRS["shape"], **VARIABLE_ATTRS},
     infer=from_attr("shape"),
     grad=NO_GRADIENT,
     stateful=True,

@@ -1,0 +1,124 @@
+"""What `inspect.signature` and `help` say of the function of an op, from its declaration."""
+
+from __future__ import annotations
+
+import inspect
+from inspect import Parameter, Signature
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
+
+_MOST_TYPES = 20
+
+_RENAMED = """
+All Any EuclideanNorm Max Mean Min Prod Sum: reduction_indices=axis
+AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp: ref=resource
+ExpandDims: dim=axis
+ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin: ref=resource
+ResourceScatterMul ResourceScatterSub ResourceScatterUpdate: ref=resource
+Select: t=x e=y
+Split SplitV: split_dim=axis
+Squeeze: squeeze_dims=axis
+Where: input=condition
+"""
+"""The arguments that TensorFlow's functions have under other names than its ops."""
+
+_NAMES = {
+    op_type: dict(pair.split("=") for pair in pairs.split())
+    for op_types, _, pairs in (line.partition(": ") for line in _RENAMED.strip().splitlines())
+    for op_type in op_types.split()
+}
+
+
+def argument_names(op_def: OpDef) -> dict[str, str]:
+    """For inputs and attrs whose argument has another name, that name."""
+    known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
+    names = _NAMES.get(op_def.name, {})
+    return {name: argument for name, argument in names.items() if name in known}
+
+
+def derived_attrs(op_def: OpDef) -> set[str]:
+    """The attrs that follow from the inputs: nobody gives them."""
+    return {
+        key
+        for arg in op_def.inputs
+        for key in (arg.type_attr, arg.number_attr, arg.type_list_attr)
+        if key
+    }
+
+
+def attr_names(op_def: OpDef) -> list[str]:
+    """The attrs that a call can give: those without a default first, as in TensorFlow."""
+    derived = derived_attrs(op_def)
+    attrs = [attr for key, attr in op_def.attrs.items() if key not in derived]
+    return [attr.name for attr in sorted(attrs, key=lambda attr: attr.has_default)]
+
+
+def signature_of(op_def: OpDef) -> Signature:
+    """The inputs, then the attrs, then `name`."""
+    plain, names = Parameter.POSITIONAL_OR_KEYWORD, argument_names(op_def)
+    inputs = [Parameter(names.get(arg.name, arg.name), plain) for arg in op_def.inputs]
+    attrs = [
+        Parameter(names.get(key, key), plain, default=_default(op_def.attrs[key]))
+        for key in attr_names(op_def)
+    ]
+    return Signature([*inputs, *attrs, Parameter("name", Parameter.KEYWORD_ONLY, default=None)])
+
+
+def _default(attr: AttrDef) -> Any:
+    return attr.default if attr.has_default else Parameter.empty
+
+
+def doc_of(op_def: OpDef) -> str:
+    """The call, the summary, the arguments with their types, and what is returned."""
+    types = {arg.name: _input_type(arg, op_def) for arg in op_def.inputs}
+    types |= {key: _attr_type(op_def.attrs[key]) for key in attr_names(op_def)}
+    names = argument_names(op_def)
+    arguments = [f"  {names.get(name, name)}: {text}" for name, text in types.items()]
+    outputs = [f"  {arg.name}: {_input_type(arg, op_def)}" for arg in op_def.outputs]
+    lines = [
+        f"{op_def.name}{signature_of(op_def)}",
+        "",
+        op_def.summary,
+        "",
+        "Args:",
+        *arguments,
+        "  name: a name for the operation.",
+        "",
+        "Returns:",
+        *(outputs or ["  the operation."]),
+    ]
+    return "\n".join(lines)
+
+
+def _input_type(arg: ArgDef, op_def: OpDef) -> str:
+    if arg.type_list_attr:
+        return "a list of tensors, each of a dtype of its own."
+    kind = (
+        "a list of tensors" if arg.number_attr else "a mutable tensor" if arg.is_ref else "a tensor"
+    )
+    if arg.type is not None:
+        return f"{kind} of dtype {arg.type.name}."
+    allowed = op_def.attrs[arg.type_attr].allowed
+    if not allowed or len(allowed) > _MOST_TYPES:
+        return f"{kind} of dtype {arg.type_attr}."
+    return f"{kind} of dtype {arg.type_attr}: {', '.join(dtype.name for dtype in allowed)}."
+
+
+def _attr_type(attr: AttrDef) -> str:
+    kind = {"type": "a dtype", "shape": "a shape"}.get(attr.kind, f"{attr.kind}")
+    values = [value.name if isinstance(value, DType) else repr(value) for value in attr.allowed]
+    among = f", one of {', '.join(values)}" if values and len(values) <= _MOST_TYPES else ""
+    default = attr.default.name if isinstance(attr.default, DType) else repr(attr.default)
+    return f"{kind}{among}{f', by default {default}' if attr.has_default else ''}."
+
+
+class FunctionDoc:
+    """The `__doc__` of a class's instances, from their ops; the class keeps its own."""
+
+    def __init__(self, class_doc: str) -> None:
+        self._class_doc = inspect.cleandoc(class_doc)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> str:
+        return self._class_doc if instance is None else doc_of(instance.op_def)
