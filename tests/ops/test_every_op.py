@@ -118,7 +118,7 @@ def test_ops_without_samples_are_declared() -> None:
 def test_op_is_described_and_has_kernels(op_type: str) -> None:
     decl = DECLARATIONS[op_type]
     assert decl.op_def.summary.strip(), f"{op_type} has no doc"
-    assert decl.function.__doc__ == decl.op_def.summary
+    assert decl.op_def.summary in decl.function.__doc__
     samples = TABLE[op_type].samples if op_type in TABLE else []
     for attrs in [sample.all_attrs(decl.op_def) for sample in samples] or [{}]:
         for device in ("CPU", "GPU"):
