@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,13 @@ def test_a_network_trains():
         session.run(tf.global_variables_initializer())
         losses = [session.run(train) for _ in range(12)]
     assert losses[-1] < 0.7 * losses[0]
+
+
+def test_the_paths_of_programs_lead_here():
+    with tf.as_tensorflow():
+        resnet = importlib.import_module("tensorflow.contrib.slim.python.slim.nets.resnet_v1")
+        utils = importlib.import_module("tensorflow.contrib.slim.nets.resnet_utils")
+        analyzer = importlib.import_module("tensorflow.contrib.slim.python.slim.model_analyzer")
+    assert resnet.resnet_v1_50 is nets.resnet_v1.resnet_v1_50
+    assert utils.Block is nets.resnet_utils.Block
+    assert analyzer.analyze_vars is slim.model_analyzer.analyze_vars
