@@ -594,6 +594,7 @@ image.adjust_brightness: image delta
 image.adjust_contrast: images contrast_factor
 image.adjust_gamma: image gamma gain
 image.adjust_hue: image delta name
+image.adjust_jpeg_quality: image jpeg_quality name
 image.adjust_saturation: image saturation_factor name
 image.central_crop: image central_fraction
 image.combined_non_max_suppression: boxes scores max_output_size_per_class max_total_size
@@ -601,18 +602,27 @@ image.combined_non_max_suppression: boxes scores max_output_size_per_class max_t
 image.convert_image_dtype: image dtype saturate name
 image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value name box_indices
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
+image.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
+    try_recover_truncated acceptable_fraction dct_method name
 image.decode_bmp: contents channels name
+image.decode_gif: contents name
 image.decode_image: contents channels dtype name expand_animations
+image.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated acceptable_fraction
+    dct_method name
 image.decode_png: contents channels dtype name
 image.draw_bounding_boxes: images boxes name colors
+image.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit
+    x_density y_density xmp_metadata name
 image.encode_png: image compression name
 image.extract_glimpse: input size offsets centered normalized uniform_noise name
+image.extract_jpeg_shape: contents output_type name
 image.extract_patches: images sizes strides rates padding name
 image.flip_left_right: image
 image.flip_up_down: image
 image.grayscale_to_rgb: images name
 image.hsv_to_rgb: images name
 image.image_gradients: image
+image.is_jpeg: contents name
 image.non_max_suppression: boxes scores max_output_size iou_threshold score_threshold name
 image.non_max_suppression_overlaps: overlaps scores max_output_size overlap_threshold
     score_threshold name
@@ -629,6 +639,7 @@ image.random_crop: value size seed name
 image.random_flip_left_right: image seed
 image.random_flip_up_down: image seed
 image.random_hue: image max_delta seed
+image.random_jpeg_quality: image min_jpeg_quality max_jpeg_quality seed
 image.random_saturation: image lower upper seed
 image.resize_area: images size align_corners name
 image.resize_bicubic: images size align_corners name half_pixel_centers
@@ -670,6 +681,14 @@ initializers.uniform_unit_scaling: factor seed dtype
 initializers.variance_scaling: scale mode distribution seed dtype
 initializers.zeros: dtype
 invert_permutation: x name
+io.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling try_recover_truncated
+    acceptable_fraction dct_method name
+io.decode_gif: contents name
+io.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated acceptable_fraction
+    dct_method name
+io.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit
+    x_density y_density xmp_metadata name
+io.extract_jpeg_shape: contents output_type name
 io.gfile.GFile: name mode
 io.gfile.copy: src dst overwrite
 io.gfile.exists: path
@@ -994,6 +1013,7 @@ nn.bidirectional_dynamic_rnn: cell_fw cell_bw inputs sequence_length initial_sta
     initial_state_bw dtype parallel_iterations swap_memory time_major scope
 nn.collapse_repeated: labels seq_length name
 nn.compute_accidental_hits: true_classes sampled_candidates num_true seed name
+nn.compute_average_loss: per_example_loss sample_weight global_batch_size
 nn.conv1d: value filters stride padding use_cudnn_on_gpu data_format name input dilations
 nn.conv1d_transpose: input filters output_shape strides padding data_format dilations name
 nn.conv2d: input filter strides padding use_cudnn_on_gpu data_format dilations name filters
@@ -1065,6 +1085,7 @@ nn.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights com
     name partition_strategy max_norm
 nn.sampled_softmax_loss: weights biases labels inputs num_sampled num_classes num_true
     sampled_values remove_accidental_hits partition_strategy name seed
+nn.scale_regularization_loss: regularization_loss
 nn.selu: features name
 nn.separable_conv2d: input depthwise_filter pointwise_filter strides padding rate name data_format
     dilations
@@ -1078,6 +1099,7 @@ nn.sparse_softmax_cross_entropy_with_logits: _sentinel labels logits name
 nn.static_bidirectional_rnn: cell_fw cell_bw inputs initial_state_fw initial_state_bw dtype
     sequence_length scope
 nn.static_rnn: cell inputs initial_state dtype sequence_length scope
+nn.static_state_saving_rnn: cell inputs state_saver state_name sequence_length scope
 nn.sufficient_statistics: x axes shift keep_dims name keepdims
 nn.swish: features
 nn.top_k: input k sorted name
@@ -1401,6 +1423,7 @@ test.is_built_with_gpu_support:
 test.is_built_with_rocm:
 test.is_built_with_xla:
 Module: name
+io.is_jpeg: contents name
 """
 
 # What TensorFlow has not, or has with parameters that say nothing.

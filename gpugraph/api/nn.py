@@ -99,6 +99,11 @@ from gpugraph.rnn import (
     bidirectional_dynamic_rnn as bidirectional_dynamic_rnn, dynamic_rnn as dynamic_rnn,
     raw_rnn as raw_rnn, static_bidirectional_rnn as static_bidirectional_rnn,
     static_rnn as static_rnn,
+    static_state_saving_rnn as static_state_saving_rnn,
+)
+from gpugraph.losses.average_loss import (
+    compute_average_loss as compute_average_loss,
+    scale_regularization_loss as scale_regularization_loss,
 )
 
 avg_pool2d = avg_pool

@@ -15,4 +15,5 @@ from gpugraph.rnn.bidirectional_rnn import (
 )
 from gpugraph.rnn.dynamic_rnn import dynamic_rnn as dynamic_rnn
 from gpugraph.rnn.raw_rnn import raw_rnn as raw_rnn
+from gpugraph.rnn.state_saving_rnn import static_state_saving_rnn as static_state_saving_rnn
 from gpugraph.rnn.static_rnn import static_rnn as static_rnn

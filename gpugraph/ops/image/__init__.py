@@ -7,6 +7,7 @@ from gpugraph.ops.image import (
     extract_glimpse,
     extract_patches,
     flip_crop_pad_resize,
+    jpeg_functions,
     non_max_suppression,
     png_and_bmp_ops,
     png_format,
