@@ -92,7 +92,11 @@ from gpugraph.graph.client.graph_collections import GraphKeys as GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices as IndexedSlices
 from gpugraph.graph.client.operation import Operation as Operation
 from gpugraph.graph.client.tensor import Tensor as Tensor
+from gpugraph.graph.client.indexed_slices_spec import IndexedSlicesSpec as IndexedSlicesSpec
 from gpugraph.graph.client.tensor_spec import TensorSpec as TensorSpec
+from gpugraph.graph.client.type_spec import TypeSpec as TypeSpec
+from gpugraph.ops.sparse.sparse_tensor_spec import SparseTensorSpec as SparseTensorSpec
+from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec as TensorArraySpec
 from gpugraph.graph.device_names import DeviceSpec as DeviceSpec
 from gpugraph.graph.op_def import NodeDef as NodeDef, OpDef as OpDef
 from gpugraph.kernel import (

@@ -86,11 +86,15 @@ OpError: node_def op message error_code
 Print: input_ data message first_n summarize name
 RegisterGradient: op_type
 Session: target graph config
+IndexedSlicesSpec: shape dtype indices_dtype dense_shape_dtype indices_shape
 SparseTensor: indices values dense_shape
+SparseTensorSpec: shape dtype
 TensorArray: dtype size dynamic_size clear_after_read tensor_array_name handle flow infer_shape
     element_shape colocate_with_first_write_call name
+TensorArraySpec: element_shape dtype dynamic_size infer_shape
 TensorShape: dims
 TensorSpec: shape dtype name
+TypeSpec:
 Variable: initial_value trainable collections validate_shape caching_device name variable_def dtype
     expected_shape import_scope constraint use_resource synchronization aggregation shape
 VariableScope: reuse name initializer regularizer caching_device partitioner custom_getter

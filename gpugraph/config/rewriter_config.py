@@ -27,8 +27,7 @@ def _toggle() -> Field[int]:
 class AutoParallelOptions(Message):
     """Copies of a graph that would train beside each other."""
 
-    enable = boolean()
-    num_replicas = integer()
+    enable, num_replicas = boolean(), integer()
 
 
 class ScopedAllocatorOptions(Message):

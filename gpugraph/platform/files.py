@@ -139,6 +139,10 @@ class GFile:
             raise StopIteration
         return line
 
+    def next(self) -> Any:
+        """The next line; StopIteration at the end."""
+        return self.__next__()
+
     def write(self, file_content: Any) -> None:
         """Appends text or bytes to what is written."""
         target = self._file(for_writing=True)

@@ -6,6 +6,7 @@ There is one replica here, so that both say little: only whether a variable trai
 from __future__ import annotations
 
 import enum
+from operator import attrgetter
 from typing import Any
 
 
@@ -25,6 +26,21 @@ class VariableAggregation(enum.Enum):
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = 3  # an older name
+
+
+def _stated(name: str, doc: str) -> Any:
+    """The property of what a variable was made with."""
+    return property(attrgetter(f"_{name}"), doc=doc)
+
+
+class ReplicatedState:
+    """What a variable says of its training and of its replicas."""
+
+    trainable = _stated("trainable", "Whether optimizers change it by default.")
+    constraint = _stated("constraint", "What makes a new value of what an optimizer wrote.")
+    synchronization = _stated("synchronization", "When replicas would be made equal.")
+    aggregation = _stated("aggregation", "How the replicas' updates would become one.")
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:

@@ -35,6 +35,7 @@ from gpugraph.variables.change_methods import by_coordinates, by_difference, by_
 from gpugraph.variables.initial_value_checks import check_outside, check_shape
 from gpugraph.variables.reference_or_resource import uses_resource
 from gpugraph.variables.replication_modes import (
+    ReplicatedState,
     VariableAggregation,
     VariableSynchronization,
     checked_modes,
@@ -47,7 +48,7 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 """What is called with each variable that is made, for tools that watch a program."""
 
 
-class Variable(metaclass=CreatedByScopes):
+class Variable(ReplicatedState, metaclass=CreatedByScopes):
     """A tensor that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
 
     initial_value: anything a tensor can be made of, or a callable without arguments that gives
@@ -98,9 +99,9 @@ class Variable(metaclass=CreatedByScopes):
                 f"{collections!r} of type {type(collections)}"
             )
         del expected_shape, use_resource  # it has chosen the class by now
-        self.synchronization, self.aggregation = checked_modes(synchronization, aggregation, name)
-        self.trainable = trainable = trains(trainable, self.synchronization)
-        self.constraint = constraint
+        self._synchronization, self._aggregation = checked_modes(synchronization, aggregation, name)
+        self._trainable = trainable = trains(trainable, self._synchronization)
+        self._constraint = constraint
         self._save_slice_info: _SaveSliceInfo | None = None
         self._graph = get_default_graph()
         self._validate_shape = validate_shape

@@ -21,7 +21,7 @@ class CreatedByScopes(type):
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls.__base__ is not object:
+        if any(isinstance(base, CreatedByScopes) for base in cls.__bases__):
             return super().__call__(*args, **kwargs)
         graph = get_default_graph()
         creators = graph._scope.creators

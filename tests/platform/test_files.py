@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import gpugraph as tf
@@ -192,3 +194,12 @@ def test_an_op_lists_what_matches(folder):
     assert run(tf.matching_files(str(folder / "no*"))).tolist() == []
     with pytest.raises(ValueError, match="scalar or a vector"):
         tf.matching_files([patterns])
+
+
+def test_lines_come_one_by_one_by_an_older_name_too(tmp_path: Any) -> None:
+    path = tmp_path / "lines"
+    path.write_text("a\nb\n")
+    with tf.gfile.GFile(str(path)) as file:
+        assert [file.next(), file.next()] == ["a\n", "b\n"]
+        with pytest.raises(StopIteration):
+            file.next()

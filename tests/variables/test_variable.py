@@ -687,3 +687,14 @@ def test_operators_look_like_those_of_tensors():
         of_variable, of_tensor = getattr(tf.Variable, name), getattr(tf.Tensor, name)
         for key in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
             assert getattr(of_variable, key) == getattr(of_tensor, key)
+
+
+def test_what_it_says_of_itself_is_a_property_of_the_class():
+    for name in ("trainable", "constraint", "synchronization", "aggregation"):
+        assert isinstance(getattr(tf.Variable, name), property)
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0, aggregation=tf.VariableAggregation.ONLY_FIRST_TOWER)
+    assert v.aggregation is tf.VariableAggregation.ONLY_FIRST_REPLICA
+    assert v.trainable
+    with pytest.raises(AttributeError):
+        v.trainable = False  # type: ignore[misc]

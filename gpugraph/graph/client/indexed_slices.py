@@ -51,6 +51,12 @@ class IndexedSlices:
         """The positions of the rows along axis 0: an integer tensor of shape [n]."""
         return self._indices
 
+    def consumers(self) -> list[Operation]:
+        """The operations that take the values, the indices or the dense shape."""
+        parts = [self.values, self.indices, self._dense_shape]
+        consumers = [part.consumers() for part in parts if part is not None]
+        return list(dict.fromkeys(op for ops in consumers for op in ops))
+
     @property
     def dense_shape(self) -> Any:
         """The shape of the dense tensor, as a tensor; None if it is not known."""

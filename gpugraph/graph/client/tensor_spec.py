@@ -7,9 +7,10 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.type_spec import TypeSpec, register_spec
 
 
-class TensorSpec:
+class TensorSpec(TypeSpec):
     """A shape, a dtype and perhaps a name. Equal ones are equal in all three.
 
     shape: a TensorShape or what becomes one; None where nothing is known of it.
@@ -47,23 +48,29 @@ class TensorSpec:
         """The name, or None."""
         return self._name
 
+    @property
+    def value_type(self) -> type[Tensor]:
+        """`tf.Tensor`."""
+        return Tensor
+
+    def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
+        """What holds for both, without a name unless both have it; ValueError for other dtypes."""
+        if not isinstance(other, TensorSpec) or self._dtype is not other._dtype:
+            raise ValueError(f"No TypeSpec is compatible with both {self!r} and {other!r}")
+        shape = self._shape.most_specific_compatible_shape(other._shape)
+        return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
+
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """Whether a tensor, or another spec, may be of this shape and dtype."""
         return self._dtype.is_compatible_with(spec_or_tensor.dtype) and (
             self._shape.is_compatible_with(spec_or_tensor.shape)
         )
 
-    def _key(self) -> tuple[Any, ...]:
-        return self._shape.sizes, self._dtype, self._name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._name
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TensorSpec, (self._shape, self._dtype, self._name)
+
+register_spec(Tensor, TensorSpec.from_tensor)
