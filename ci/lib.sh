@@ -75,13 +75,38 @@ setup_plain() {
     (VENV="$PLAIN_VENV" STAMP="$PLAIN_VENV/gpugraph-stamp" && setup pytest)
 }
 
+# Puts the old Keras beside $VENV, whose Python and NumPy they use: keras-VERSION, and `needed`,
+# what they import. What can not be had, without a network for example, is left out: its tests say
+# so and are skipped. tests/tensorflow_import/test_old_keras.py looks in the same place.
+fetch_old_keras() {
+    local folder="$VENV-old-keras" version
+    for version in 2.1.6 2.2.4 2.3.1; do
+        fetch_into "$folder/keras-$version" "keras==$version"
+    done
+    fetch_into "$folder/needed" keras-applications==1.0.8 keras-preprocessing==1.1.2 \
+        "h5py>=3.10" pyyaml six
+}
+
+# Installs wheels into a folder of their own, without what they depend on; at once, or not at all.
+fetch_into() {
+    local folder="$1" new="$1.new.$$"
+    shift
+    [ ! -d "$folder" ] || return 0
+    if pip_install --retries 1 --timeout 20 --no-deps --only-binary :all: --target "$new" "$@"; then
+        [ -d "$folder" ] || mv -- "$new" "$folder" # another ci/test may have been faster
+    else
+        echo "could not fetch $*: tests that need it are skipped"
+    fi
+    rm -rf -- "$new"
+}
+
 # Makes an empty environment; what is in its place goes, if it was made here.
 make_venv() {
     if [ -e "$VENV" ] && [ ! -f "$STAMP" ] && [ -n "$(ls -A "$VENV")" ]; then
         die "$VENV was not made by ci/; move it away, or name another place in GPUGRAPH_VENV"
     fi
     echo "setting up $VENV with $("$PYTHON" -V)"
-    rm -rf -- "$VENV"
+    rm -rf -- "$VENV" "$VENV-old-keras"
     mkdir -p -- "$VENV"
     echo unfinished >"$STAMP"
     "$PYTHON" -m venv "$VENV"

@@ -1,7 +1,9 @@
-"""Order: one sequence for all devices, by (depth, device, creation).
+"""Order: one sequence for all devices, by (depth, device, write or not, creation).
 
 Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
-an edge, so that one thread never meets a Recv before its Send. Where there is control flow, ops
+an edge, so that one thread never meets a Recv before its Send. What writes a variable comes after
+all else of its depth: a read of equal depth is from before it, whichever the program made first, as
+in TensorFlow, where a read has nothing to wait for. Where there is control flow, ops
 that live under one condition stay together as long as they can, and a loop's ops take the place
 of the loop, in an order of their own: Enters, Merges, all else. Of the order that this gives,
 small updates of variables on GPUs are deferred (`deferred_updates`). Where there are several calls
@@ -41,7 +43,7 @@ def order(unit: Unit) -> Outcome:
             unit.depth = depth = {node.id: wave for node, wave in waves.items()}
         unit.order = sorted(
             unit.graph.op_nodes(),
-            key=lambda node: (depth[node.id], rank[node.assigned_device], node.id),
+            key=lambda node: (depth[node.id], rank[node.assigned_device], _writes(node), node.id),
         )
     deepest = max(unit.depth.values(), default=0)
     deferred = later(unit)
@@ -59,9 +61,9 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
         def place(item: Item, depth: dict[Item, int] = depths_here) -> tuple[int, ...]:
             if isinstance(item, Frame):
-                return 1, depth[item], len(rank), item.enters[0].id
+                return 1, depth[item], len(rank), 0, item.enters[0].id
             first = int(not _starts(item))
-            return first, depth[item], rank[item.assigned_device], item.id
+            return first, depth[item], rank[item.assigned_device], int(_writes(item)), item.id
 
         def guard(item: Item) -> object:
             if isinstance(item, Frame):
@@ -75,6 +77,11 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
     for frame in flow.frames.loops():
         _add_end(unit, frame)
     unit.order = flattened(orders, flow.frames.root)
+
+
+def _writes(node: Node) -> bool:
+    """Whether a node may write a variable: it takes a reference to one."""
+    return any(dtype.is_ref_dtype for dtype in node.input_types)
 
 
 def _starts(node: Node) -> bool:

@@ -7,6 +7,8 @@ waits for its inputs instead. `RewriterConfig.dependency_optimization`, as in Gr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
@@ -56,9 +58,17 @@ def _is_idle(node: Node) -> bool:
 
 
 def _pass_by(unit: Unit, node: Node) -> None:
-    sources = [edge.src for edge in node._in if edge.src.is_op]
+    sources = list(dict.fromkeys(_waited_for(node)))
     for edge in list(node._out):
         for source in sources:
-            if source.node_class not in _ALWAYS_THERE:
-                unit.graph.add_control_edge(source, edge.dst)
+            unit.graph.add_control_edge(source, edge.dst)
     unit.remove(node)
+
+
+def _waited_for(node: Node) -> Iterator[Node]:
+    """What a node waits for that takes its time: a constant is there, and may wait for others."""
+    for edge in node._in:
+        if edge.src.node_class in _ALWAYS_THERE:
+            yield from _waited_for(edge.src)
+        elif edge.src.is_op:
+            yield edge.src

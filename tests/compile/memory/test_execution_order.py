@@ -43,6 +43,24 @@ def test_nodes_come_by_depth_then_device_then_creation():
     assert unit.reports[-1].summary == f"{len(names)} nodes in 5 levels"
 
 
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_read_comes_before_a_write_that_it_does_not_wait_for(use_resource):
+    """Keras 2.3.1's Adam counts first, and reads the count for the same step after that."""
+    v = tf.Variable(1.0, name="v", use_resource=use_resource)
+    write = tf.assign_add(v, 1.0)
+    read = v.read_value()
+    with tf.control_dependencies([write]):
+        after = v.read_value()
+    p = tf.Variable(0.0)
+    update = p.assign(read * 10.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([update, after])[1] == 2
+        assert session.run(p) == 10
+        value, _, later = session.run([read, write, after])
+        assert (value, later) == (2, 3)
+
+
 def test_a_recv_is_deeper_than_its_send_and_control_edges_count():
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.device("/gpu:0"):
