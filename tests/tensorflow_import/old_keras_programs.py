@@ -207,7 +207,7 @@ def improves(model: Any, x: Any, y: Any) -> None:
 
 
 def backend(keras: Any) -> None:
-    """The backend: functions, sparse inputs, tensors as inputs, labels of sequences, a new start."""
+    """The backend: functions, sparse inputs, tensors as inputs, labels of a sequence."""
     K = keras.backend
     x, phase = K.placeholder((None, 2)), K.learning_phase()
     v = K.variable(2.0)
