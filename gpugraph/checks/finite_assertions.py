@@ -60,8 +60,7 @@ def add_check_numerics_ops() -> Operation:
             if operation._control_flow_context is not None:
                 raise ValueError(
                     "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow "
-                    f"operations such as `tf.cond()` or `tf.while_loop()`: {operation.name} is in "
-                    "one"
+                    "operations such as `tf.cond()` or `tf.while_loop()`."
                 )
             with graph.colocate_with(operation), control_dependencies(checks):
                 text = f"{operation.name}:{output.value_index}"

@@ -59,12 +59,13 @@ def assert_shapes(
     shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence (a text
       is one of characters) of ints, of symbols that stand for one size throughout, and of None or
       "." for any size. With `...` or "*" as its first element it is that of the last axes.
-      A scalar is also of the shape (1,).
+      A scalar is also of the shape (1,). Nothing is asserted of a tensor whose shape is None.
 
-    ValueError where sizes are known, and for shapes that are none; else InvalidArgumentError in
+    ValueError where sizes are known, and for what is no shape; else InvalidArgumentError in
     the run.
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
+    pairs = [(tensor, sizes) for tensor, sizes in pairs if sizes is not None]
     with name_scope(name, "assert_shapes", [tensor for tensor, _ in pairs]):
         tensors = [
             (tensor if isinstance(tensor, Tensor) else convert_to_tensor(tensor), sizes)

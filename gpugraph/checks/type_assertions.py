@@ -38,7 +38,7 @@ def assert_type(
         tensor = convert_to_tensor(tensor, name="tensor")
         if tensor.dtype is not wanted:
             raise TypeError(
-                f"{prefix(message)}{tensor.name} must be of type {wanted!r}; got {tensor.dtype!r}"
+                f"{prefix(message)}{tensor.name} must be of type {wanted}; got {tensor.dtype!r}"
             )
         return no_op("statically_determined_correct_type")
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
@@ -22,15 +23,24 @@ from gpugraph.ops.framework.row_update_launches import copy_elements
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    return [context.attrs["shape"].merge_with(context.shapes[0])]
+    wanted, shape = context.attrs["shape"], context.shapes[0]
+    try:
+        return [wanted.merge_with(shape)]
+    except Misfit as error:
+        raise Misfit(str(error), _message(shape, wanted), in_graph=error.in_graph) from error
+
+
+def _message(shape: Any, wanted: TensorShape) -> str:
+    return (
+        f"Shape of tensor {shape_text(shape)} is not compatible with expected shape "
+        f"{shape_text(wanted)}."
+    )
 
 
 def _bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     wanted = context.attrs["shape"]
     if not wanted.is_compatible_with(source.shape):
-        raise invalid_argument(
-            f"Shape {source.shape} is not compatible with expected shape {wanted}."
-        )
+        raise invalid_argument(_message(source.shape, wanted))
 
     def run() -> None:
         if source is not out:

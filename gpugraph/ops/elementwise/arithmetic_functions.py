@@ -25,6 +25,7 @@ from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import BinaryFunction, public_function
 from gpugraph.ops.framework.shape_functions import broadcast
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor
@@ -103,7 +104,7 @@ def _squared_difference_gradient(op: Any, dz: Any) -> list[Any]:
     return unbroadcast_pair(op, x_grad, raw_ops.Neg(x_grad))
 
 
-squared_difference = binary(
+_squared_difference_op = binary(
     "SquaredDifference",
     attrs={"T": (*FLOATING, int32, int64)},
     commutative=True,
@@ -112,6 +113,16 @@ squared_difference = binary(
     grad=_squared_difference_gradient,
     doc="(x - y)(x - y), elementwise.",
 )
+
+
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """(x - y)(x - y), elementwise; of complex numbers the square of the distance between them."""
+    if not any(isinstance(part, Tensor) and part.dtype.is_complex for part in (x, y)):
+        return _squared_difference_op(x, y, name=name)
+    with op_scope(name, "SquaredDifference", x, y) as scope:
+        difference: Tensor = raw_ops.Sub(x, y)
+        product: Tensor = raw_ops.Mul(conj(difference), difference, name=scope)
+        return product
 
 
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:

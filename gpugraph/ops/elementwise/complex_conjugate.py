@@ -28,8 +28,15 @@ _conj = op(
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate of a numeric tensor; real tensors come back as they are."""
+    """The complex conjugate of a numeric tensor; real tensors come back as they are.
+
+    TypeError for other tensors.
+    """
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if not tensor._dtype.is_complex:
+        if not (tensor._dtype.is_floating or tensor._dtype.is_integer):
+            raise TypeError(
+                f"Expected numeric or variant tensor, got dtype {tensor.dtype!r}: '{tensor.name}'"
+            )
         return tensor
     return _conj(tensor, name=name)

@@ -14,7 +14,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_library import OPERATORS
 from gpugraph.ops.elementwise.comparison_and_select import logical_xor
 from gpugraph.ops.elementwise.division import truediv
-from gpugraph.ops.elementwise.unary_functions import absolute
+from gpugraph.ops.elementwise.unary_functions import abs as absolute
 from gpugraph.ops.framework.composite_tensors import Composite
 from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import raw_ops

@@ -344,13 +344,20 @@ def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callab
     def run() -> None:
         np.multiply(ramp, (stop - start) / out.dtype.type(steps), out=out)
         np.add(out, start, out=out)
+        if out.size > 1:
+            out[-1] = stop  # exactly
 
     return run
 
 
 def _lin_space_terms(signature: Signature, start: Term, stop: Term) -> list[Term]:
     size = signature.output_shapes[0][0]
-    return [start.index(size, start.dtype) * ((stop - start) / max(size - 1, 1)) + start]
+    ramp = start.index(size, start.dtype)
+    values = ramp * ((stop - start) / max(size - 1, 1)) + start
+    if size < 2:
+        return [values]
+    is_last = ramp.apply(f"x == (T){size - 1}", dtype=dtypes.bool)
+    return [values.apply("y ? z : x", is_last, stop)]
 
 
 lin_space: Callable[..., Tensor] = public_function(

@@ -8,7 +8,7 @@ differ. Devices, plans and threads change nothing. See `seeds_and_streams` for s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -16,13 +16,14 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, DType, as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import shape_text
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
-from gpugraph.ops.framework.shape_functions import from_value
+from gpugraph.ops.framework.shape_functions import from_value, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.bits_to_distributions import (
     Law,
@@ -117,6 +118,12 @@ def _launch_integers(signature: Signature) -> list[Launch]:
     return stream_launches("gg_integers", signature, integer_bounds(signature, 1))
 
 
+def _infer_integers(context: InferContext) -> Sequence[TensorShape]:
+    for shape in context.shapes[1:]:
+        of_rank(shape, 0, "minval and maxval are scalars")
+    return from_value(0)(context)
+
+
 _random_uniform_int = drawing_op(
     "RandomUniformInt",
     _integers,
@@ -124,7 +131,7 @@ _random_uniform_int = drawing_op(
     inputs="shape: T, minval: Tout, maxval: Tout",
     outputs="output: Tout",
     attrs={**SEED_ATTRS, "Tout": INDEX, "T": INDEX},
-    infer=from_value(0),
+    infer=_infer_integers,
     host=[0, 1, 2],
     stateful=True,
     doc="Uniform integers from minval up to, but not including, maxval.",

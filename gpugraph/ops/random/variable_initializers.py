@@ -82,6 +82,11 @@ class Constant(Initializer):
     def __init__(
         self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
     ) -> None:
+        if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray, type(None)))):
+            raise TypeError(
+                f"Invalid type for initial value: {type(value)}; it must be a Python scalar, a "
+                "list or tuple of values, or a numpy.ndarray"
+            )
         super().__init__(dtype)
         self.value = value
         self._verify_shape = verify_shape
@@ -180,6 +185,8 @@ class UniformUnitScaling(Initializer):
 
     A linear layer of such weights keeps its input's scale. Source: Sussillo and Abbott, 2014.
     """
+
+    floating_only = True
 
     def __init__(
         self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32

@@ -13,7 +13,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import REAL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.named_function import named
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
@@ -63,7 +63,7 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
     except ValueError as error:
         raise invalid_argument(str(error)) from error
     if sizes[axis] == 0:
-        raise invalid_argument(f"Reduction axis {axis} is empty in shape {sizes}")
+        raise invalid_argument(f"Reduction axis {axis} is empty in shape {shape_text(sizes)}")
     return x.reshape((prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))), 1
 
 

@@ -13,6 +13,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
+from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.identity_and_shape import identity, size
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
@@ -46,7 +47,13 @@ def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """The root of the sum of the squares along `axis` (see `reduce_sum`); of integers
-    without its fraction."""
+    without its fraction. Of complex numbers: of the squares of their distances from 0."""
+    source = convert_to_tensor(input_tensor)
+    if source.dtype.is_complex:
+        with op_scope(name, "EuclideanNorm", source) as scope:
+            real = raw_ops.Real(source * conj(source), Tout=source.dtype.real_dtype)
+            squares = reduce_sum(real, axis, keepdims)
+            return cast(raw_ops.Sqrt(squares), source.dtype.base_dtype, name=scope)
     return reduce_with(raw_ops.EuclideanNorm, input_tensor, axis, keepdims, name)
 
 

@@ -18,14 +18,14 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Decomposition, KernelContext, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_registry import register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
-from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, scalar
+from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
 from gpugraph.ops.reductions.reduction_gradients import (
     chosen_gradient,
     mean_gradient,
@@ -39,16 +39,20 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
     """The axes that a scalar or vector of axes names; ValueError outside [-rank, rank)."""
-    return frozenset(
-        [normalize_axis(axis, rank, "Reduction axis") for axis in np.ravel(value).tolist()]
-    )
+    axes = np.ravel(value).tolist()
+    wrong = [axis for axis in axes if not -rank <= axis < rank]
+    if wrong:
+        raise ValueError(
+            f"Invalid reduction dimension {wrong[0]} for input with {rank} dimensions."
+        )
+    return frozenset([axis % rank for axis in axes])
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     shape, axes_shape = context.shapes
     if axes_shape.sizes is not None and len(axes_shape.sizes) > 1:
         raise ValueError(
-            f"The reduction axes must be a scalar or a vector, but are {shape_text(axes_shape)}"
+            f"Shape must be at most rank 1 but is rank {len(axes_shape.sizes)}: the reduction axes"
         )
     keep = context.attrs["keep_dims"]
     sizes, value = shape.sizes, context.value(1)

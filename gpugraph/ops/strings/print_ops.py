@@ -26,6 +26,7 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.ops.strings.string_format import string_format
 from gpugraph.platform import logging
 
@@ -217,16 +218,30 @@ class _Literal:
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
     """One StringFormat of all inputs: tensors at its placeholders, the rest in its template."""
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
-    place = _placeholder([*(str(leaf) for leaf in leaves if not _is_tensor(leaf)), sep])
-    tensors = [convert_to_tensor(leaf) for leaf in leaves if _is_tensor(leaf)]
+    place = _placeholder([*(str(leaf) for leaf in leaves if not _tensors_of(leaf)), sep])
+    tensors = [convert_to_tensor(tensor) for leaf in leaves for tensor in _tensors_of(leaf)]
     parts = []
     for value in inputs:
         if is_nested(value):
-            literals = [_Literal(place) if _is_tensor(leaf) else leaf for leaf in flatten(value)]
+            literals = [_literal(leaf, place) for leaf in flatten(value)]
             parts.append(pprint.pformat(pack_sequence_as(value, literals)))
         else:
-            parts.append(place if _is_tensor(value) else str(value))
+            parts.append(str(_literal(value, place)))
     return string_format(text_of("sep", sep).join(parts), tensors, place, summarize, name)
+
+
+def _tensors_of(leaf: Any) -> list[Any]:
+    """The tensors of which a leaf is written; none for what is text already."""
+    if isinstance(leaf, SparseTensor):
+        return [leaf.indices, leaf.values, leaf.dense_shape]
+    return [leaf] if _is_tensor(leaf) else []
+
+
+def _literal(leaf: Any, place: str) -> Any:
+    """What stands for a leaf in the template: the places of its tensors, or itself."""
+    if isinstance(leaf, SparseTensor):
+        return _Literal(f"'SparseTensor(indices={place}, values={place}, shape={place})'")
+    return _Literal(place) if _is_tensor(leaf) else leaf
 
 
 def _is_tensor(value: Any) -> bool:

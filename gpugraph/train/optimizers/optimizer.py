@@ -200,9 +200,11 @@ class Optimizer:
         return self._slots.get(name, {}).get(var)
 
     def variables(self) -> list[Variable]:
-        """All variables of the optimizer, by name."""
+        """The variables of the optimizer in the default graph, by name."""
         slots = [slot for slots in self._slots.values() for slot in slots.values()]
-        return sorted([*self._non_slots.values(), *slots], key=lambda variable: variable.name)
+        graph = get_default_graph()
+        here = [slot for slot in (*self._non_slots.values(), *slots) if slot.graph is graph]
+        return sorted(here, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         """The slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
@@ -217,7 +219,15 @@ class Optimizer:
     ) -> Variable:
         """The slot `slot_name` of `var`, of its shape, from an initializer."""
         shape, dtype = var.shape, var.dtype.base_dtype
-        return self._slot(var, slot_name, op_name, lambda: initializer(shape, dtype=dtype))
+
+        def initial() -> Tensor:
+            if shape.is_fully_defined():
+                return convert_to_tensor(initializer(shape, dtype=dtype))
+            sizes = raw_ops.Shape(var.initialized_value())  # known only in a run
+            filled: Tensor = raw_ops.Fill(sizes, initializer([], dtype=dtype))
+            return filled
+
+        return self._slot(var, slot_name, op_name, initial)
 
     def _slot(self, var: Variable, slot_name: str, op_name: str, initial: Any) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
@@ -227,6 +237,7 @@ class Optimizer:
                 slot = Variable(
                     initial,
                     trainable=False,
+                    validate_shape=var.shape.is_fully_defined(),
                     name=f"{var.op.name}/{op_name}",
                     use_resource=isinstance(var, ResourceVariable),
                 )

@@ -135,3 +135,9 @@ def test_gradient_of_the_bounds():
 def test_generators_are_stateful():
     for name in ("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"):
         assert getattr(raw_ops, name).op_def.is_stateful
+
+
+def test_bounds_of_integers_are_scalars():
+    for bounds in (([1, 2], 10), (0, [3, 4])):
+        with Graph().as_default(), pytest.raises(ValueError, match="Shape must be rank 0 but"):
+            random.random_uniform([2], *bounds, dtype="int32")

@@ -235,3 +235,12 @@ def test_orthogonal_misuse():
     for shape, match in (([3], "two dimensions"), ([None, 2], "fully defined")):
         with pytest.raises(ValueError, match=match):
             tf.orthogonal_initializer()(shape)
+
+
+def test_what_initializers_refuse():
+    with tf.Graph().as_default():
+        for value in (tf.constant(1.0), tf.Variable(1.0)):
+            with pytest.raises(TypeError, match=r"^Invalid type for initial value: <class "):
+                tf.constant_initializer(value)
+    with pytest.raises(ValueError, match=r"^Expected floating point type"):
+        tf.uniform_unit_scaling_initializer(dtype=tf.string)

@@ -137,9 +137,9 @@ def test_shapes_known_in_part():
 
 def test_axes():
     x = np.arange(6.0).reshape(2, 3)
-    with pytest.raises(ValueError, match="axis 2 is not in the range"):
+    with pytest.raises(ValueError, match="Invalid reduction dimension 2 for input"):
         reduce("sum", x, 2)
-    with pytest.raises(ValueError, match="scalar or a vector"):
+    with pytest.raises(ValueError, match="must be at most rank 1 but is rank 2"):
         reduce("sum", x, [[0, 1]])
     with pytest.raises(ValueError, match="Cannot specify both"):
         reduce("sum", x, 1, reduction_indices=1)
@@ -148,7 +148,7 @@ def test_axes():
     axis = placeholder("int32")
     output = reduce("sum", x, axis)
     assert evaluate(output, {axis: [0, 0]}).tolist() == [3, 5, 7]
-    with pytest.raises((InvalidArgumentError, ValueError), match="axis 5 is not in the range"):
+    with pytest.raises((InvalidArgumentError, ValueError), match="Invalid reduction dimension 5"):
         evaluate(output, {axis: 5})
     assert reduce("sum", x, np.int64(1)).shape == (2,)
     assert reduce("sum", x, reduction_indices=[1], keep_dims=True).shape == (2, 1)
@@ -331,3 +331,8 @@ def test_running_sums_of_little():
     assert result.tolist() == [5, 3, 0]
     with pytest.raises(InvalidArgumentError, match="not in the range"):
         evaluate(sequences.cumsum(constant([1.0]), 1))
+
+
+def test_an_empty_axis_has_no_largest_element():
+    with pytest.raises(InvalidArgumentError, match=r"Reduction axis 1 is empty in shape \[2,0,3\]"):
+        evaluate(arg_reductions.argmax(constant(np.zeros((2, 0, 3))), 1))

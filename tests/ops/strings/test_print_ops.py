@@ -198,3 +198,16 @@ def test_format_fills_a_template() -> None:
         assert session.run(tf.strings.format("%s {}", x, placeholder="%s"), {x: 3}) == b"3 {}"
     with pytest.raises(ValueError, match="The template expects 2 tensors, but the inputs only has"):
         tf.strings.format("{} {}", x)
+
+
+def test_sparse_tensors_are_written_by_their_arrays(capfd):
+    small = tf.SparseTensor([[0, 0], [1, 2]], tf.constant([1.0, 2.0]), [2, 3])
+    diagonal = tf.SparseTensor([[i, i] for i in range(10)], tf.range(10), [10, 10])
+    with tf.Session() as session:
+        for inputs in ([small, {"a": small}], [diagonal]):
+            session.run(tf.print(*inputs, output_stream=sys.stdout))
+    text = "'SparseTensor(indices=[[0 0]\n [1 2]], values=[1 2], shape=[2 3])'"
+    lines = f"{text} {{'a': {text}}}\n"
+    rows = "[[0 0]\n [1 1]\n [2 2]\n ...\n [7 7]\n [8 8]\n [9 9]]"
+    lines += f"'SparseTensor(indices={rows}, values=[0 1 2 ... 7 8 9], shape=[10 10])'\n"
+    assert capfd.readouterr().out == lines

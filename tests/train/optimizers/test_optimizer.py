@@ -357,3 +357,24 @@ def test_minimize_calls_by_keyword():
     Clipped(0.5).minimize(v * v, global_step=step, name="step")
     keywords = ["aggregation_method", "colocate_gradients_with_ops", "gate_gradients", "grad_loss"]
     assert calls == [keywords, ("step", step)]
+
+
+def test_variables_are_those_of_the_default_graph():
+    optimizer = tf.train.AdamOptimizer()
+    for _ in range(2):
+        with tf.Graph().as_default() as graph:
+            optimizer.minimize(tf.get_variable("b", initializer=1.0) * tf.get_variable("a", []))
+            variables = optimizer.variables()
+            assert {variable.graph for variable in variables} == {graph}
+            names = "a/Adam a/Adam_1 b/Adam b/Adam_1 beta1_power beta2_power"
+            assert [variable.op.name for variable in variables] == names.split()
+
+
+def test_adagrad_of_a_variable_of_unknown_shape():
+    start = tf.placeholder_with_default(np.ones(3, np.float32), None)
+    v = tf.Variable(start, validate_shape=False, use_resource=False)
+    optimizer = tf.train.AdagradOptimizer(0.1)
+    step = optimizer.apply_gradients([(tf.ones([3]), v)])
+    value, sums = run_step(step, [v, optimizer.get_slot(v, "accumulator")])
+    np.testing.assert_allclose(sums, [1.1] * 3, 1e-6)
+    np.testing.assert_allclose(value, [1 - 0.1 / np.sqrt(1.1)] * 3, 1e-6)
