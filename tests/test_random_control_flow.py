@@ -2,7 +2,9 @@
 
 A program is a list of statements over three float64 vectors. It is run twice: by Python's own
 `if` and `while` over NumPy, which carries a derivative along one direction beside each value, and
-as a graph, by `tf.cond` and `tf.while_loop`, on devices drawn at random.
+as a graph, by `tf.cond`, `tf.case` and `tf.while_loop`, on devices drawn at random. Branches that
+are not taken may hold ops that could not run with what is fed: a reshape to another number of
+elements, a slice that is outside, a product of shapes that do not fit, a loop over such.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ PREFIXES = ("/cpu:0", "/gpu:0", "/gpu:1", "")
 
 Statement = tuple[Any, ...]
 KINDS = ("add", "sub", "mul", "tanh", "sin", "set")
+BROKEN = ("reshape", "slice", "matmul", "loop")
+"""Ops that can not run with vectors of `SIZE` elements; the last one is in a loop's body."""
 
 
 def statements(depth: int) -> st.SearchStrategy[list[Statement]]:
@@ -34,8 +38,11 @@ def statements(depth: int) -> st.SearchStrategy[list[Statement]]:
         return st.lists(simple, min_size=1, max_size=3)
     inner = statements(depth - 1)
     branch = st.tuples(st.just("cond"), index, st.floats(-1, 1), inner, inner, place)
+    choices = st.lists(st.tuples(index, st.floats(-1, 1), inner), min_size=1, max_size=3)
+    case = st.tuples(st.just("case"), choices, inner, place)
+    broken = st.tuples(st.just("broken"), st.sampled_from(BROKEN), index, st.booleans(), place)
     loop = st.tuples(st.just("while"), index, st.integers(0, 3), inner, place)
-    return st.lists(st.one_of(simple, branch, loop), min_size=1, max_size=3)
+    return st.lists(st.one_of(simple, branch, case, broken, loop), min_size=1, max_size=3)
 
 
 # -- by plain Python: values with their derivatives along one direction
@@ -67,13 +74,24 @@ def plain(program: list[Statement], state: list[Dual]) -> list[Dual]:
         elif statement[0] == "cond":
             _, index, threshold, then, other, _ = statement
             state = plain(then if state[index][0][0] > threshold else other, state)
-        else:
+        elif statement[0] == "case":
+            _, choices, default, _ = statement
+            state = plain(chosen(choices, default, state), state)
+        elif statement[0] == "while":
             _, index, count, body, _ = statement
             done = 0
             while done < count and state[index][0][1] < 3.0:
                 state = plain(body, state)
                 done += 1
     return state
+
+
+def chosen(choices: Any, default: list[Statement], state: list[Dual]) -> list[Statement]:
+    """The program of the first choice whose number is large enough."""
+    for index, threshold, program in choices:
+        if state[index][0][0] > threshold:
+            return list(program)
+    return default
 
 
 # -- by the graph
@@ -116,6 +134,17 @@ def graphed_statement(
                 lambda: [tf.identity(each) for each in graphed(other, state, devices)],
             )
         )
+    if statement[0] == "case":
+        _, choices, default, _ = statement
+        pairs = [
+            (state[index][0] > threshold, branch(program, state, devices))
+            for index, threshold, program in choices
+        ]
+        return list(tf.case(pairs, branch(default, state, devices)))
+    if statement[0] == "broken":
+        _, kind, index, by_case, _ = statement
+        state[index] = unless_broken(kind, state[index], by_case)
+        return state
     _, index, count, body, _ = statement
     return list(
         tf.while_loop(
@@ -124,6 +153,39 @@ def graphed_statement(
             [tf.constant(0), *state],
         )[1:]
     )
+
+
+def branch(program: list[Statement], state: list[Any], devices: Callable[[int], Any]) -> Any:
+    return lambda: [tf.identity(value) for value in graphed(program, state, devices)]
+
+
+def unless_broken(kind: str, x: Any, by_case: bool) -> Any:
+    """x, by a branch that is always taken beside one that could not run."""
+    is_infinite = tf.reduce_sum(tf.abs(x)) < 0.0
+    taken = lambda: tf.identity(x)  # noqa: E731
+    if by_case:
+        result = tf.case([(is_infinite, lambda: broken(kind, x))], taken)
+    else:
+        result = tf.cond(is_infinite, lambda: broken(kind, x), taken)
+    result.set_shape([SIZE])
+    return result
+
+
+def broken(kind: str, x: Any) -> Any:
+    """An op that refuses vectors of `SIZE` elements; the graph does not know their size."""
+    x = tf.placeholder_with_default(x, [None])
+    if kind == "reshape":
+        return tf.reshape(tf.reshape(x, [SIZE + 1, 2]), [-1])
+    if kind == "slice":
+        return tf.slice(x, [SIZE + 1], [SIZE])
+    if kind == "matmul":
+        return tf.reshape(tf.matmul(tf.reshape(x, [-1, 1]), tf.reshape(x, [-1, 1])), [-1])
+    return tf.while_loop(
+        lambda i, y: i < 2,
+        lambda i, y: [i + 1, tf.reshape(tf.reshape(y, [SIZE + 1, 2]), [-1])],
+        [tf.constant(0), x],
+        [tf.TensorShape([]), tf.TensorShape([None])],
+    )[1]
 
 
 def session(gpus: int) -> tf.Session:
