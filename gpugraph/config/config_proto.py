@@ -86,9 +86,9 @@ class GPUOptions(Message):
         num_dev_to_dev_copy_streams = without_effect(integer())
         collective_ring_order = without_effect(text())
         timestamped_allocator = without_effect(boolean())
-        kernel_tracker_max_interval = without_effect(integer())
-        kernel_tracker_max_bytes = without_effect(integer())
-        kernel_tracker_max_pending = without_effect(integer())
+        kernel_tracker_max_interval, kernel_tracker_max_bytes, kernel_tracker_max_pending = (
+            without_effect(integer()) for _ in range(3)
+        )
 
     per_process_gpu_memory_fraction = number()
     allow_growth = boolean()
@@ -177,14 +177,11 @@ class ConfigProto(Message):
     class Experimental(Message):
         """What TensorFlow tries out. None of it has an effect."""
 
-        collective_group_leader = text()
-        executor_type = text()
-        recv_buf_max_chunk = integer()
-        use_numa_affinity = boolean()
+        collective_group_leader, executor_type = text(), text()
+        recv_buf_max_chunk, collective_nccl = integer(), boolean()
+        use_numa_affinity, disable_thread_spinning = boolean(), boolean()
         collective_deterministic_sequential_execution = boolean()
-        collective_nccl = boolean()
         share_session_state_in_clusterspec_propagation = boolean()
-        disable_thread_spinning = boolean()
         share_cluster_devices_in_session = boolean()
 
     device_count = map_of(to_int)
@@ -234,10 +231,8 @@ class RunOptions(Message):
         HARDWARE_TRACE=HARDWARE_TRACE,
         FULL_TRACE=FULL_TRACE,
     )
-    timeout_in_ms = integer()
-    inter_op_thread_pool = integer()
-    output_partition_graphs = boolean()
-    report_tensor_allocations_upon_oom = boolean()
+    timeout_in_ms, inter_op_thread_pool = integer(), integer()
+    output_partition_graphs, report_tensor_allocations_upon_oom = boolean(), boolean()
     debug_options = without_effect(message(DebugOptions))
     experimental = without_effect(message(Experimental))
 

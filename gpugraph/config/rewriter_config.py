@@ -24,6 +24,10 @@ def _toggle() -> Field[int]:
     return choice(**_TOGGLES)
 
 
+def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
+    return without_effect(_toggle()), without_effect(_toggle()), without_effect(_toggle())
+
+
 class AutoParallelOptions(Message):
     """Copies of a graph that would train beside each other."""
 
@@ -39,9 +43,7 @@ class ScopedAllocatorOptions(Message):
 class VerifierConfig(Message):
     """How graphs would be checked between rewrites."""
 
-    DEFAULT = 0
-    ON = 1
-    OFF = 2
+    DEFAULT, ON, OFF = 0, 1, 2
 
     verification_timeout_in_ms = integer()
     structure_verifier = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF)
@@ -95,15 +97,9 @@ class RewriterConfig(Message):
     dependency_optimization = _toggle()
     remapping = _toggle()
     disable_meta_optimizer = boolean()
-    layout_optimizer = without_effect(_toggle())
-    shape_optimization = without_effect(_toggle())
-    loop_optimization = without_effect(_toggle())
-    function_optimization = without_effect(_toggle())
-    debug_stripper = without_effect(_toggle())
-    scoped_allocator_optimization = without_effect(_toggle())
-    pin_to_host_optimization = without_effect(_toggle())
-    implementation_selector = without_effect(_toggle())
-    auto_mixed_precision = without_effect(_toggle())
+    layout_optimizer, shape_optimization, loop_optimization = _unused_toggles()
+    function_optimization, scoped_allocator_optimization, debug_stripper = _unused_toggles()
+    pin_to_host_optimization, implementation_selector, auto_mixed_precision = _unused_toggles()
     disable_model_pruning = without_effect(boolean())
     meta_optimizer_iterations = without_effect(
         choice(DEFAULT_NUM_ITERS=DEFAULT_NUM_ITERS, ONE=ONE, TWO=TWO)
