@@ -78,7 +78,7 @@ ones: layout
 random.stateless_*: alg
 raw_ops.*Ftrl*: multiply_linear_by_lr
 raw_ops.AssignVariableOp: validate_shape
-raw_ops.BatchMatMulV2: grad_x grad_y
+raw_ops.BatchMatMul*: grad_x grad_y
 raw_ops.CTCGreedyDecoder: blank_index
 raw_ops.CropAndResizeGradBoxes: method
 raw_ops.FusedBatchNorm*: exponential_avg_factor
@@ -98,6 +98,7 @@ zeros: layout
 _OWN_ARGUMENTS = """
 *cross_entropy_with_logits: _sentinel
 convert_to_tensor: as_ref
+raw_ops.BiasAddV1: data_format
 errors.UnknownError: error_code
 shape: optimize
 """

@@ -25,7 +25,7 @@ def _infer_variable(context: InferContext) -> Sequence[TensorShape]:
 op(
     "Variable",
     outputs="ref: Ref(dtype)",
-    attrs=VARIABLE_ATTRS,
+    attrs={"shape": VARIABLE_ATTRS["shape"], **VARIABLE_ATTRS},
     infer=_infer_variable,
     grad=NO_GRADIENT,
     stateful=True,
