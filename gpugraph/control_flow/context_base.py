@@ -178,16 +178,10 @@ class LoopRecord(Protocol):
 
 
 def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: LoopContext) -> str:
+    where = "they are in different while loops"
     if loop is None:
-        reason = (
-            f"Cannot use '{maker.name}' as input to '{op.name}' because '{maker.name}' is in a "
-            "while loop."
-        )
-    else:
-        reason = (
-            f"Cannot use '{maker.name}' as input to '{op.name}' because they are in different "
-            "while loops."
-        )
+        where = f"'{maker.name}' is in a while loop"
+    reason = f"Cannot use '{maker.name}' as input to '{op.name}' because {where}."
     user = f"'{op.name}'" if loop is None else f"'{op.name}', in the loop '{loop.name}',"
     return (
         f"{reason} See info log for more details. '{maker.name}', in the loop '{source.name}', was "
