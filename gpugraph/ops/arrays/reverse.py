@@ -57,16 +57,11 @@ def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
 
 
 _reverse = op(
-    "ReverseV2",
-    inputs="tensor: T, axis: Tidx",
-    outputs="output: T",
-    attrs={"Tidx": INDEX, "T": REVERSIBLE},
-    infer=_infer_reverse,
-    host=[1],
-    **copying(_reversed),
+    "ReverseV2", inputs="tensor: T, axis: Tidx", outputs="output: T",
+    attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse, host=[1], **copying(_reversed),
     grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
     doc="The tensor with the order of its elements reversed along the axes.",
-)
+)  # fmt: skip
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:

@@ -34,7 +34,8 @@ class _Segments:
     def gather(self, values: Any) -> Any:
         """Of each part of the data (laid out as rows) what its segment has; 0 of no segment."""
         if self.is_sorted:
-            return raw_ops.GatherNd(values, raw_ops.ExpandDims(self.ids, 1))
+            places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
+            return raw_ops.Squeeze(raw_ops.GatherNd(values, places), squeeze_dims=[1])
         sizes = self.output.shape.sizes
         if sizes is None or not sizes[0]:
             return self._gather_of_any_number(values)
