@@ -221,12 +221,12 @@ class DirectRunner(Runner):
             execution = _TracedExecution(False, self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
         try:
-            if cached is None or not cached.plan.lock.acquire(False):
-                cached = self._idle_plan(values, execution)
-            elif cached.plan.running or cached.plan.stale:
-                cached.plan.lock.release()
-                cached = self._idle_plan(values, execution)
-            plan = cached.plan
+            plan = None if cached is None else cached.plan
+            if plan is None or not plan.lock.acquire(False):
+                plan = self._idle_plan(values, execution).plan
+            elif plan.running or plan.stale:
+                plan.lock.release()
+                plan = self._idle_plan(values, execution).plan
             try:
                 if not plan.runs & _RUNS_BETWEEN:
                     install_interrupts()

@@ -115,9 +115,19 @@ def write_file(folder: int, name: str, content: bytes) -> None:
 
 
 def remove_file(folder: int, name: str) -> None:
-    """Removes a file, or a link itself; nothing happens where that can't be."""
+    """Removes a file, a link itself, or an empty folder; nothing happens where that can't be.
+
+    A folder that is not empty gets another name: what is in it is somebody's.
+    """
     with contextlib.suppress(OSError):
-        os.unlink(name, dir_fd=folder)
+        if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+            os.unlink(name, dir_fd=folder)
+            return
+        try:
+            os.rmdir(name, dir_fd=folder)
+        except OSError:
+            aside = f"{name}.{secrets.token_hex(4)}"
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 _PRIVATE: dict[int, Path] = {}

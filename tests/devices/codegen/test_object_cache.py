@@ -66,6 +66,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a fifo": os.mkfifo,
     "a link to /dev/zero": put_link,
     "of another name": put_other_entry,
+    "a folder": Path.mkdir,
+    "a folder with a file": lambda path: (path.mkdir(), (path / "file").write_text("mine")),
     "endless": lambda path: (path.touch(), os.truncate(path, 1 << 40)),
 }
 
@@ -80,6 +82,15 @@ def test_what_is_no_entry_is_removed(folder: Path, damage: str) -> None:
     assert cache.load(KEY) is None
     assert not os.path.lexists(path)
     assert cache.store(KEY, b"content") and cache.load(KEY) == b"content"
+
+
+def test_files_in_a_folder_of_an_entry_s_name_are_kept(folder: Path) -> None:
+    ObjectCache(folder).store(OTHER, b"other content")
+    (folder / f"{KEY}.so").mkdir()
+    (folder / f"{KEY}.so" / "file").write_text("mine")
+    assert ObjectCache(folder).load(KEY) is None
+    assert ObjectCache(folder).store(KEY, b"content")
+    assert [path.read_text() for path in folder.glob("*/file")] == ["mine"]
 
 
 def test_an_entry_that_others_may_write_is_removed(folder: Path) -> None:
