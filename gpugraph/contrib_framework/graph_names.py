@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
+from gpugraph.graph.client.default_graph_functions import (
+    get_default_graph,
+    graph_of,
+    graph_or_default,
+)
 from gpugraph.graph.client.tensor import Tensor
 
 _START = r"([\^]|loc:@|^)"  # what stands before a name: of a control input, of a colocation
@@ -25,7 +30,7 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
     """A name under a scope."""
     if not import_scope:
         return name
-    scope = import_scope.removesuffix("/").replace("\\", r"\\")
+    scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
     return re.sub(rf"{_START}(.*)", rf"\1{scope}/\2", name, count=1)
 
 
@@ -51,4 +56,5 @@ def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = No
 
 def get_placeholders(graph: Graph) -> list[Tensor]:
     """The placeholders of a graph."""
-    return [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
+    operations = graph_or_default(graph).get_operations()
+    return [op.outputs[0] for op in operations if op.type == "Placeholder"]

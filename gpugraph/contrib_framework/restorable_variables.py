@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.value_text import shown
 from gpugraph.checks import assert_equal
 from gpugraph.contrib_layers import get_variables
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
@@ -107,6 +108,8 @@ def assign_from_values(
 
     ValueError for a name that is of no variable, or of several.
     """
+    if not isinstance(var_names_to_values, Mapping):
+        raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")
     assignments, feeds = [], {}
     for name, value in var_names_to_values.items():
         variable = _of_name(name)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.nest import flatten, is_nested, map_structure, pack_sequence_as
+from gpugraph.base.value_text import shown
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.rnn.static_rnn import static_rnn
@@ -29,6 +30,8 @@ def static_state_saving_rnn(
     """
     sizes = cell.state_size
     names = _names(sizes, state_name)
+    if not hasattr(state_saver, "state"):
+        raise TypeError(f"state_saver must have a method `state`: {shown(state_saver)}")
     states = [state_saver.state(name) for name in names]
     first = pack_sequence_as(sizes, states) if is_nested(sizes) else states[0]
     outputs, state = static_rnn(

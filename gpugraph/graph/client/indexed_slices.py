@@ -77,7 +77,7 @@ class IndexedSlices:
         """What follows from `dense_shape`."""
         value = constant_value(self._dense_shape, as_shape=False)
         if value is not None:
-            return TensorShape.of(tuple(value.tolist()))
+            return TensorShape.of(tuple(int(size) for size in value))
         shape: TensorShape | None = constant_value(self._dense_shape, as_shape=True)
         if shape is not None:
             return shape

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones
@@ -36,7 +37,7 @@ def _length(value: Any, name: str) -> Any:
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
     known = constant_value(tensor)
-    return cast(tensor, dtypes.int32) if known is None else int(known)
+    return cast(tensor, dtypes.int32) if known is None else whole_number(name, known)
 
 
 def _size(tensor: Tensor, axis: int) -> Any:
