@@ -42,6 +42,9 @@ NOISE_S = 1e-3
 MARGIN = 1.2
 """How many times as long as NumPy native code must take not to be used."""
 
+KEPT_MARGIN = 2.0
+"""The same for later processes: another program may have taken a core meanwhile."""
+
 _CLEAR = 0.5
 """Native code that takes this part of NumPy's time in the check is the faster one."""
 
@@ -156,6 +159,9 @@ class StepTier:
         slower = not self.waits and FINDINGS.has(self._key, self._finding("slower"))
         self.is_measured = self.waits or slower or FINDINGS.has(self._key, self._finding("faster"))
         self._decide("plain" if slower else "native")
+        if slower:
+            name = f"{self.entry.step.name} ({self.entry.step.op_type})"
+            self.note = f"by NumPy: {name}, whose native code took longer before"
 
     def _bound(self) -> Calls | None:
         assert self.piece is not None
@@ -244,7 +250,8 @@ class StepTier:
         plain, native = self._times["plain"], self._times["native"]
         self.is_measured = True
         if native - plain > NOISE_S and native > MARGIN * plain:
-            FINDINGS.add(self._key, self._finding("slower"))
+            if native > KEPT_MARGIN * plain:
+                FINDINGS.add(self._key, self._finding("slower"))
             self._decide("plain")
             self.note = (
                 f"by NumPy: {self.step.name} ({self.step.op_type}), {plain * 1e3:.1f} ms where "

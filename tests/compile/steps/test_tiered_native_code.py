@@ -177,6 +177,7 @@ def test_a_step_that_is_slower_natively_stays_with_numpy(monkeypatch, kept):
     trials = counted(monkeypatch, StepTier, "_decide_by_times")
     session, _ = run_until_native(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    assert "whose native code took longer before" in str(session.explain(y, feeds))
     session.close()
     assert not trials
 
