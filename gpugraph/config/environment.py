@@ -112,6 +112,13 @@ def value_of(name: str) -> str | None:
     return os.environ.get(name)
 
 
+def put_first_in_python_path(folder: str) -> None:
+    """Changes PYTHONPATH of this process, which Python processes that it starts inherit."""
+    before = os.environ.get("PYTHONPATH", "")
+    if folder not in before.split(os.pathsep):
+        os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{before}" if before else folder
+
+
 def is_on(name: str) -> bool:
     """Whether a variable whose values are 0 and 1 is 1."""
     return setting(name) == "1"

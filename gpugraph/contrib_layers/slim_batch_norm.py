@@ -10,6 +10,7 @@ from typing import Any
 
 from gpugraph.contrib_layers.layer_collections import collect_outputs, collect_variable
 from gpugraph.contrib_layers.layer_options import model_variable_getter
+from gpugraph.control_flow.smart_cond import static_bool
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
@@ -47,6 +48,11 @@ class _BatchNorm(BatchNormalization):
         inputs.shape[:1].assert_is_compatible_with(weights.shape)
         spread = reshape(weights, [-1, *[1] * (int(inputs.shape.rank or 0) - 1)])
         return weighted_moments(inputs, axes, spread, keepdims=keepdims)
+
+    def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
+        """Adds the updates of the averages: a debiased mean counts the steps that train alone."""
+        if static_bool(training) is not False:
+            self.update_averages(moments_of_batch, training)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
         """The op by which an average follows a value."""

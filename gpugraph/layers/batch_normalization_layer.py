@@ -251,9 +251,19 @@ class BatchNormalization(LayerOfArguments):
             )  # fmt: skip
 
         outputs, mean, variance = smart_cond(training, of_batch, of_averages)
-        if static_bool(training) is not False:
-            self._update_averages([mean, variance], training)
+        self.update_fused([mean, variance], training)
         return outputs
+
+    def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
+        """Adds the updates of the averages, written by a momentum of 1 where it does not train."""
+        known = static_bool(training)
+        if known is None:
+            momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
+        else:
+            momentum = convert_to_tensor(self.momentum)
+        if known is not False:
+            for average, value in zip([self.moving_mean, self.moving_variance], moments_of_batch):
+                self.add_update(self.follow(average, value, momentum))
 
     def _constant(self, value: float) -> Any:
         return constant(value, self._variable_type, self._shape)
@@ -282,7 +292,7 @@ class BatchNormalization(LayerOfArguments):
             if self.renorm:
                 scale, bias, *followed = corrected(self, followed, training)
                 gamma, beta = composed(spread(scale), spread(bias), gamma, beta)
-            self._update_averages(followed, training)
+            self.update_averages(followed, training)
         outputs = normalized_by(inputs, spread(mean), spread(variance), beta, gamma, self.epsilon)
         outputs.set_shape(inputs.shape)
         return cast(outputs, input_type)
@@ -321,7 +331,7 @@ class BatchNormalization(LayerOfArguments):
 
     # -- averages
 
-    def _update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
+    def update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
         """Adds the updates of the moving averages, which run where it trains."""
         mean, variance = moments_of_batch
         self._add_training_update(self.moving_mean, mean, training)

@@ -6,14 +6,13 @@ that are forked have what their parent has.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from gpugraph.config.environment import put_first_in_python_path
 
 FOLDER = Path(__file__).resolve().parent / "for_child_processes"
 
 
 def answer_in_children() -> None:
     """Changes the environment of this process, which its children inherit."""
-    before = os.environ.get("PYTHONPATH", "")
-    if str(FOLDER) not in before.split(os.pathsep):
-        os.environ["PYTHONPATH"] = f"{FOLDER}{os.pathsep}{before}" if before else str(FOLDER)
+    put_first_in_python_path(str(FOLDER))

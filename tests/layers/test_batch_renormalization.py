@@ -138,3 +138,22 @@ def test_a_variable_tells_whether_it_trains(session, fused):
 def test_what_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         tf.layers.batch_normalization(tf.zeros([2, 3, 3, 4]), **arguments)
+
+
+def test_a_fused_layer_follows_by_a_momentum_that_the_run_chooses():
+    """TensorFlow's operations: a branch for the momentum alone, and updates outside of it."""
+    with tf.Graph().as_default() as graph:
+        training = tf.placeholder(tf.bool, [])
+        tf.layers.batch_normalization(tf.zeros([2, 3, 3, 4]), training=training)
+        names = [op.name for op in graph.get_operations()]
+    prefix = "batch_normalization/"
+    updates = [name.removeprefix(prefix) for name in names if "cond_1" in name or "Assign" in name]
+    branch = ["Switch", "switch_t", "switch_f", "pred_id", "Const", "Const_1", "Merge"]
+    assert [name for name in updates if name.startswith("cond_1/")] == [
+        f"cond_1/{name}" for name in branch
+    ]
+    for scope in ("AssignMovingAvg", "AssignMovingAvg_1"):
+        parts = ["/sub/x", "/sub", "/sub_1", "/mul", ""]
+        assert [f"{scope}{part}" for part in parts] == [
+            name for name in updates if name.split("/")[0] == scope and "/Switch" not in name
+        ]

@@ -428,7 +428,7 @@ def random_inputs(decl, attrs):
     values = []
     for arg in decl.op_def.inputs:
         dtype = arg.type or attrs[arg.type_attr]
-        shape = (3,) if arg.name == "bias" else (4, 3)
+        shape = {"bias": (3,), "i": (4,)}.get(arg.name, (4, 3))  # i: rows, all of them the first
         for _ in range(attrs.get(arg.number_attr, 1)):
             result = random.uniform(0.2, 0.9, shape)
             if dtype is tf.bool:
