@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
 from gpugraph.checks import assert_equal, assert_less_equal, assert_near, assert_non_negative
 from gpugraph.control_flow.map_fold_scan import map_fn
 from gpugraph.distributions.distribution import (
@@ -105,6 +106,21 @@ class _Discrete(Distribution):
         )
 
 
+def _whole(event: Any, kind: DType) -> Any:
+    """The event, checked to be an integer that is not negative: for `bool`, 0 or 1."""
+    if event.dtype.is_bool:
+        return event
+    checks = [assert_non_negative(event, message="Elements must be non-negative.")]
+    if event.dtype.is_floating:
+        message = f"Elements must be {kind.name}-equivalent."
+        whole = cast(cast(event, kind), event.dtype)
+        checks.append(assert_equal(event, whole, message=message))
+    elif kind == dtypes.bool:
+        message = "Elements cannot exceed 1."
+        checks.append(assert_less_equal(event, ones_like(event), message=message))
+    return with_dependencies(checks, event)
+
+
 class Bernoulli(_Discrete):
     """1 with probability `probs`, else 0."""
 
@@ -126,6 +142,8 @@ class Bernoulli(_Discrete):
         return cast(less(uniform, self.probs), self.dtype)
 
     def _log_prob(self, event: Any) -> Any:
+        if self.validate_args:
+            event = _whole(event, dtypes.bool)
         event = cast(event, self.logits.dtype)
         logits = self.logits + zeros_like(event)
         return -sigmoid_cross_entropy_with_logits(labels=event + zeros_like(logits), logits=logits)
@@ -184,9 +202,8 @@ class Categorical(_Discrete):
 
     def _with_event(self, k: Any, parameter: Any) -> tuple[Any, Any]:
         """Classes and a parameter of theirs, in one shape of batches."""
-        if self.validate_args and k.dtype.is_floating:
-            message = "cannot contain fractional components."
-            k = with_dependencies([assert_equal(k, floor(k), message=message)], k)
+        if self.validate_args:
+            k = _whole(k, dtypes.int32)
         k = cast(k, k.dtype if k.dtype.is_integer else dtypes.int32)
         whole = k + zeros_like(parameter[..., 0], dtype=k.dtype)
         return whole, parameter + zeros_like(whole, dtype=parameter.dtype)[..., None]

@@ -131,8 +131,7 @@ class Beta(Distribution):
         allow_nan_stats: bool = True,
         name: str = "Beta",
     ) -> None:
-        positive = ["concentration1", "concentration0"]
-        self._start(locals(), FULLY_REPARAMETERIZED, positive)
+        self._start(locals(), FULLY_REPARAMETERIZED, positive=list(self.event_ranks))
 
     @property
     def total_concentration(self) -> Tensor:

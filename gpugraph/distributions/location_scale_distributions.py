@@ -231,10 +231,11 @@ class Uniform(Distribution):
         allow_nan_stats: bool = True,
         name: str = "Uniform",
     ) -> None:
+        arguments = locals()
         message = "uniform not defined when low >= high."
         checks = [assert_less(low, high, message=message)] if validate_args else []
         with control_dependencies(checks):
-            self._start(locals())
+            self._start({k: v for k, v in arguments.items() if k != "arguments"})
 
     def range(self, name: str = "range") -> Tensor:
         """high - low."""

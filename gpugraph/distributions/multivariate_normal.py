@@ -47,6 +47,7 @@ class MultivariateNormalTriL(Distribution):
         allow_nan_stats: bool = True,
         name: str = "MultivariateNormalTriL",
     ) -> None:
+        parameters = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         with name_scope(name, values=[loc, scale_tril]) as name:
             if loc is None and scale_tril is None:
                 raise ValueError("Must specify one or both of `loc`, `scale_tril`.")
@@ -56,8 +57,9 @@ class MultivariateNormalTriL(Distribution):
             else:
                 scale_tril = matrix_band_part(scale_tril, -1, 0)
                 loc = zeros_like(scale_tril[..., 0]) if loc is None else loc
-            arguments = {**locals(), "loc": loc, "scale_tril": scale_tril}
+            arguments = {**parameters, "loc": loc, "scale_tril": scale_tril, "name": name}
         self._start(arguments, FULLY_REPARAMETERIZED)
+        self._parameters = parameters
 
     def _event_shape(self) -> Any:
         return self._tensors["scale_tril"].shape[-1:]
@@ -142,6 +144,7 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
         allow_nan_stats: bool = True,
         name: str = "MultivariateNormalDiag",
     ) -> None:
+        parameters = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         with name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as name:
             if loc is None and scale_diag is None:
                 raise ValueError("Must specify one or both of `loc`, `scale_diag`.")
@@ -158,8 +161,9 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
             elif multiplier is not None:
                 scale = scale + multiplier
             loc = like if loc is None else loc
-            arguments = {**locals(), "loc": loc, "scale_diag": scale}
+            arguments = {**parameters, "loc": loc, "scale_diag": scale, "name": name}
         self._start(arguments, FULLY_REPARAMETERIZED)
+        self._parameters = parameters
 
     def _event_shape(self) -> Any:
         return self._tensors["scale_diag"].shape[-1:]

@@ -58,6 +58,47 @@ def test_copy_changes_some_parameters():
     assert value(normal.stddev()) == 3.0 and normal.parameters["loc"] == 0.0
 
 
+@pytest.mark.parametrize(
+    "create, names",
+    [
+        (lambda: ds.Uniform(1.0, 3.0), ["low", "high"]),
+        (lambda: ds.Beta(2.0, 3.0), ["concentration1", "concentration0"]),
+        (lambda: ds.Categorical(probs=[0.5, 0.5]), ["logits", "probs", "dtype"]),
+        (
+            lambda: tf.contrib.distributions.MultivariateNormalDiag([1.0, 2.0], [2.0, 3.0], 1.0),
+            ["loc", "scale_diag", "scale_identity_multiplier"],
+        ),
+        (
+            lambda: tf.contrib.distributions.MultivariateNormalTriL([1.0, 2.0]),
+            ["loc", "scale_tril"],
+        ),
+    ],
+)
+def test_copy_has_the_arguments_of_the_constructor(create, names):
+    first = create()
+    copied = first.copy()
+    assert [*first.parameters] == [*names, "validate_args", "allow_nan_stats", "name"]
+    assert value(copied.entropy()) == value(first.entropy())
+
+
+@pytest.mark.parametrize(
+    "create, event, message",
+    [
+        (ds.Bernoulli, [0.5], "Elements must be bool-equivalent"),
+        (ds.Bernoulli, [2], "Elements cannot exceed 1"),
+        (ds.Bernoulli, [-1], "Elements must be non-negative"),
+        (ds.Categorical, [0.5], "Elements must be int32-equivalent"),
+        (ds.Categorical, [-1.0], "Elements must be non-negative"),
+    ],
+)
+def test_counts_are_checked_if_asked(create, event, message):
+    checked = create(logits=[0.0, 1.0], validate_args=True)
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+        value(checked.log_prob(event))
+    plain = create(logits=[0.0, 1.0])
+    np.testing.assert_array_equal(value(checked.prob([1.0])), value(plain.prob([1])))
+
+
 def test_arguments_are_checked_if_asked():
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="Condition x > 0"):
         value(ds.Normal(0.0, -1.0, validate_args=True).mean() + 0)
