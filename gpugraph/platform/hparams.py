@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,7 +12,7 @@ _ASSIGNMENT = re.compile(
     r"(?P<name>[a-zA-Z][\w.]*)(?:\[(?P<index>\d+)\])?\s*=\s*"
     r"(?:\[(?P<items>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,\s*|$)"
 )
-_TRUE, _FALSE = ("true", "True", "1"), ("false", "False", "0")
+_BOOLS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class HParams:
@@ -136,11 +137,10 @@ class HParams:
         return key in self._hparam_types
 
     def __str__(self) -> str:
-        pairs = [f"('{name}', {value!r})" for name, value in sorted(self.values().items())]
-        return f"[{', '.join(pairs)}]"
+        return ",".join(f"{name}={value}" for name, value in self.values().items())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self})"
+        return f"{type(self).__name__}({sorted(self.values().items())})"
 
 
 def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]]]:
@@ -156,7 +156,7 @@ def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]
             raise ValueError(f"Multiple assignments to variable '{name}' in '{values}'")
         seen.add((name, index))
         if items is not None:
-            yield name, None, [item.strip() for item in items.split(",")] if items.strip() else []
+            yield name, None, re.findall(r"[^\s,]+", items)
         else:
             yield name, None if index is None else int(index), value.strip()
 
@@ -165,9 +165,7 @@ def _parsed(name: str, kind: type, text: str) -> Any:
     """The value of a text, of a type."""
     parse: Callable[[str], Any] = kind
     if kind is bool:
-        if text not in _TRUE + _FALSE:
-            raise ValueError(f"Could not parse hparam '{name}' of type 'bool' with value '{text}'")
-        return text in _TRUE
+        parse = _bool
     if kind is type(None):
         return text
     try:
@@ -178,10 +176,14 @@ def _parsed(name: str, kind: type, text: str) -> Any:
         ) from None
 
 
+def _bool(text: str) -> bool:
+    return _BOOLS[text] if text in _BOOLS else bool(int(text))
+
+
 def _cast(name: str, kind: type, value: Any) -> Any:
     """The value as the type, if nothing is lost."""
     result = _cast_or_none(name, kind, value)
-    if result is None and value is not None:
+    if result is None and kind is not type(None):
         raise ValueError(
             f"Could not cast hparam '{name}' of type '{kind.__name__}' from value {value!r}"
         )
@@ -195,8 +197,9 @@ def _cast_or_none(name: str, kind: type, value: Any) -> Any:
         return value
     if isinstance(value, (bool, str)) or kind in (bool, str):
         return None
-    if issubclass(kind, int) and isinstance(value, float):
+    if issubclass(kind, numbers.Integral) and not isinstance(value, numbers.Integral):
         return None
-    if issubclass(kind, (int, float)) and isinstance(value, (int, float)):
-        return kind(value)
+    if issubclass(kind, numbers.Real):
+        convert: Callable[[Any], Any] = kind
+        return convert(value) if isinstance(value, numbers.Real) else None
     return value if callable(value) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gpugraph as tf
@@ -28,6 +29,7 @@ def test_values_are_attributes():
         ("rate=3", {"rate": 3.0}),
         ("units=7, name = a b", {"units": 7, "name": "a b"}),
         ("layers=[4,5],dropout=false", {"layers": [4, 5], "dropout": False}),
+        ("layers=[4 5, 6,],dropout=2", {"layers": [4, 5, 6], "dropout": True}),
         ("layers[1]=9,layers[0]=8", {"layers": [8, 9, 3]}),
         ("", {}),
     ],
@@ -65,9 +67,31 @@ def test_dicts_and_json():
     assert other.values() == params.values()
     with pytest.raises(KeyError):
         params.override_from_dict({"unknown": 1})
-    for name, value in (("units", 1.5), ("units", "1"), ("dropout", 1), ("name", 2)):
+    for name, value in (
+        ("units", 1.5),
+        ("units", "1"),
+        ("dropout", 1),
+        ("name", 2),
+        ("rate", None),
+    ):
         with pytest.raises(ValueError, match=f"Could not cast hparam '{name}'"):
             params.set_hparam(name, value)
+
+
+def test_values_may_be_numpy_numbers():
+    params = hparams().override_from_dict({"rate": np.float32(0.5), "units": np.int64(3)})
+    assert params.rate == 0.5 and type(params.rate) is float
+    assert params.units == 3 and type(params.units) is int
+    with pytest.raises(ValueError, match="Could not cast hparam 'units'"):
+        params.set_hparam("units", np.float32(3.0))
+
+
+def test_its_text_can_be_parsed_again():
+    params = tf.contrib.training.HParams(rate=0.5, name="net", layers=[1, 2])
+    assert str(params) == "rate=0.5,name=net,layers=[1, 2]"
+    assert repr(params) == "HParams([('layers', [1, 2]), ('name', 'net'), ('rate', 0.5)])"
+    other = tf.contrib.training.HParams(rate=1.0, name="", layers=[0])
+    assert other.parse(str(params)).values() == params.values()
 
 
 def test_names_and_lists_are_checked():
