@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 import zlib
 
 import numpy as np
@@ -64,18 +65,35 @@ def filtered(row, above, kind, step):
     return bytes([kind, *result])
 
 
+@pytest.mark.parametrize(("height", "width"), [(10, 7), (70, 80)])
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_rows_of_all_five_kinds_are_read(channels):
-    image = pixels(channels, height=10)
+def test_rows_of_all_five_kinds_are_read(channels, height, width):
+    image = pixels(channels, height=height, width=width)
     rows, above = b"", [0] * image[0].size
-    for index, row in enumerate(image.reshape(10, -1).tolist()):
+    for index, row in enumerate(image.reshape(height, -1).tolist()):
         rows += filtered(row, above, index % 5, channels)
         above = row
     color = {1: 0, 3: 2, 4: 6}[channels]
-    assert np.array_equal(run(tf.image.decode_png(file_of(7, 10, 8, color, rows))), image)
+    assert np.array_equal(run(tf.image.decode_png(file_of(width, height, 8, color, rows))), image)
 
 
 PALETTE = bytes([10, 20, 30, 40, 50, 60, 70, 80, 90])
+
+
+@pytest.mark.parametrize("size", [(1, 40_000), (40_000, 1)])
+@pytest.mark.parametrize("kind", [3, 4])
+def test_long_images_of_one_pixel_across_are_read_fast(size, kind):
+    height, width = size
+    image = np.random.RandomState(1).randint(256, size=(height, width, 3)).astype(np.uint8)
+    rows, above = b"", bytes(3 * width)
+    for row in image.reshape(height, -1):
+        rows += filtered(row.tobytes(), above, kind, 3)
+        above = row.tobytes()
+    file = file_of(width, height, 8, 2, rows)
+    start = time.process_time()
+    decoded = run(tf.image.decode_png(file))
+    assert time.process_time() - start < 0.6  # 1.5 seconds diagonal by diagonal
+    np.testing.assert_array_equal(decoded, image)
 
 
 @pytest.mark.parametrize(
