@@ -202,7 +202,9 @@ def test_a_branch_that_is_not_taken() -> None:
     x, flag, y = either_shape()
     with tf.Session() as session:
         assert session.run(y, {x: [1, 2, 3, 4], flag: False}).shape == (1, 4)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"cond/Reshape.*\n.*test_untaken"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"node cond/Reshape .*test_untaken"
+        ):
             session.run(y, {x: [1, 2, 3, 4], flag: True})
         assert session.run(y, {x: [1, 2, 3, 4, 5, 6], flag: True}).shape == (2, 3)
         assert session.run(y, {x: [1, 2, 3, 4], flag: False}).shape == (1, 4)

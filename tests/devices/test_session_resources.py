@@ -55,7 +55,7 @@ def test_a_variable_has_a_value_once_something_was_assigned(
         v.reserve((2,))
     v.initialized = True
     assert v.value.shape == (2,)
-    assert "scope/v" in uninitialized("scope/v").message
+    assert "scope/v" in uninitialized("scope/v", by_handle=False).message
 
 
 def test_a_variable_that_moves_tells_those_who_hold_its_memory(

@@ -48,7 +48,7 @@ SPECIAL = {
     "u": [0, 1, 2, 3, 5, 7, 100, 255],
     "b": [True, False],
 }
-SHAPED = {"ApplyGradientDescent", "BiasAdd", "PlaceholderWithDefault"}
+SHAPED = {"ApplyGradientDescent", "BiasAdd", "BiasAddV1", "PlaceholderWithDefault"}
 """Ops whose inputs have different shapes, or one that is said."""
 
 UNDEFINED = {"Cast": "C leaves open what a NaN or an infinity is as an integer"}

@@ -73,6 +73,13 @@ def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> Ker
     return None
 
 
+def kernels_of(op_type: str) -> list[KernelDef]:
+    """All kernels of an op type, on all device types."""
+    return [
+        kernel for (name, _), kernels in _KERNELS.items() if name == op_type for kernel in kernels
+    ]
+
+
 def note_ours() -> None:
     """Notes that the kernels registered so far are ours; later ones are somebody else's."""
     _OURS.update((id(entry), entry) for entries in _KERNELS.values() for entry in entries)

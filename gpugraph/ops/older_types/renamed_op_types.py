@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops import elementwise, linalg, nn, signal, tensor_arrays
-from gpugraph.ops.framework.kernel_registry import find_kernel, register_kernel
+from gpugraph.ops.framework.kernel_registry import kernels_of, register_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_function import OpFunction
 
@@ -46,10 +46,9 @@ def _declare(name: str, like: str) -> None:
     op_def = declaration.op_def._replace(name=name, summary=summary)
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = declaration._replace(op_def=op_def, function=OpFunction(op_def))
-    for device in ("CPU", "GPU"):
-        entry = find_kernel(like, device, {})
-        assert entry is not None
-        register_kernel(name, device, entry.kernel)
+    for entry in kernels_of(like):
+        types = {attr: list(allowed) for attr, allowed in entry.types.items()}
+        register_kernel(name, entry.device_type, entry.kernel, types=types, priority=entry.priority)
 
 
 for _name, _like in RENAMED.items():
