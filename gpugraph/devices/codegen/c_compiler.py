@@ -8,7 +8,7 @@ compiles in order; a thread that waits for a result compiles it itself. Nothing 
 compiler that is missing, broken or slow: a `Compilation` then has no library, and a reason.
 
     GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: each compilation is
-                      waited for; anything else, or unset: in the background
+                      waited for; 1, or unset: in the background
     GPUGRAPH_CC       the compiler, a name on the PATH or a path; unset: cc
     GPUGRAPH_THREADS  how many threads native kernels use (see `devices.native`)
     XDG_CACHE_HOME    where objects are kept, in gpugraph/native; unset: ~/.cache

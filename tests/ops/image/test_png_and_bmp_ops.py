@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-import time
 import zlib
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.image import png_format
 
 from ..samples_of_pictures import bmp_file, png_file
 
@@ -80,19 +80,18 @@ def test_rows_of_all_five_kinds_are_read(channels, height, width):
 PALETTE = bytes([10, 20, 30, 40, 50, 60, 70, 80, 90])
 
 
-@pytest.mark.parametrize("size", [(1, 40_000), (40_000, 1)])
+@pytest.mark.parametrize("size", [(1, 4_000), (4_000, 1)])
 @pytest.mark.parametrize("kind", [3, 4])
-def test_long_images_of_one_pixel_across_are_read_fast(size, kind):
+def test_images_of_one_pixel_across_are_not_read_by_diagonals(size, kind, monkeypatch):
+    """Their diagonals have a few bytes each: a million of them took 36 s."""
     height, width = size
     image = np.random.RandomState(1).randint(256, size=(height, width, 3)).astype(np.uint8)
     rows, above = b"", bytes(3 * width)
     for row in image.reshape(height, -1):
         rows += filtered(row.tobytes(), above, kind, 3)
         above = row.tobytes()
-    file = file_of(width, height, 8, 2, rows)
-    start = time.process_time()
-    decoded = run(tf.image.decode_png(file))
-    assert time.process_time() - start < 0.6  # 1.5 seconds diagonal by diagonal
+    monkeypatch.setattr(png_format, "_unfiltered_band", lambda *_: pytest.fail("by diagonals"))
+    decoded = run(tf.image.decode_png(file_of(width, height, 8, 2, rows)))
     np.testing.assert_array_equal(decoded, image)
 
 
