@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import NoReturn
 
+from gpugraph.compatibility.tensorflow_versions import enable_eager_execution
+
 GRAPH_MODE = 0
 EAGER_MODE = 1
 
@@ -42,6 +44,4 @@ def graph_mode() -> Iterator[None]:
 
 def eager_mode() -> NoReturn:
     """NotImplementedError: operations are built into a graph, and run by a session."""
-    raise NotImplementedError(
-        "gpugraph has no eager execution: build a graph and run it in a Session"
-    )
+    enable_eager_execution()
