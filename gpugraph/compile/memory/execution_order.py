@@ -2,16 +2,15 @@
 
 Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
 an edge, so that one thread never meets a Recv before its Send. What writes a variable comes after
-all else of its depth: a read of equal depth is from before it, whichever the program made first, as
-in TensorFlow, where a read has nothing to wait for. Where there is control flow, ops
-that live under one condition stay together as long as they can, and a loop's ops take the place
-of the loop, in an order of their own: Enters, Merges, all else. Of the order that this gives,
-small updates of variables on GPUs are deferred (`deferred_updates`). Where there are several calls
-of the user's functions, depth counts in waves (`call_waves`).
+all else of its depth: a read of equal depth is from before it, whichever the program made first,
+as in TensorFlow, where a read has nothing to wait for. Where there is control flow, ops that live
+under one condition stay together as long as they can, and a loop's ops take the place of the
+loop, in an order of their own: Enters, Merges, all else. Of the order that this gives, small
+updates of variables on GPUs are deferred (`deferred_updates`).
 
 Calls of the user's functions may wait for each other. So where there are several, the order has
-waves: first all that needs none of them, and at its end, at one depth, those that need no other;
-then what needs these, and so on. The calls of one wave run at the same time
+waves (`call_waves`): first all that needs none of them, and at its end, at one depth, those that
+need no other; then what needs these, and so on. The calls of one wave run at the same time
 (`compile/steps/concurrent_calls.py`).
 """
 
