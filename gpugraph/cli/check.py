@@ -23,18 +23,22 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Prints what is missing: 1 if something is, 2 if a file can't be opened."""
-    try:
-        files = [file for program in options.programs for file in _files(Path(program))]
-        programs = {file: check_source(file.read_bytes(), str(file)) for file in files}
-    except OSError as error:
-        print(f"gpugraph: can't open {error.filename!r}: {error.strerror}", file=sys.stderr)
+    """Prints what is missing: 1 if something is, 2 if a file can't be opened. Goes on after it."""
+    programs, unread = [], []
+    for file in (file for program in options.programs for file in _files(Path(program))):
+        try:
+            source = file.read_bytes()
+        except OSError as error:
+            unread.append(file)
+            print(f"gpugraph: can't open {str(file)!r}: {error.strerror}", file=sys.stderr)
+        else:
+            programs.append(check_source(source, str(file)))
+            print("\n".join(_report(file, programs[-1])))
+    if len(programs) + len(unread) != 1:
+        print("\n".join(["", *_summary(programs)]))
+    if unread:
         return 2
-    for file, program in programs.items():
-        print("\n".join(_report(file, program)))
-    if len(programs) != 1:
-        print("\n".join(["", *_summary(list(programs.values()))]))
-    return int(any(program.fault or program.missing for program in programs.values()))
+    return int(any(program.fault or program.missing for program in programs))
 
 
 def _files(path: Path) -> list[Path]:

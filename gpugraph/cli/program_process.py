@@ -51,7 +51,10 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
     )
     parser.add_argument("program", help="the Python file of the program, or a folder of one")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
+    rest = parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
+    )
+    rest.required = False  # argparse would ask for them too where the program is missing
 
 
 @contextmanager

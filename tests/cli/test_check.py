@@ -110,7 +110,20 @@ def test_status_and_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f"{good.as_posix()}: 1 name, all there\n"
     assert main(["check", str(good), str(tmp_path / "none.py")]) == 2
     output = capsys.readouterr()
-    assert output.out == "" and "none.py" in output.err and "No such file" in output.err
+    assert output.out.splitlines()[0] == f"{good.as_posix()}: 1 name, all there"
+    assert "none.py" in output.err and "No such file" in output.err
+
+
+def test_the_rest_is_read_where_a_file_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    poor = tmp_path / "poor.py"
+    poor.write_text("import tensorflow as tf\ntf.no_such_name\n")
+    assert main(["check", "none.py", str(poor), "nor_this.py"]) == 2
+    output = capsys.readouterr()
+    assert f"{poor.as_posix()}: 1 name, 1 missing" in output.out
+    assert "1 program, 0 with all names" in output.out
+    assert [line.split("'")[-2] for line in output.err.splitlines()] == ["none.py", "nor_this.py"]
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:

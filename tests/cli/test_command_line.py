@@ -52,6 +52,15 @@ def test_explain_tells_each_plan_and_leaves_all_as_it_was(
     sys.modules.pop("gpugraph_test_helper")
 
 
+@pytest.mark.parametrize("command", ["run", "explain", "scopes"])
+def test_only_the_program_is_required(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending:
+        main([command])
+    assert ending.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.endswith("the following arguments are required: program")
+
+
 def test_a_program_that_raises_has_its_plans_and_its_own_traceback(folder: pathlib.Path) -> None:
     """Both streams into one, as in a log: what came first stands first."""
     done = subprocess.run(
