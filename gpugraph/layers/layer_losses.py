@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpugraph.base.nest import flatten
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.layers.reachable_tensors import get_reachable_from_inputs
 
 
 class LayerLosses:
@@ -90,24 +90,8 @@ class LayerLosses:
         conditional = {id(item) for item in self._conditional}
         if inputs is None:
             return [item for item in items if id(item) not in conditional]
-        sources = {tensor.op for tensor in flatten(inputs)}
-        return [item for item in items if id(item) in conditional and _depends(item, sources)]
-
-
-def _depends(item: Any, sources: set[Any]) -> bool:
-    """Whether an operation or tensor is computed from outputs of one of `sources`."""
-    waiting = [getattr(item, "op", item)]
-    seen = set(waiting)
-    while waiting:
-        operation = waiting.pop()
-        if operation in sources:
-            return True
-        before = [*(tensor.op for tensor in operation.inputs), *operation.control_inputs]
-        for earlier in before:
-            if earlier not in seen:
-                seen.add(earlier)
-                waiting.append(earlier)
-    return False
+        reachable = get_reachable_from_inputs(inputs, items)
+        return [item for item in items if id(item) in conditional and item in reachable]
 
 
 def _listed(items: Any) -> list[Any]:
