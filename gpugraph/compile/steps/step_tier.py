@@ -89,20 +89,24 @@ class StepTier:
 
     # -- a run
 
-    def run(self, may_check: bool) -> float:
-        """Runs the step once, as far as it has come; the seconds that changing over took."""
+    def run(self, may_check: bool, may_try: bool) -> float:
+        """Runs the step once, as far as it has come; the seconds that changing over took.
+
+        may_try: whether a trial goes on. While the compiler has a core, native code that wants
+        both seems slow.
+        """
         start = perf_counter()
         if self.is_decided:
             with noting_step(self.entry.step):
                 self.step.run()
             return 0.0
-        if self._turns and (may_check or self._turns[0] == "native"):
+        if self._turns and may_try and (may_check or self._turns[0] == "native"):
             self._timed(self._turns.pop(0))
             if not self._turns:
                 self._decide_by_times()
             return perf_counter() - start
         if self._turns or not may_check or not self.is_compiled:
-            self._timed("plain" if not self._turns else "native")
+            self._timed(min(self._times, key=self._times.__getitem__))
             return 0.0
         if not self._is_trusted():
             plain = self._check()
@@ -121,7 +125,7 @@ class StepTier:
         self._times[way] = min(self._times[way], perf_counter() - start)
 
     def measure(self) -> bool:
-        """Begins a trial of a step that was never measured here; whether there is one."""
+        """Begins a trial where native code isn't known to be the faster one; whether it does."""
         if self.is_measured or self._sound is None or self._times["native"] < NOISE_S:
             return False
         self.is_decided, self.calls, self._turns = False, None, list(_TRIAL)
@@ -156,8 +160,8 @@ class StepTier:
             self._decide("plain")
             return
         self._native = native_step([(self.entry.step, self._sound)])
-        slower = not self.waits and FINDINGS.has(self._key, self._finding("slower"))
-        self.is_measured = self.waits or slower or FINDINGS.has(self._key, self._finding("faster"))
+        self.is_measured = self.waits or FINDINGS.has(self._key, self._finding("faster"))
+        slower = not self.is_measured and FINDINGS.has(self._key, self._finding("slower"))
         self._decide("plain" if slower else "native")
         if slower:
             name = f"{self.entry.step.name} ({self.entry.step.op_type})"
@@ -248,11 +252,12 @@ class StepTier:
 
     def _decide_by_times(self) -> None:
         plain, native = self._times["plain"], self._times["native"]
-        self.is_measured = True
+        self.is_measured, self.note = True, ""
         if native - plain > NOISE_S and native > MARGIN * plain:
             if native > KEPT_MARGIN * plain:
                 FINDINGS.add(self._key, self._finding("slower"))
             self._decide("plain")
+            self.is_measured = False  # again after more runs: another program may have had a core
             self.note = (
                 f"by NumPy: {self.step.name} ({self.step.op_type}), {plain * 1e3:.1f} ms where "
                 f"native code takes {native * 1e3:.1f}"

@@ -33,8 +33,9 @@ WORTHWHILE_BYTES = 8 << 20
 PORTION_S = 0.5
 """Seconds for which one run translates or checks steps, unless it waits for the compiler."""
 
-MEASURED_AFTER = 8
-"""Runs after which steps that were trusted at once are measured too, if they take a while."""
+MEASURED_AFTER = (8, 64, 512)
+"""Runs after which steps that take a while are measured: those that were trusted at once, and
+again those that stayed with NumPy."""
 
 
 class TieredCode:
@@ -55,9 +56,9 @@ class TieredCode:
         """Runs the steps, or the native calls that replace them."""
         if self.is_settled:
             self._sequence.run()
-            if self._runs < MEASURED_AFTER:
+            if self._runs < MEASURED_AFTER[-1]:
                 self._runs += 1
-                if self._runs == MEASURED_AFTER:
+                if self._runs in MEASURED_AFTER:
                     self._measure()
         elif self._has_begun():
             self._run_mixed()
@@ -126,19 +127,20 @@ class TieredCode:
     def _run_mixed(self) -> None:
         """A run in which each step goes as far as its code has come."""
         if all(tier.is_compiled for tier in self._tiers):
-            self._run_tiers()
+            self._run_tiers(may_try=True)
         else:
             with one_blas_thread():  # the compiler has the other core
-                self._run_tiers()
+                self._run_tiers(may_try=False)
         FINDINGS.keep()
         warn_once("")
         if self._translated == len(self.entries) and all(tier.is_decided for tier in self._tiers):
             self._settle()
 
-    def _run_tiers(self) -> None:
+    def _run_tiers(self, may_try: bool) -> None:
         seconds = 0.0
         for tier in self._tiers:
-            seconds += tier.run(may_check=self.waits or not seconds or seconds < PORTION_S)
+            may_check = self.waits or not seconds or seconds < PORTION_S
+            seconds += tier.run(may_check, may_try)
 
     def _measure(self) -> None:
         """Goes on step by step where the times of some steps are not known."""

@@ -187,6 +187,7 @@ def slowed(monkeypatch, clock, seconds):
 
 
 def test_a_step_that_is_slower_natively_stays_with_numpy(monkeypatch, kept, clock):
+    monkeypatch.setattr(tiered_native_code, "MEASURED_AFTER", (1000,))
     slowed(monkeypatch, clock, 0.2)
     y, feeds = product()
     session, _ = run_until_native(y, feeds)
@@ -222,9 +223,36 @@ def test_what_was_trusted_is_measured_after_some_runs(monkeypatch, clock):
     slowed(monkeypatch, clock, 0.1)  # the code is trusted, but slow for another shape
     y, feeds = product(310)
     session, _ = run_until_native(y, feeds)
-    for _ in range(tiered_native_code.MEASURED_AFTER + 8):
+    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 8):
         session.run(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    session.close()
+
+
+def test_a_step_that_seemed_slow_is_measured_again(monkeypatch, clock):
+    """A process that shared its cores found native code slower; a later one has them alone."""
+    with monkeypatch.context() as loaded:
+        slowed(loaded, clock, 0.2)
+        loaded.setattr(tiered_native_code, "MEASURED_AFTER", (1000,))
+        y, feeds = product()
+        session, _ = run_until_native(y, feeds)
+        assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+        for _ in range(8):
+            session.run(y, feeds)
+        session.close()
+    new_process(monkeypatch)
+    plain = counted(monkeypatch, StepTier, "_start_trusted")
+    monkeypatch.setattr(step_tier, "NOISE_S", 1e-12)
+    session, _ = run_until_native(y, feeds)
+    assert plain and kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 8):
+        session.run(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused, native"]
+    assert "by NumPy: " not in str(session.explain(y, feeds))
+    session.close()
+    new_process(monkeypatch)
+    session, _ = run_until_native(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused, native"]
     session.close()
 
 
