@@ -50,6 +50,8 @@ FACES = (
 ROOMS = (
     tf.app,
     tf.compat,
+    tf.compat.v2,
+    tf.compat.v2.nn,
     tf.devices,
     tf.distributions,
     tf.dtypes,
@@ -68,6 +70,7 @@ ROOMS = (
     tf.session,
     tf.test,
     tf.train,
+    tf.train.experimental,
 )
 
 OURS_ALONE = (tf.devices, tf.memory, tf.session)  # TensorFlow has no such modules
@@ -183,6 +186,16 @@ compat.dimension_value: dimension
 compat.forward_compatibility_horizon: year month day
 compat.forward_compatible: year month day
 compat.path_to_str: path
+compat.v2.DeviceSpec: job replica task device_type device_index
+compat.v2.name_scope: name
+compat.v2.nn.conv2d_transpose: input filters output_shape strides padding data_format dilations name
+compat.v2.nn.conv3d_transpose: input filters output_shape strides padding data_format dilations name
+compat.v2.nn.nce_loss: weights biases labels inputs num_sampled num_classes num_true sampled_values
+    remove_accidental_hits name
+compat.v2.nn.safe_embedding_lookup_sparse: embedding_weights sparse_ids sparse_weights combiner
+    default_id max_norm name
+compat.v2.nn.sampled_softmax_loss: weights biases labels inputs num_sampled num_classes num_true
+    sampled_values remove_accidental_hits seed name
 complex: real imag name
 concat: values axis name
 cond: pred true_fn false_fn strict name fn1 fn2
@@ -418,6 +431,8 @@ contrib.legacy_seq2seq.sequence_loss_by_example: logits targets weights average_
     softmax_loss_function name
 contrib.legacy_seq2seq.tied_rnn_seq2seq: encoder_inputs decoder_inputs cell loop_function dtype
     scope
+contrib.training.GreedyLoadBalancingStrategy: num_tasks load_fn
+contrib.training.byte_size_load_fn: op
 contrib.training.HParams: hparam_def model_structure
 control_dependencies: control_inputs
 control_flow_v2_enabled:
@@ -1357,6 +1372,14 @@ train.ProximalAdagradOptimizer: learning_rate initial_accumulator_value
 train.ProximalGradientDescentOptimizer: learning_rate l1_regularization_strength
     l2_regularization_strength use_locking name
 train.RMSPropOptimizer: learning_rate decay momentum epsilon use_locking centered name
+train.VocabInfo:
+train.basic_train_loop: supervisor train_step_fn args kwargs master
+train.experimental.DynamicLossScale: initial_loss_scale increment_period multiplier
+train.experimental.FixedLossScale: loss_scale_value
+train.experimental.LossScale:
+train.experimental.MixedPrecisionLossScaleOptimizer: opt loss_scale
+train.replica_device_setter: ps_tasks ps_device worker_device merge_devices cluster ps_ops
+    ps_strategy
 train.assert_global_step: global_step_tensor
 train.cosine_decay: learning_rate global_step decay_steps alpha name
 train.cosine_decay_restarts: learning_rate global_step first_decay_steps t_mul m_mul alpha name
@@ -1436,7 +1459,7 @@ AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions 
 GraphOptions
 HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
 SessionOptions Sized Source Tensor UnconnectedGradients VariableAggregation
-VariableSynchronization
+VariableSynchronization compat.v2.VariableAggregation
 as_tensorflow explain_variables group initialize_all_variables
 flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError
@@ -1458,7 +1481,9 @@ def face_name(module: types.ModuleType, name: str) -> str:
     path = module.__name__.removeprefix("gpugraph.")
     for room in ("api.", "base.", "platform."):
         path = path.removeprefix(room)
-    path = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}.get(path, path)
+    paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
+    paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
+    path = paths.get(path, path)
     return name if module is tf else f"{path}.{name}"
 
 

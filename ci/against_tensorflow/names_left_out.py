@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from gpugraph.tensorflow_import.left_out import instead_of
+
 __all__ = ["left_out_arguments", "name_reason", "own_arguments"]
 
 _LATER = "TensorFlow 1.15 does not have it"
@@ -11,12 +13,7 @@ _EAGER = "there is no eager execution"
 _NO_TPU = "there are no TPUs"
 
 LEFT_OUT = {
-    "GradientTape": _EAGER,
-    "function": _EAGER,
     "wrap_function": _EAGER,
-    "autograph.*": "programs build their graphs themselves",
-    "lite.*": "models are run by a Session, not by TensorFlow Lite",
-    "tpu.*": _NO_TPU,
     "raw_ops.*TPU*": _NO_TPU,
     "raw_ops.*Xla*": "there is no XLA: plans are compiled",
     "xla.*": "there is no XLA: plans are compiled",
@@ -26,7 +23,6 @@ LEFT_OUT = {
     "math.special.*": _LATER,
     "types.*": _LATER,
     "mixed_precision.*": _LATER,
-    "config.[!e]*": _LATER,
     "data.experimental.service.*": _LATER,
     "debugging.experimental.*": _LATER,
     "experimental.*": _LATER,
@@ -35,7 +31,6 @@ LEFT_OUT = {
     "linalg.experimental.*": _LATER,
     "quantization.experimental.*": _LATER,
     "dtypes.experimental.*": _LATER,
-    "train.experimental.*": "mixed precision here is bfloat16, without a scale of losses",
     "keras.applications.*": "networks with weights that are fetched from the net",
     "keras.datasets.*": "data that is fetched from the net",
     "keras.layers.experimental.*": _LATER,
@@ -50,7 +45,7 @@ LEFT_OUT = {
     "raw_ops.StatelessRandom*V[23]": _LATER,
     "raw_ops.*DatasetV[4-9]": _LATER,
 }
-"""Patterns of names, each with the reason why they are not here."""
+"""Patterns of names, each with the reason why they are not here, beside those that users see."""
 
 _LATER_ARGUMENTS = """
 *gather_nd: bad_indices_policy
@@ -116,7 +111,8 @@ def _matching(name: str, rows: dict[str, set[str]]) -> set[str]:
 
 def name_reason(name: str) -> str:
     """Why a name is not here; nothing where there is no reason."""
-    return next((why for pattern, why in LEFT_OUT.items() if fnmatchcase(name, pattern)), "")
+    listed = (why for pattern, why in LEFT_OUT.items() if fnmatchcase(name, pattern))
+    return instead_of(name) or next(listed, "")
 
 
 def left_out_arguments(name: str) -> set[str]:

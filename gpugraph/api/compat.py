@@ -1,5 +1,8 @@
-"""Programs for several versions: strings and bytes, and `compat.v1`, which is this package."""
+"""Programs for several versions: strings and bytes, `compat.v1`, which is this package, and the
+names of `compat.v2`.
+"""
 
+from gpugraph.api import v2 as v2
 from gpugraph.base.dimensions import dimension_value as dimension_value
 from gpugraph.base.shapes import dimension_at_index as dimension_at_index
 from gpugraph.compatibility.tensorflow_versions import (

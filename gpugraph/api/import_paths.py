@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from gpugraph import distributions, keras, layers, losses, metrics, train
+from gpugraph import config, distributions, keras, layers, losses, metrics, train
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
     math, nn, quantization, random, rnn_cell, sets, signal, sparse, spectral, strings, test,
@@ -35,6 +35,8 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 } | {
     "gpugraph.app": app,
     "gpugraph.app.flags": flags,
+    "gpugraph.compat.v2": compat.v2,
+    "gpugraph.compat.v2.nn": compat.v2.nn,
     "gpugraph.errors": errors,
     "gpugraph.flags": flags,
     "gpugraph.io.gfile": gfile_v2,
@@ -53,7 +55,10 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 
 _PACKAGES = {
     module.__name__: module
-    for module in (distributions, keras, keras.backend, layers, losses, metrics, train)
+    for module in (
+        config, config.experimental, distributions, keras, keras.backend, layers, losses, metrics,
+        train, train.experimental,
+    )
 }
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
 TENSORFLOW_MODULES = {

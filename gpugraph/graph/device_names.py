@@ -1,10 +1,10 @@
 """Device names: parsing, merging and matching.
 
-A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a name that leaves fields out asks
-for any value there, and so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last
-part. Names are strings at every border and `DeviceSpec`s (TensorFlow 1's mutable class) for
-users; inside this module they are `_Fields`, immutable, parsed once per text and cached, because
-placement asks the same few questions for every node.
+A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a name that leaves fields out asks for
+any value there, and so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last part.
+Names are strings at every border and `DeviceSpec`s for users (TensorFlow 1's, which change, and
+`DeviceSpecV2`, which do not); inside this module they are `_Fields`, immutable, parsed once per
+text and cached, because placement asks the same few questions for every node.
 
 How two requests meet depends on who asks: `merge_specs` lets the inner one win field by field
 (nested `tf.device`); `combine_specs` refuses a conflict (nodes that must share a device).
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gpugraph.base.errors import invalid_argument
 
@@ -72,20 +72,29 @@ def _type_or_none(value: object) -> str | None:
     return text.upper() if text is not None and text.lower() in ("cpu", "gpu") else text
 
 
-def _field(name: str, convert: Callable[[Any], Any], doc: str) -> Any:
-    """The property of a `DeviceSpec` for one of its fields."""
+def _field(name: str, doc: str) -> Any:
+    """The property of a `DeviceSpecV2` for one of its fields."""
+    return property(lambda spec: getattr(spec._fields, name), doc=doc)
+
+
+def _settable(name: str, convert: Callable[[Any], Any]) -> Any:
+    """The property of a `DeviceSpec` for one of its fields, which may be set."""
 
     def assign(spec: DeviceSpec, value: Any) -> None:
         spec._fields = spec._fields._replace(**{name: convert(value)})
 
-    return property(lambda spec: getattr(spec._fields, name), assign, doc=doc)
+    inherited: property = getattr(DeviceSpecV2, name)
+    return inherited.setter(assign)
 
 
-class DeviceSpec:
-    """A possibly partial device: job, replica, task, device type and device index.
+_Spec = TypeVar("_Spec", bound="DeviceSpecV2")
+
+
+class DeviceSpecV2:
+    """A possibly partial device that does not change: `tf.compat.v2.DeviceSpec`.
 
     Fields left None ask for nothing. Parsing raises ValueError for an unknown part, a number
-    that is none, and two device types.
+    that is none, and two device types. AttributeError for a field that is set.
     """
 
     __slots__ = ("_fields",)
@@ -107,39 +116,34 @@ class DeviceSpec:
         )
 
     @classmethod
-    def from_string(cls, spec: str | None) -> DeviceSpec:
+    def from_string(cls: type[_Spec], spec: str | None) -> _Spec:
         """A spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` are empty."""
         return cls(*_parse(spec or ""))
 
-    job = _field("job", _text_or_none, "The job's name, or None.")
-    replica = _field("replica", _int_or_none, "The replica's number, or None.")
-    task = _field("task", _int_or_none, "The task's number, or None.")
-    device_type = _field("device_type", _type_or_none, 'The type, such as `"GPU"`, or None.')
-    device_index = _field("device_index", _int_or_none, "The number among its type, or None.")
+    job = _field("job", "The job's name, or None.")
+    replica = _field("replica", "The replica's number, or None.")
+    task = _field("task", "The task's number, or None.")
+    device_type = _field("device_type", 'The type, such as `"GPU"`, or None.')
+    device_index = _field("device_index", "The number among its type, or None.")
 
-    def parse_from_string(self, spec: str | None) -> DeviceSpec:
-        """Sets all fields from a name, as `from_string` does, and returns this spec."""
-        self._fields = _parse(spec or "")
-        return self
+    def parse_from_string(self: _Spec, spec: str | None) -> _Spec:
+        """A spec of the name's fields, as `from_string` gives it."""
+        return type(self).from_string(spec)
 
     def to_string(self) -> str:
         """The name, e.g. `"/job:ps/task:1/device:GPU:0"`; an index without a type is left out."""
         return self._fields.text
 
-    def merge_from(self, dev: DeviceSpec) -> None:
-        """Takes over each field that `dev` sets."""
-        self._fields = dev._fields.over(self._fields)
-
-    def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
+    def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
         """A new spec: the fields of `dev`, and of this one where `dev` sets none."""
-        return DeviceSpec(*dev._fields.over(self._fields))
+        return type(self)(*dev._fields.over(self._fields))
 
-    def replace(self, **kwargs: Any) -> DeviceSpec:
+    def replace(self: _Spec, **kwargs: Any) -> _Spec:
         """A new spec with some fields changed. TypeError for a name that is no field."""
-        return DeviceSpec(**{**self._fields._asdict(), **kwargs})
+        return type(self)(**{**self._fields._asdict(), **kwargs})
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DeviceSpec):
+        if not isinstance(other, DeviceSpecV2):
             return NotImplemented
         return self._fields == other._fields
 
@@ -151,7 +155,32 @@ class DeviceSpec:
         return f"<DeviceSpec({fields})>"
 
 
-Name: TypeAlias = str | DeviceSpec | None
+class DeviceSpec(DeviceSpecV2):
+    """A possibly partial device: job, replica, task, device type and device index.
+
+    Fields left None ask for nothing. Parsing raises ValueError for an unknown part, a number
+    that is none, and two device types.
+    """
+
+    __slots__ = ()
+
+    job = _settable("job", _text_or_none)
+    replica = _settable("replica", _int_or_none)
+    task = _settable("task", _int_or_none)
+    device_type = _settable("device_type", _type_or_none)
+    device_index = _settable("device_index", _int_or_none)
+
+    def parse_from_string(self, spec: str | None) -> DeviceSpec:
+        """Sets all fields from a name, as `from_string` does, and returns this spec."""
+        self._fields = _parse(spec or "")
+        return self
+
+    def merge_from(self, dev: DeviceSpecV2) -> None:
+        """Takes over each field that `dev` sets."""
+        self._fields = dev._fields.over(self._fields)
+
+
+Name: TypeAlias = str | DeviceSpecV2 | None
 
 
 def canonical_name(device: Name) -> str:
@@ -239,7 +268,7 @@ _PLURALS = {
 
 
 def _fields_of(device: Name) -> _Fields:
-    return device._fields if isinstance(device, DeviceSpec) else _parse(device or "")
+    return device._fields if isinstance(device, DeviceSpecV2) else _parse(device or "")
 
 
 @lru_cache(_CACHE_SIZE)

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from gpugraph.tensorflow_import import private_names as private_names
+from gpugraph.tensorflow_import import (
+    missing_attributes as _missing_attributes,  # noqa: F401  (for its effect)
+    private_names as private_names,
+)
 from gpugraph.tensorflow_import.import_switch import (
     as_tensorflow as as_tensorflow,
     install as install,

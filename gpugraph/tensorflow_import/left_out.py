@@ -8,20 +8,43 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-_ROWS = """
+_OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
+_DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
+_REWRITE = (
+    "no op is cast by itself: cast to tf.bfloat16, or to tf.float16 with "
+    "tf.train.experimental.MixedPrecisionLossScaleOptimizer"
+)
+
+_ROWS = f"""
 GradientTape: there is no eager execution: use tf.gradients
 autograph: programs build their graphs: use tf.cond and tf.while_loop
 compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
+config.experimental_connect_to_cluster: there is no eager execution: give a Session its target
+config.experimental_connect_to_host: there is no eager execution: give a Session its target
+config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
 contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
 contrib.eager: there is no eager execution: build a graph and run it in a Session
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels
+errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
 function: there is no eager execution: build a graph and run it in a Session
 lite: models are run by a Session, not by TensorFlow Lite
+load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
+load_library: {_OWN_OPS}
+load_op_library: {_OWN_OPS}
+py_function: there is no eager execution: use tf.py_func or tf.numpy_function
 python.eager.backprop: there is no eager execution: use tf.gradients
 python.tpu: there are no TPUs: GPUs are used where there are kernels
+strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
+sysconfig: {_OWN_OPS}
 tpu: there are no TPUs: GPUs are used where there are kernels
+train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
+train.experimental.disable_mixed_precision_graph_rewrite: {_REWRITE}
+train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
+train.sdca_fprint: {_DUAL}
+train.sdca_optimizer: {_DUAL}
+train.sdca_shrink_l1: {_DUAL}
 """
 
 _RENAMED = """
@@ -63,7 +86,6 @@ neg: negative
 nn.bidirectional_rnn: nn.static_bidirectional_rnn
 nn.rnn: nn.static_rnn
 nn.state_saving_rnn: nn.static_state_saving_rnn
-op_scope: name_scope
 pack: stack
 scalar_summary: summary.scalar
 select: where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpugraph.train import experimental as experimental
 from gpugraph.train.global_step import (
     assert_global_step as assert_global_step,
     create_global_step as create_global_step,
@@ -38,5 +39,10 @@ from gpugraph.train.optimizers.proximal_gradient_descent import (
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
 )
 from gpugraph.train.optimizers.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from gpugraph.train.replica_devices import replica_device_setter as replica_device_setter
+from gpugraph.train.training_loops import (
+    VocabInfo as VocabInfo,
+    basic_train_loop as basic_train_loop,
+)
 
 piecewise_constant_decay = piecewise_constant

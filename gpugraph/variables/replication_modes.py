@@ -29,6 +29,24 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_TOWER = 3  # an older name
 
 
+class VariableAggregationV2(enum.Enum):
+    """How the replicas' updates become one: `tf.compat.v2.VariableAggregation`.
+
+    Equal to the `VariableAggregation` of the same name.
+    """
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (VariableAggregation, type(self))) and other.value == self.value
+
+    def __hash__(self) -> int:
+        return hash(VariableAggregation(self.value))
+
+
 def _stated(name: str, doc: str) -> Any:
     """The property of what a variable was made with."""
     return property(attrgetter(f"_{name}"), doc=doc)
@@ -52,8 +70,9 @@ def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple
 
 
 def _checked(modes: type[enum.Enum], mode: Any, kind: str, name: object) -> enum.Enum:
+    number = mode.value if isinstance(mode, VariableAggregationV2) else mode
     try:
-        return modes(0 if mode is None else mode)
+        return modes(0 if number is None else number)
     except ValueError:
         known = ", ".join(known_mode.name for known_mode in modes)
         raise ValueError(

@@ -1,0 +1,137 @@
+"""The functions of TensorFlow 2 that programs of the first version reach for: `tf.compat.v2`.
+
+They compute what those of the same name in version 1 do. The arguments are in another order, and
+tables that are in parts have consecutive rows in each (the strategy "div").
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from gpugraph.base.value_text import shown
+from gpugraph.graph.client import default_graph_functions as version_1
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.nn.convolution import conv2d_functions, conv_transpose
+from gpugraph.ops.nn.losses import nce_and_sampled_softmax
+from gpugraph.ops.sparse import embedding_lookup_sparse
+
+
+class name_scope:
+    """A name scope for the ops made inside, with its name, made unique.
+
+    name: one that ends in a slash re-enters a scope as it is. TypeError for what is no string.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name for name_scope must be a string, but it is {shown(name)}")
+        self._name = name
+        self._entered: list[AbstractContextManager[str]] = []
+
+    @property
+    def name(self) -> str:
+        """The name that was given."""
+        return self._name
+
+    def __enter__(self) -> str:
+        scope = version_1.name_scope(self._name)
+        prefix = scope.__enter__()
+        self._entered.append(scope)
+        return prefix
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any,
+    sparse_ids: Any,
+    sparse_weights: Any = None,
+    combiner: str = "mean",
+    default_id: int | None = None,
+    max_norm: float | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`tf.nn.safe_embedding_lookup_sparse` of tables by the strategy "div": the rows of ids.
+
+    Shape: sparse_ids.shape[:-1] + (columns,). ValueError as there.
+    """
+    return embedding_lookup_sparse.safe_embedding_lookup_sparse(
+        embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm
+    )
+
+
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    name: str = "nce_loss",
+) -> Tensor:
+    """`tf.nn.nce_loss` of tables by the strategy "div": a loss for each row, of inputs' dtype."""
+    return nce_and_sampled_softmax.nce_loss(
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+        remove_accidental_hits, "div", name,
+    )  # fmt: skip
+
+
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    seed: int | None = None,
+    name: str = "sampled_softmax_loss",
+) -> Tensor:
+    """`tf.nn.sampled_softmax_loss` of tables by the strategy "div": a loss for each row."""
+    return nce_and_sampled_softmax.sampled_softmax_loss(
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+        remove_accidental_hits, "div", name, seed,
+    )  # fmt: skip
+
+
+def conv2d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`tf.nn.conv2d_transpose`: of input [n, h, w, c] and filters [kh, kw, out, c] the images of
+    `output_shape`. ValueError for sizes that do not fit.
+    """
+    return conv2d_functions.conv2d_transpose(
+        input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
+    )
+
+
+def conv3d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`tf.nn.conv3d_transpose`: of input [n, d, h, w, c] and filters [kd, kh, kw, out, c] the
+    volumes of `output_shape`. ValueError for sizes that do not fit.
+    """
+    return conv_transpose.conv3d_transpose(
+        input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
+    )

@@ -1,0 +1,145 @@
+"""Devices of a graph whose variables are on parameter servers: `replica_device_setter`.
+
+What gives the server of a variable is a strategy: a function of the operation. By default it is
+one server after the other; `GreedyLoadBalancingStrategy` chooses the one with the least load.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.base.value_text import shown
+from gpugraph.config.cluster_and_debug_options import ClusterDef
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.platform import logging
+
+Strategy = Callable[[Any], int]
+
+STANDARD_PS_OPS = (
+    *("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2"),
+    *("MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableDenseHashTable"),
+    *("MutableDenseHashTableV2", "VarHandleOp", "BoostedTreesEnsembleResourceHandleOp"),
+    *("BoostedTreesQuantileStreamResourceHandleOp", "ResourceConditionalAccumulator"),
+    "DecisionTreeResource",
+)
+"""The op types that hold what is learned."""
+
+
+def replica_device_setter(
+    ps_tasks: int = 0,
+    ps_device: str = "/job:ps",
+    worker_device: str = "/job:worker",
+    merge_devices: bool = True,
+    cluster: Any = None,
+    ps_ops: Iterable[str] | None = None,
+    ps_strategy: Strategy | None = None,
+) -> Callable[[Operation], str] | None:
+    """A function for `tf.device`: variables go to tasks of `ps_device`, the rest to the worker.
+
+    ps_tasks: the number of parameter servers; 0: None is returned, which asks for no device.
+    merge_devices: whether an operation that asks for a device gets the fields that it leaves open.
+    cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which gives the number of
+      tasks of `ps_device`'s job; None is returned if it has no such job.
+    ps_ops: the op types that go to servers; by default those of variables and tables.
+    ps_strategy: gives the task of such an operation; by default one task after the other.
+
+    TypeError for another cluster, or a strategy that can't be called.
+    """
+    if cluster is not None:
+        job = DeviceSpec.from_string(ps_device).job
+        ps_tasks = _task_counts(cluster).get(job or "", 0)
+    if ps_tasks == 0:
+        return None
+    if not merge_devices:
+        logging.warning(
+            "DEPRECATION: It is recommended to set merge_devices=true in replica_device_setter"
+        )
+    strategy = _one_after_the_other(ps_tasks) if ps_strategy is None else ps_strategy
+    if not callable(strategy):
+        raise TypeError(f"ps_strategy must be callable, but it is {shown(ps_strategy)}")
+    types = frozenset(STANDARD_PS_OPS if ps_ops is None else ps_ops)
+
+    def device_of(op: Operation) -> str:
+        """The device of an operation."""
+        if op.device and not merge_devices:
+            return op.device
+        asked = DeviceSpec.from_string(op.device)
+        if not ps_device or op.type not in types:
+            return DeviceSpec.from_string(worker_device).make_merged_spec(asked).to_string()
+        server = DeviceSpec.from_string(ps_device)
+        if server.job and asked.job in (None, server.job):
+            server.task = strategy(op)
+        return server.make_merged_spec(asked).to_string()
+
+    return device_of
+
+
+def _one_after_the_other(num_tasks: int) -> Strategy:
+    tasks = itertools.cycle(range(num_tasks))
+
+    def next_task(op: Any) -> int:
+        del op
+        return next(tasks)
+
+    return next_task
+
+
+def _task_counts(cluster: Any) -> dict[str, int]:
+    """How many tasks each job of a cluster has."""
+    if isinstance(cluster, ClusterDef):
+        return {job.name: len(job.tasks) for job in cluster.job}
+    jobs = cluster.as_dict() if hasattr(cluster, "as_dict") else cluster
+    if not isinstance(jobs, Mapping):
+        raise TypeError(
+            "`cluster` must be a dictionary mapping one or more job names to lists of network "
+            f"addresses, or a `ClusterDef` protocol buffer, but it is {shown(cluster)}"
+        )
+    for name, tasks in jobs.items():
+        if not isinstance(tasks, (list, tuple, Mapping)):
+            raise TypeError(
+                f"The tasks in job {name!r} must be provided as a list or dictionary, but they are "
+                f"{shown(tasks)}"
+            )
+    return {name: len(tasks) for name, tasks in jobs.items()}
+
+
+class GreedyLoadBalancingStrategy:
+    """A strategy for `replica_device_setter`: the task that has the least load so far.
+
+    num_tasks: how many there are. load_fn: the load of an operation, as `byte_size_load_fn` gives
+    it. Of several with the least load it is the first.
+    """
+
+    def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
+        self._loads = [0.0] * num_tasks
+        self._load_fn = load_fn
+
+    def __call__(self, op: Any) -> int:
+        """The task of the operation, whose load it takes."""
+        task = min(range(len(self._loads)), key=self._loads.__getitem__)
+        self._loads[task] += self._load_fn(op)
+        return task
+
+
+def byte_size_load_fn(op: Operation) -> int:
+    """The bytes of an operation's only output; of a handle the bytes of its variable.
+
+    ValueError for more outputs, and for a shape that is not known. A reference variable whose
+    shape is not known counts as a scalar.
+    """
+    outputs = op.outputs
+    if len(outputs) != 1:
+        raise ValueError(f"Op {op!r} must have a single output, but it has {len(outputs)}")
+    if op.type == "VarHandleOp":
+        dtype, shape = op.get_attr("dtype"), TensorShape(op.get_attr("shape"))
+    else:
+        dtype, shape = outputs[0].dtype.base_dtype, outputs[0].shape
+    known = TensorShape([]) if shape.rank is None else shape
+    count = known.num_elements()
+    if count is None:
+        raise ValueError(f"Shape {known} of op {op!r} is not fully defined")
+    return count * int(dtype.size)

@@ -1,0 +1,72 @@
+"""Loops around training steps, and vocabularies that change between trainings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from gpugraph.base.errors import AbortedError
+
+
+def basic_train_loop(
+    supervisor: Any,
+    train_step_fn: Callable[..., Any],
+    args: Iterable[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    master: str = "",
+) -> None:
+    """Calls `train_step_fn(session, *args, **kwargs)` until the supervisor wants to stop.
+
+    supervisor: has `managed_session(master)`, a context of a session, and `should_stop()`. An
+    AbortedError, by which a server that restarts ends a step, begins with a new session.
+    """
+    while True:
+        try:
+            with supervisor.managed_session(master) as session:
+                while not supervisor.should_stop():
+                    train_step_fn(session, *(args or ()), **(kwargs or {}))
+        except AbortedError:
+            continue
+        return
+
+
+class _VocabInfo(NamedTuple):
+    new_vocab: str
+    new_vocab_size: int
+    num_oov_buckets: int
+    old_vocab: str
+    old_vocab_size: int
+    backup_initializer: Any
+    axis: int
+
+
+class VocabInfo(_VocabInfo):
+    """How a variable of an old vocabulary becomes one of a new vocabulary.
+
+    new_vocab, old_vocab: files, a word in each line. new_vocab_size, old_vocab_size: how many of
+    their words count; -1: all. num_oov_buckets: rows for other words. backup_initializer: for
+    words that the old one has not. axis: 0 if rows stand for words, 1 if columns do; ValueError
+    for another.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        new_vocab: str,
+        new_vocab_size: int,
+        num_oov_buckets: int,
+        old_vocab: str,
+        old_vocab_size: int = -1,
+        backup_initializer: Any = None,
+        axis: int = 0,
+    ) -> VocabInfo:
+        if axis not in (0, 1):
+            raise ValueError(
+                "The only supported values for the axis argument are 0 and 1.  Provided axis: "
+                f"{axis}"
+            )
+        return super().__new__(
+            cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size,
+            backup_initializer, axis,
+        )  # fmt: skip

@@ -1,0 +1,69 @@
+"""Names that are left out on purpose: the user reads why, and what to use."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+import gpugraph as tf
+
+LEFT_OUT = {
+    "config.experimental_connect_to_cluster": "give a Session its target",
+    "config.experimental_connect_to_host": "give a Session its target",
+    "config.experimental_run_functions_eagerly": "there are no tf.functions",
+    "compat.v2.keras": "use tf.compat.v1",
+    "errors.raise_exception_on_not_ok_status": "raises its tf.errors",
+    "load_file_system_library": "mount what is to be read",
+    "load_library": "declare ops by tf.register_op",
+    "load_op_library": "declare ops by tf.register_op",
+    "py_function": "use tf.py_func or tf.numpy_function",
+    "strings.unicode_script": "use unicodedata.name in tf.py_func",
+    "sysconfig": "declare ops by tf.register_op",
+    "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
+    "train.experimental.enable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
+    "train.experimental.disable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
+    "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
+    "train.sdca_fprint": "use tf.train.FtrlOptimizer",
+    "train.sdca_shrink_l1": "use tf.train.FtrlOptimizer",
+}
+
+
+def whole_name(root: object, path: str) -> object:
+    return functools.reduce(getattr, path.split("."), root)
+
+
+@pytest.mark.parametrize(("path", "instead"), LEFT_OUT.items())
+def test_the_package_says_what_to_use(path: str, instead: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        whole_name(tf, path)
+    module, _, name = path.rpartition(".")
+    first = f"module '{f'gpugraph.{module}' if module else 'gpugraph'}' has no attribute '{name}': "
+    assert str(caught.value).startswith(first)
+    assert instead in str(caught.value)
+
+
+@pytest.mark.parametrize(("path", "instead"), LEFT_OUT.items())
+def test_programs_that_import_tensorflow_read_the_same(path: str, instead: str) -> None:
+    with tf.as_tensorflow() as missing:
+        import tensorflow  # noqa: PLC0415
+
+        with pytest.raises(AttributeError) as caught:
+            whole_name(tensorflow, path)
+        assert instead in str(caught.value)
+        assert instead in str(missing)
+
+
+def test_other_names_are_missing_as_python_says_it() -> None:
+    with pytest.raises(AttributeError) as caught:
+        tf.nn.rlu  # noqa: B018
+    assert str(caught.value) == "module 'gpugraph.nn' has no attribute 'rlu'"
+    assert (caught.value.name, caught.value.obj) == ("rlu", tf.nn)
+    assert not hasattr(tf, "__path_of_nothing__")
+    with pytest.raises(ImportError, match="cannot import name 'rlu'"):
+        from gpugraph.nn import rlu  # noqa: F401, PLC0415
+
+
+def test_what_is_named_instead_is_there() -> None:
+    for name in ("register_op", "py_func", "numpy_function", "train.FtrlOptimizer", "gradients"):
+        assert callable(whole_name(tf, name))
