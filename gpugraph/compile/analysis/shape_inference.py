@@ -95,7 +95,7 @@ class Inference:
             return self._of_loop(node)
         if node.node_class is NodeClass.MERGE:
             sources = [source for source in sources if source[0] not in self.failing] or sources
-        if any(source in self.failing for source, _ in sources):
+        if self.failing and any(source in self.failing for source, _ in sources):
             return self._never(node)
         known, values = self.unit.shapes, self.unit.values
         context = InferContext(

@@ -250,16 +250,12 @@ class _OpContext(InferContext):
         return None if maker is None else maker._attrs["dtype"]
 
 
-def _inferred(op: Operation, context: InferContext) -> Sequence[TensorShape]:
-    """The shapes that inference gives, also where only a run refuses the inputs."""
-    try:
-        shapes: Sequence[TensorShape] = op._op_def.infer(context)  # type: ignore[misc]
-    except Misfit as misfit:
-        if misfit.shapes is None:
-            raise
-        unknown = [TensorShape.of(None)] * len(op._outputs)
-        return [*misfit.shapes, *unknown[len(misfit.shapes) :]]
-    return shapes
+def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
+    """The shapes of an op whose inputs only a run refuses; raises `misfit` where there are none."""
+    if misfit.shapes is None:
+        raise misfit
+    unknown = [TensorShape.of(None)] * len(op._outputs)
+    return [*misfit.shapes, *unknown[len(misfit.shapes) :]]
 
 
 def _infer_shapes(op: Operation) -> None:
@@ -269,7 +265,10 @@ def _infer_shapes(op: Operation) -> None:
     """
     context = _OpContext(op)
     try:
-        shapes = _inferred(op, context)
+        try:
+            shapes = op._op_def.infer(context)  # type: ignore[misc]
+        except Misfit as misfit:
+            shapes = _shapes_despite(misfit, op)
         for tensor, shape in zip(op._outputs, shapes):
             tensor._shape = shape
     except Exception as error:

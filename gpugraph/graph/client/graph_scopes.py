@@ -100,7 +100,8 @@ class Scopes(GraphElements):
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """`name` under the current name scope, with `_1`, `_2`, ... if it is in use already."""
-        name = as_name(name)
+        if type(name) is not str:
+            name = as_name(name)
         scope = self._scope.name
         if scope:
             name = f"{scope}/{name}"
@@ -120,7 +121,8 @@ class Scopes(GraphElements):
             return unique if key == name else f"{name}_{count}"
 
     def _op_name(self, name: str | bytes) -> str:
-        name = as_name(name)
+        if type(name) is not str:
+            name = as_name(name)
         if not is_name(name, bool(self._scope.name)):
             raise ValueError(f"'{name}' is not a valid node name")
         if name[-1] != "/":

@@ -140,7 +140,9 @@ class OpFunction:
 
     def _general(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
         graph = _graph_of(values)
-        label = as_name(name or self.op_def.name)
+        label = name or self.op_def.name
+        if type(label) is not str:
+            label = as_name(label)
         if _all_tensors(values):
             inputs = self._inputs(graph, values, attrs, label)
             return self._add(graph, inputs, attrs, label)
