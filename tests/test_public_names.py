@@ -404,6 +404,27 @@ contrib.seq2seq.hardmax: logits name
 contrib.seq2seq.sequence_loss: logits targets weights average_across_timesteps
     average_across_batch sum_over_timesteps sum_over_batch softmax_loss_function name
 contrib.seq2seq.tile_batch: t multiplier name
+contrib.rnn.AttentionCellWrapper: cell attn_length attn_size attn_vec_size input_size
+    state_is_tuple reuse
+contrib.rnn.FusedRNNCell:
+contrib.rnn.FusedRNNCellAdaptor: cell use_dynamic_rnn
+contrib.rnn.GRUBlockCell: num_units cell_size reuse name
+contrib.rnn.GRUBlockCellV2: num_units cell_size reuse name
+contrib.rnn.HighwayWrapper: cell couple_carry_transform_gates carry_bias_init
+contrib.rnn.IntersectionRNNCell: num_units num_in_proj initializer forget_bias y_activation reuse
+contrib.rnn.LSTMBlockCell: num_units forget_bias cell_clip use_peephole dtype reuse name
+contrib.rnn.LSTMBlockFusedCell: num_units forget_bias cell_clip use_peephole reuse dtype name
+contrib.rnn.LayerNormBasicLSTMCell: num_units forget_bias input_size activation layer_norm norm_gain
+    norm_shift dropout_keep_prob dropout_prob_seed reuse
+contrib.rnn.NASCell: num_units num_proj use_bias reuse
+contrib.rnn.PhasedLSTMCell: num_units use_peepholes leak ratio_on trainable_ratio_on period_init_min
+    period_init_max reuse
+contrib.rnn.TimeReversedFusedRNN: cell
+contrib.rnn.UGRNNCell: num_units initializer forget_bias activation reuse
+contrib.rnn.stack_bidirectional_dynamic_rnn: cells_fw cells_bw inputs initial_states_fw
+    initial_states_bw dtype sequence_length parallel_iterations time_major scope swap_memory
+contrib.rnn.stack_bidirectional_rnn: cells_fw cells_bw inputs initial_states_fw initial_states_bw
+    dtype sequence_length scope
 contrib.rnn.EmbeddingWrapper: cell embedding_classes embedding_size initializer reuse
 contrib.rnn.InputProjectionWrapper: cell num_proj activation input_size reuse
 contrib.rnn.OutputProjectionWrapper: cell output_size activation reuse

@@ -42,7 +42,7 @@ def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
     return result
 
 
-class _SameState(RNNCell):
+class SameStateWrapper(RNNCell):
     """A cell around a cell, with its state."""
 
     def __init__(self, cell: Any, reuse: bool | None = None, **kwargs: Any) -> None:
@@ -65,7 +65,7 @@ class _SameState(RNNCell):
         return self._cell.output_size
 
 
-class EmbeddingWrapper(_SameState):
+class EmbeddingWrapper(SameStateWrapper):
     """A cell that reads ids: rows of a table `embedding` [embedding_classes, embedding_size].
 
     initializer: of the table; that of the scope by default, else uniform in [-sqrt(3), sqrt(3)).
@@ -100,7 +100,7 @@ class EmbeddingWrapper(_SameState):
         return self._cell(embedded, state)
 
 
-class InputProjectionWrapper(_SameState):
+class InputProjectionWrapper(SameStateWrapper):
     """A cell whose inputs are projected to `num_proj` numbers first."""
 
     def __init__(
@@ -120,7 +120,7 @@ class InputProjectionWrapper(_SameState):
         return self._cell(self._activation(projected) if self._activation else projected, state)
 
 
-class OutputProjectionWrapper(_SameState):
+class OutputProjectionWrapper(SameStateWrapper):
     """A cell whose outputs are projected to `output_size` numbers; ValueError for less than 1."""
 
     def __init__(
