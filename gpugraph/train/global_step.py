@@ -8,6 +8,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import stack_level
 from gpugraph.graph.client.default_graph_functions import graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
@@ -25,7 +26,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
     if len(steps) > 1:
         names = [variable.name for variable in steps]
-        warnings.warn(f"There are several global steps: {names}", stacklevel=2)
+        warnings.warn(f"There are several global steps: {names}", stacklevel=stack_level())
         return None
     if steps:
         step = steps[0]

@@ -230,7 +230,7 @@ class StepTier:
     def _agree_apart(self, native: Candidate) -> bool:
         """Whether both ways compute the same from copies of variables, where no other run is."""
         trial = native.apart(isolated=True)
-        plain = self._plain_apart(native.apart(isolated=True))
+        plain = self._plain_apart(trial.apart(isolated=True))  # of the same values
         function = self.code.get() if self.code is not None else None
         try:
             refused = any(call() for call in translate(trial).bind(function).calls)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gpugraph.config import ConfigProto, OptimizerOptions
 from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.graph.client.creation_origin import stack_level
 
 _WARNED: set[str] = set()
 
@@ -45,4 +46,4 @@ def warn_once(reason: str) -> None:
     for message in (f"native code is not used: {reason}" if reason else "", cache):
         if message and message not in _WARNED:
             _WARNED.add(message)
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            warnings.warn(message, RuntimeWarning, stacklevel=stack_level())

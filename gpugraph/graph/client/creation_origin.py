@@ -95,4 +95,13 @@ def _outside(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
+def stack_level() -> int:
+    """The `stacklevel` of `warnings.warn` by which the caller's warning names the user's line."""
+    level, frame = 1, sys._getframe(1)
+    outside = _outside(frame)
+    while outside is not None and frame is not outside and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 _NOWHERE = Origin(())

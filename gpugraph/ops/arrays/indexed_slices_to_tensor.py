@@ -8,6 +8,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.creation_origin import stack_level
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -40,13 +41,13 @@ def _as_dense(
         warnings.warn(
             f"Converting sparse IndexedSlices ('{value.name}') to a dense Tensor of unknown "
             "shape. This may consume a large amount of memory.",
-            stacklevel=3,
+            stacklevel=stack_level(),
         )
     elif count >= _LARGE:
         warnings.warn(
             f"Converting sparse IndexedSlices ('{value.name}') to a dense Tensor with {count} "
             "elements. This may consume a large amount of memory.",
-            stacklevel=3,
+            stacklevel=stack_level(),
         )
     return dense(value, name)
 

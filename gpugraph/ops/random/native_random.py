@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.graph.client.creation_origin import stack_level
 from gpugraph.kernel import CompiledFile, KernelContext
 from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
@@ -72,6 +73,6 @@ def _is_sound(file: CompiledFile, law: Law) -> bool:
                 f"native code is not used: that of {law.native} gives other random numbers than "
                 "NumPy: the C compiler is not sound",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=stack_level(),
             )
     return _SOUND[key]

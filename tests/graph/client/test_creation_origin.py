@@ -136,3 +136,10 @@ def test_lines_nobody_can_read_are_empty() -> None:
     nowhere = Origin(())
     assert (str(nowhere), nowhere.source, nowhere.frames) == ("<unknown>", "", [])
     assert repr(nowhere) == "Origin(<unknown>)"
+
+
+def test_a_warning_names_the_line_of_the_user_however_deep_it_is_raised() -> None:
+    program = "def deep(count): return deep(count - 1) if count else origin.stack_level()"
+    deep = run(program, origin._PACKAGE + "inside.py", origin=origin)["deep"]
+    assert [deep(0), deep(3)] == [2, 5]
+    assert origin.stack_level() == 1  # this test is outside of the package
