@@ -35,7 +35,10 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     if not is_nested(structure):
         return [structure]
     leaves = []
-    _collect(structure, leaves)
+    try:
+        _collect(structure, leaves)
+    except RecursionError:
+        raise ValueError("A structure is nested too deeply, or contains itself") from None
     return leaves
 
 

@@ -295,7 +295,7 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """`shape[index]`; unknown if the rank is."""
+    """`shape[index]`; unknown if the rank is. IndexError where there is no such dimension."""
     return shape[index]
 
 

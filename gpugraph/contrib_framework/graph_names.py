@@ -22,8 +22,9 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
     """A name without the scope that it is under; one that is not under it as it is."""
     if not export_scope:
         return name
-    pattern = rf"{_START}{re.escape(export_scope.removesuffix('/'))}/+(.*)"
-    return re.sub(pattern, r"\1\2", name, count=1)
+    scope = text_of("export_scope", export_scope).removesuffix("/")
+    pattern = rf"{_START}{re.escape(scope)}/+(.*)"
+    return re.sub(pattern, r"\1\2", text_of("name", name), count=1)
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:

@@ -52,7 +52,12 @@ def _variable(
 
 
 def get_variable_full_name(var: Any) -> str:
-    """The name of a variable, and of a part of one that of the whole."""
+    """The name of a variable, and of a part of one that of the whole.
+
+    TypeError for what is neither a variable nor a tensor.
+    """
+    if not hasattr(var, "op"):
+        raise TypeError(f"var must be a variable, but is {shown(var)}")
     info = getattr(var, "_save_slice_info", None)
     name: str = var.op.name if info is None else info.full_name
     return name

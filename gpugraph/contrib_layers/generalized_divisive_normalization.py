@@ -50,6 +50,8 @@ class GDN(Layer):
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
         if data_format not in ("channels_first", "channels_last"):
             raise ValueError(f"Unknown data format: '{data_format}'.")
+        if not abs(reparam_offset) < 1e150:  # its square is stored
+            raise ValueError(f"reparam_offset must be a small number, but is {reparam_offset}")
         self.inverse = inverse
         self.data_format = data_format
         self._beta_min, self._gamma_init = beta_min, gamma_init

@@ -39,7 +39,8 @@ def _check_format(data_format: str) -> None:
 
 
 def _known_channels(inputs: Tensor, axis: int) -> int:
-    size = _sizes(inputs)[axis]
+    sizes = _sizes(inputs)
+    size = sizes[axis] if -len(sizes) <= axis < len(sizes) else None
     if size is None:
         raise ValueError(f"Inputs {inputs.name} has undefined channels dimension {inputs.shape}.")
     return size
@@ -147,6 +148,8 @@ def instance_norm(
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
+        if not isinstance(param_initializers or {}, Mapping):
+            raise TypeError(f"param_initializers must be a dict, but is {param_initializers!r}")
         rank = len(_sizes(source))
         channels_axis = 1 if data_format == "NCHW" else rank - 1
         channels = _known_channels(source, channels_axis)
@@ -295,8 +298,8 @@ def bias_add(
     with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
         rank = source.shape.rank
-        if rank is None:
-            raise ValueError(f"Dims of shape must be known but is None: {source}")
+        if not rank:
+            raise ValueError(f"Dims of shape must be known but is {rank}: {source}")
         if data_format == "NCHW" and rank != 4:
             raise ValueError(f"Data format NCHW only supports 4D Tensor, not {source.shape}")
         channels = _sizes(source)[1 if data_format == "NCHW" else -1]

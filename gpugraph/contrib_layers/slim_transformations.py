@@ -72,6 +72,8 @@ def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None
     with name_scope(scope, "MaxOut", [inputs]):
         source = convert_to_tensor(inputs)
         sizes = _known_sizes(source)
+        if not -len(sizes) <= axis < len(sizes):
+            raise ValueError(f"axis {axis} must be one of {source.shape}")
         channels = sizes[axis]
         if channels % num_units:
             raise ValueError(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import (
@@ -64,7 +65,7 @@ class Convolution(LayerOfArguments):
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
         self.input_spec = InputSpec(ndim=self.dimensions + 2)
-        self.filters = int(filters)
+        self.filters = whole_number("filters", filters)
         self.kernel_size = numbers(kernel_size, self.dimensions, "kernel_size")
         self.strides = numbers(strides, self.dimensions, "strides")
         self.dilation_rate = numbers(dilation_rate, self.dimensions, "dilation_rate")

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import ZEROS, LayerOfArguments, channels_first, layer_function
@@ -47,7 +48,7 @@ class Dense(LayerOfArguments):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
-        self.units = int(units)
+        self.units = whole_number("units", units)
         self.activation = activation
         self.use_bias = use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer

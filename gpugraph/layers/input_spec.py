@@ -88,7 +88,7 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: str) -> None:
     """ValueError for inputs of a layer that violate `specs`, one or a list.
 
-    TypeError for a spec that is no InputSpec.
+    TypeError for a spec that is no InputSpec, and for inputs that are no tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
     for spec in listed:
@@ -100,6 +100,8 @@ def check_inputs(specs: Any, inputs: Sequence[Any], layer: str) -> None:
             f"tensors. Inputs received: {list(inputs)}"
         )
     for number, (spec, tensor) in enumerate(zip(listed, inputs, strict=True)):
+        if not hasattr(tensor, "shape") or not hasattr(tensor, "dtype"):
+            raise TypeError(f"Inputs to a layer should be tensors. Got: {shown(tensor)}")
         fault = spec._fault(tensor.shape, tensor.dtype)
         if fault:
             raise ValueError(

@@ -8,6 +8,7 @@ from inspect import Parameter
 from typing import Any
 
 from gpugraph.base.named_function import named, with_signature
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.layers.base_layer import Layer
 from gpugraph.layers.layer_configs import arguments_config
 from gpugraph.layers.module import snake_case
@@ -73,7 +74,7 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * count
     try:
-        sizes = tuple(int(size) for size in value)
+        sizes = tuple(whole_number(name, size) for size in value)
     except (TypeError, ValueError):
         sizes = ()
     if len(sizes) != count:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.convolution_layers import Convolution
 from gpugraph.layers.layer_arguments import ZEROS, layer_function
@@ -132,7 +133,7 @@ class Separable(Convolution):
             use_bias, None, bias_initializer, None, bias_regularizer, activity_regularizer, None,
             bias_constraint, trainable, name, **kwargs,
         )  # fmt: skip
-        self.depth_multiplier = int(depth_multiplier)
+        self.depth_multiplier = whole_number("depth_multiplier", depth_multiplier)
         self.depthwise_initializer, self.pointwise_initializer = (
             depthwise_initializer, pointwise_initializer,
         )  # fmt: skip

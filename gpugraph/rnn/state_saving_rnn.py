@@ -9,6 +9,7 @@ from gpugraph.base.nest import flatten, is_nested, map_structure, pack_sequence_
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.rnn.rnn_cell_base import check_cell
 from gpugraph.rnn.static_rnn import static_rnn
 
 
@@ -26,8 +27,9 @@ def static_state_saving_rnn(
       operation. state_name: the name of the state, or names in the structure of cell.state_size.
 
     The last output and the last state wait until the state is saved. ValueError for names in
-    another structure; else as of `static_rnn`.
+    another structure, TypeError for what is no cell; else as of `static_rnn`.
     """
+    check_cell("cell", cell)
     sizes = cell.state_size
     names = _names(sizes, state_name)
     if not hasattr(state_saver, "state"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, is_nested, map_structure
+from gpugraph.base.value_text import shown
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -82,6 +83,9 @@ def check_inputs(inputs: Any) -> None:
 def _batch(inputs: Any) -> int | None:
     """The batch's size, where it is known; ValueError for inputs of unfit shapes."""
     flat = flatten(inputs)
+    for value in flat:
+        if not hasattr(value, "shape"):
+            raise TypeError(f"inputs must be tensors, but one of them is {shown(value)}")
     if flat[0].shape.rank == 1:
         return flat[0].shape.as_list()[0]
     batch = flat[0].shape.with_rank_at_least(2)[0]

@@ -36,12 +36,12 @@ class HangError(BaseException):
     """A call took too long."""
 
 
-def fetchable(value: Any) -> list[Any]:
-    """The tensors and operations in what a function returned."""
+def fetchable(value: Any, depth: int = 100) -> list[Any]:
+    """The tensors and operations in what a function returned, at most so deep."""
     if isinstance(value, (tf.Tensor, tf.Operation, tf.SparseTensor, tf.IndexedSlices)):
         return [value]
-    if isinstance(value, (list, tuple)):
-        return [item for part in value for item in fetchable(part)]
+    if isinstance(value, (list, tuple)) and depth:
+        return [item for part in value for item in fetchable(part, depth - 1)]
     return []
 
 
@@ -49,9 +49,11 @@ def is_tensorflows(error: Exception) -> bool:
     """Whether TensorFlow raises errors of this very class, for what a program has done wrong."""
     if isinstance(error, tf.errors.OpError):
         return not isinstance(error, tf.errors.UnknownError)
-    of_gpugraph = type(error).__module__.startswith("gpugraph")
+    if isinstance(error, KeyError):
+        return "not in the graph" in str(error)
+    module = type(error).__module__.partition(".")[0]  # NumPy's own refuse comparisons
     plain = type(error) in (TypeError, ValueError, NotImplementedError)
-    return plain or (of_gpugraph and isinstance(error, (TypeError, ValueError)))
+    return plain or (module in ("gpugraph", "numpy") and isinstance(error, (TypeError, ValueError)))
 
 
 def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:

@@ -268,10 +268,11 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if axis == 0 and not contains_tensor(values):
         return convert_to_tensor(values, name=name)
     if axis:
-        rank = getattr(getattr(values[0], "shape", None), "rank", None)
+        listed = list(values)
+        rank = getattr(getattr(listed[0], "shape", None), "rank", None) if listed else None
         if rank is not None:
             _stacking_axis(axis, rank)
-        return _pack(list(values), axis=axis, name=name)
+        return _pack(listed, axis=axis, name=name)
     if isinstance(values, Tensor):
         return values
     return _packed(list(values), _common_dtype(values), name)

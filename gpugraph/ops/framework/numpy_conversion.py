@@ -61,6 +61,9 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
         array = np.array("")
     except ValueError as error:
         raise ValueError(f"Argument must be a dense tensor: {value!r} - {error}") from error
+    kind = array.dtype.kind
+    if wanted is not None and (kind == "O" or (kind == "f" and wanted.is_integer)):
+        array = _from_large_ints(array, value, wanted)
     if array.dtype.kind == "O":
         array = _from_objects(array, value)
     if wanted is not None:
@@ -75,6 +78,25 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
     if array.dtype == np.int64:
         small = array.astype(np.int32)
         return small if np.array_equal(small, array) else array
+    return array
+
+
+def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[Any]:
+    """Ints for which NumPy has no common type, as floats, or as what wraps around to `wanted`.
+
+    Else the array as it is.
+    """
+    items = np.array(value, object) if array.dtype.kind == "f" else array
+    if not all(type(item) is int for item in items.flat):
+        return array
+    if wanted.is_floating or wanted.is_complex:
+        try:
+            return items.astype(np.float64)
+        except OverflowError:
+            return array
+    if wanted.is_integer and all(-(2**63) <= item < 2**64 for item in items.flat):
+        bits = [item % 2**64 for item in items.flat]
+        return np.array(bits, np.uint64).reshape(items.shape)
     return array
 
 

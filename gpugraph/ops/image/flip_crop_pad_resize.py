@@ -43,7 +43,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, Tensor):
         constant = constant_value(value)
         return value if constant is None else int(constant)
-    return int(value)
+    return whole_number("A size", value)
 
 
 def _sizes(source: Tensor, height_axis: int) -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -177,9 +178,10 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     count = constant_value(batch_dims) if isinstance(batch_dims, Tensor) else batch_dims
     if count is None:
         raise ValueError(f"batch_dims must be an int or a constant tensor, but is {batch_dims}")
-    if int(count):
+    count = whole_number("batch_dims", count)
+    if count:
         with op_scope(name, "BatchGatherND", params, indices) as scope:
-            return _gather_nd(params, whole_coordinates(indices, int(count)), name=scope)
+            return _gather_nd(params, whole_coordinates(indices, count), name=scope)
     if hasattr(params, "_after_change"):
         return params.gather_nd(indices, name=name)  # a resource variable reads these parts alone
     return _gather_nd(params, indices, name=name)

@@ -227,7 +227,7 @@ def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
         op_type,
         inputs="x: T",
         outputs=outputs,
-        attrs={"T": ALL, "out_idx": dtypes.int32},
+        attrs={"T": ALL, "out_idx": Attr("type", dtypes.int32, allowed=INDEX)},
         infer=_infer_unique,
         cpu=Call(make=_bind_unique, dynamic=True),
         gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),

@@ -12,7 +12,8 @@ from gpugraph.base.dtypes import ALL, as_dtype
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.one_hot_where_unique import declare_unique
 
@@ -37,7 +38,7 @@ _difference = op(
     "ListDiff",
     inputs="x: T, y: T",
     outputs="out: T, idx: out_idx",
-    attrs={"T": ALL, "out_idx": dtypes.int32},
+    attrs={"T": ALL, "out_idx": Attr("type", dtypes.int32, allowed=INDEX)},
     infer=_infer_difference,
     cpu=Call(make=_bind_difference, dynamic=True),
     gpu=Call(make=_bind_difference, dynamic=True),

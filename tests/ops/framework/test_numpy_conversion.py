@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
+import gpugraph as tf
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.ops.framework.numpy_conversion import constant_array, zero_of
@@ -174,9 +175,45 @@ def test_zeros():
 
 @pytest.mark.parametrize(
     ("value", "dtype", "expected"),
-    [(-1, dtypes.uint8, 255), ([300, 1], dtypes.uint8, [44, 1]), (2**31, dtypes.int32, -(2**31))],
+    [
+        (-1, dtypes.uint8, 255),
+        ([300, 1], dtypes.uint8, [44, 1]),
+        (2**31, dtypes.int32, -(2**31)),
+        (2**45, dtypes.int32, 0),
+        ([1, 2**45 + 3], dtypes.int32, [1, 3]),
+        (-129, dtypes.int8, 127),
+        (2**16, dtypes.uint16, 0),
+        (-1, dtypes.uint64, 2**64 - 1),
+        (2**63, dtypes.int64, -(2**63)),
+        ([[2**63, 1]], dtypes.int64, [[-(2**63), 1]]),
+        ([2**64 - 1, -1], dtypes.uint64, [2**64 - 1, 2**64 - 1]),
+        (np.array([2**45 + 7]), dtypes.int32, [7]),
+        (np.int64(-1), dtypes.uint8, 255),
+    ],
 )
 def test_integers_that_do_not_fit_wrap_around(value, dtype, expected):
     array = constant_array(value, dtype)
     assert array.dtype == dtype.as_numpy_dtype
     assert array.tolist() == expected
+
+
+@pytest.mark.parametrize("value", [2**64, [1, 2**64], -(2**63) - 1])
+@pytest.mark.parametrize("dtype", [dtypes.int32, dtypes.uint64, dtypes.bool])
+def test_integers_of_more_than_64_bits_are_refused(value, dtype):
+    with pytest.raises(TypeError):
+        constant_array(value, dtype)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64, dtypes.complex64])
+def test_large_integers_are_rounded_to_floats(dtype):
+    assert constant_array(2**70, dtype).item() == 2.0**70
+    assert constant_array([2**70, -1], dtype).tolist() == [2.0**70, -1]
+    with pytest.raises(TypeError):
+        constant_array(10**400, dtype)
+
+
+def test_a_depth_beyond_int32_wraps_around_as_an_int32_constant_does():
+    with tf.Graph().as_default():
+        assert tf.one_hot([0, 1], 2**45).shape == [2, 0]
+        with pytest.raises(ValueError, match="negative"):
+            tf.one_hot([0, 1], 2**31)

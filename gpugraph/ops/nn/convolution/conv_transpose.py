@@ -95,7 +95,7 @@ def conv_transpose(
     """
     with op_scope(name, "conv_transpose", input, filters, output_shape) as scope:
         if isinstance(output_shape, Tensor):
-            length = output_shape.shape[0].value
+            length = output_shape.shape.with_rank(1)[0].value
         else:
             length = _length(output_shape)
         if length == 3:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
@@ -61,10 +62,13 @@ def sufficient_statistics(
     axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
-    over = sorted({int(axis) for axis in axes})
+    over = sorted({whole_number("axes", axis) for axis in axes})
     with op_scope(name, "sufficient_statistics", x, shift):
         source = convert_to_tensor(x, name="x")
         dtype = source.dtype.base_dtype
+        rank = source.shape.rank
+        if rank is not None and not all(-rank <= axis < rank for axis in over):
+            raise ValueError(f"axes {over} must be in the range [{-rank}, {rank})")
         sizes = None if source.shape.sizes is None else [source.shape.sizes[axis] for axis in over]
         if sizes is not None and None not in sizes:
             count = constant(np.prod(sizes), dtype)  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""What random calls have found: wrong arguments that raised Python's errors of our own lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+GRAPH_NAMES = tf.contrib.framework
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def cyclic() -> Any:
+    result: list[Any] = []
+    result.append(result)
+    return result
+
+
+def gru() -> Any:
+    return tf.nn.rnn_cell.GRUCell(3)
+
+
+CALLS: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
+    "a wrong cell": (
+        TypeError,
+        "The argument 'cell' .* is not an RNNCell",
+        lambda: tf.nn.static_state_saving_rnn(3, [tf.ones([2, 3])], object(), "name"),
+    ),
+    "inputs of a network that are no tensors": (
+        TypeError,
+        "inputs must be tensors",
+        lambda: tf.nn.static_rnn(gru(), [1, 2], dtype=tf.float32),
+    ),
+    "a variable that is none": (
+        TypeError,
+        "var must be a variable, but is 3",
+        lambda: GRAPH_NAMES.get_variable_full_name(3),
+    ),
+    "a scope that is no text": (
+        TypeError,
+        "export_scope",
+        lambda: GRAPH_NAMES.strip_name_scope("name", abs),
+    ),
+    "a name that is no text": (
+        TypeError,
+        "name",
+        lambda: GRAPH_NAMES.strip_name_scope(None, "scope"),
+    ),
+    "no input of a layer": (
+        TypeError,
+        "Inputs to a layer should be tensors. Got: None",
+        lambda: tf.layers.flatten(None),
+    ),
+    "infinite filters": (TypeError, "filters", lambda: tf.layers.Conv1D(float("inf"), 1)),
+    "infinite units": (TypeError, "units", lambda: tf.layers.Dense(float("inf"))),
+    "an infinite size": (
+        TypeError,
+        "size",
+        lambda: tf.image.resize_image_with_crop_or_pad(tf.ones([4, 4, 3]), 1, float("inf")),
+    ),
+    "infinite dimensions of a batch": (
+        TypeError,
+        "batch_dims",
+        lambda: tf.gather_nd(tf.ones([2, 3]), [[0]], batch_dims=float("inf")),
+    ),
+    "an offset whose square is no float": (
+        ValueError,
+        "reparam_offset",
+        lambda: tf.contrib.layers.GDN(reparam_offset=1e300),
+    ),
+    "initializers that are no dict": (
+        TypeError,
+        "param_initializers must be a dict",
+        lambda: tf.contrib.layers.instance_norm(
+            tf.ones([2, 3, 4]), param_initializers=iter([1, 2])
+        ),
+    ),
+    "norms of a scalar": (
+        ValueError,
+        "undefined channels dimension",
+        lambda: tf.contrib.layers.instance_norm(tf.constant(3.0)),
+    ),
+    "units of another axis": (
+        ValueError,
+        "axis 1 must be one of",
+        lambda: tf.contrib.layers.maxout(tf.ones([2]), 1, axis=1),
+    ),
+    "biases of a scalar": (
+        ValueError,
+        "Dims of shape must be known",
+        lambda: tf.contrib.layers.bias_add(tf.constant(3.0)),
+    ),
+    "moments over other axes": (
+        ValueError,
+        "axes .* must be in the range",
+        lambda: tf.nn.sufficient_statistics(tf.ones([2, 3]), [4]),
+    ),
+    "a scalar as the shape of an output": (
+        ValueError,
+        "must have rank 1",
+        lambda: tf.nn.conv_transpose(tf.ones([2, 3]), 1, tf.constant(3), 1),
+    ),
+    "a number to stack": (TypeError, "not iterable", lambda: tf.stack(np.int64(3), axis=1)),
+    "numbers of elements as text": (
+        TypeError,
+        "out_idx",
+        lambda: tf.unique_with_counts(tf.constant(["a"]), out_idx=tf.string),
+    ),
+    "a list in itself": (
+        ValueError,
+        "nested too deeply, or contains itself",
+        lambda: tf.foldr(lambda x, y: x + y, cyclic()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_argument_is_refused(name: str) -> None:
+    kind, words, call = CALLS[name]
+    with pytest.raises(kind, match=words):
+        call()
