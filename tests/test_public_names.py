@@ -220,6 +220,7 @@ contrib.distributions.MultivariateNormalDiag: loc scale_diag scale_identity_mult
     allow_nan_stats name
 contrib.distributions.MultivariateNormalTriL: loc scale_tril validate_args allow_nan_stats name
 contrib.distributions.Normal: loc scale validate_args allow_nan_stats name
+contrib.distributions.OneHotCategorical: logits probs dtype validate_args allow_nan_stats name
 contrib.distributions.RegisterKL: dist_cls_a dist_cls_b
 contrib.distributions.ReparameterizationType: rep_type
 contrib.distributions.StudentT: df loc scale validate_args allow_nan_stats name

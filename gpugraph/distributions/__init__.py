@@ -9,10 +9,10 @@ from gpugraph.distributions.counting_distributions import (
     DirichletMultinomial as DirichletMultinomial,
     Multinomial as Multinomial,
 )
-from gpugraph.distributions.distribution import (
+from gpugraph.distributions.distribution import Distribution as Distribution
+from gpugraph.distributions.distribution_parameters import (
     FULLY_REPARAMETERIZED as FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED as NOT_REPARAMETERIZED,
-    Distribution as Distribution,
     ReparameterizationType as ReparameterizationType,
 )
 from gpugraph.distributions.gamma_family_distributions import (

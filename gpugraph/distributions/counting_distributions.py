@@ -11,12 +11,8 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.checks import assert_equal, assert_less_equal, assert_near, assert_non_negative
 from gpugraph.control_flow.map_fold_scan import map_fn
-from gpugraph.distributions.distribution import (
-    NOT_REPARAMETERIZED,
-    Distribution,
-    derived_seed,
-    tensor_parameter,
-)
+from gpugraph.distributions.distribution import Distribution, derived_seed, tensor_parameter
+from gpugraph.distributions.distribution_parameters import NOT_REPARAMETERIZED
 from gpugraph.distributions.kullback_leibler import RegisterKL
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
@@ -169,7 +165,32 @@ def _bernoulli_divergence(a: Bernoulli, b: Bernoulli, name: str | None = None) -
         return sigmoid(a.logits) * hits + sigmoid(-a.logits) * fails
 
 
-class Categorical(_Discrete):
+class ClassDistribution(_Discrete):
+    """One of k classes, by its probability."""
+
+    @property
+    def event_size(self) -> Tensor:
+        """The number of classes: a scalar of int32."""
+        return shape(self.logits)[-1]
+
+    def _sample_classes(self, n: Any, seed: int | None) -> Tensor:
+        """The numbers of n drawn classes: [n, ...]."""
+        rows = reshape(self.logits, [-1, self.event_size])
+        wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
+        draws = multinomial(rows, n, seed=seed, output_dtype=wide)
+        return reshape(transpose(draws), concat([[n], shape(self.logits)[:-1]], 0))
+
+    def _entropy(self) -> Any:
+        return -reduce_sum(log_softmax(self.logits) * self.probs, -1)
+
+    def class_divergence(self, other: ClassDistribution, name: str) -> Tensor:
+        """The Kullback-Leibler divergence from another one: batch_shape."""
+        with name_scope(name, values=[self.logits, other.logits]):
+            difference = log_softmax(self.logits) - log_softmax(other.logits)
+            return reduce_sum(softmax(self.logits) * difference, -1)
+
+
+class Categorical(ClassDistribution):
     """A class of [..., k] by its probability: integers from 0 to k - 1."""
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
@@ -186,19 +207,11 @@ class Categorical(_Discrete):
         self._start_discrete(locals(), classes=True)
         self.logits.shape.with_rank_at_least(1)
 
-    @property
-    def event_size(self) -> Tensor:
-        """The number of classes: a scalar of int32."""
-        return shape(self.logits)[-1]
-
     def _event_shape(self) -> Any:
         return []
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
-        rows = reshape(self.logits, [-1, self.event_size])
-        draws = multinomial(rows, n, seed=seed, output_dtype=wide)
-        return cast(reshape(transpose(draws), self._sample_shape(n)), self.dtype)
+        return cast(self._sample_classes(n, seed), self.dtype)
 
     def _with_event(self, k: Any, parameter: Any) -> tuple[Any, Any]:
         """Classes and a parameter of theirs, in one shape of batches."""
@@ -217,18 +230,13 @@ class Categorical(_Discrete):
         below = cast(sequence_mask(k, self.event_size), probs.dtype)
         return reduce_sum(below * probs, -1)
 
-    def _entropy(self) -> Any:
-        return -reduce_sum(log_softmax(self.logits) * self.probs, -1)
-
     def _mode(self) -> Any:
         return cast(argmax(self.logits, axis=-1), self.dtype)
 
 
 @RegisterKL(Categorical, Categorical)
 def _categorical_divergence(a: Categorical, b: Categorical, name: str | None = None) -> Tensor:
-    with name_scope(name, "kl_categorical_categorical", [a.logits, b.logits]):
-        difference = log_softmax(a.logits) - log_softmax(b.logits)
-        return reduce_sum(softmax(a.logits) * difference, -1)
+    return a.class_divergence(b, name or "kl_categorical_categorical")
 
 
 class _Counts(Distribution):

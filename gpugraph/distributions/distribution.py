@@ -11,16 +11,16 @@ import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
-from gpugraph.checks import assert_less, assert_positive, assert_same_float_dtype
+from gpugraph.checks import assert_less
+from gpugraph.distributions.distribution_parameters import DistributionParameters
 from gpugraph.distributions.kullback_leibler import kl_divergence
-from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
+from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import fill
@@ -33,29 +33,12 @@ from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.elementwise.comparison_and_select import less, logical_and, where_v2
 from gpugraph.ops.elementwise.unary_functions import exp, log, log1p, sqrt, square
 from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_prod
 
 Option = tuple[str, Callable[[Any], Any]]
 """A method that a class may define, and what makes the wanted value of its result."""
-
-
-class ReparameterizationType:
-    """Whether gradients flow through samples to the parameters."""
-
-    def __init__(self, rep_type: str) -> None:
-        self._rep_type = rep_type
-
-    def __repr__(self) -> str:
-        return f"<Reparameterization Type: {self._rep_type}>"
-
-
-FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
-"""Samples are a differentiable function of the parameters."""
-
-NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
-"""Gradients do not flow through samples."""
 
 
 def derived_seed(seed: int | None, salt: str) -> int | None:
@@ -79,7 +62,7 @@ def _one_minus(value: Any) -> Any:
     return 1.0 - value
 
 
-class Distribution:
+class Distribution(DistributionParameters):
     """A distribution over events, or a batch of them.
 
     Args:
@@ -91,102 +74,6 @@ class Distribution:
       graph_parents: tensors that the distribution is made of.
       name: the scope of its operations; the class's name.
     """
-
-    event_ranks: ClassVar[dict[str, int]] = {}
-    """Each tensor parameter, and how many of its last dimensions belong to one event."""
-
-    def __init__(
-        self,
-        dtype: Any,
-        reparameterization_type: ReparameterizationType,
-        validate_args: bool,
-        allow_nan_stats: bool,
-        parameters: dict[str, Any] | None = None,
-        graph_parents: Sequence[Any] | None = None,
-        name: str | None = None,
-    ) -> None:
-        parents = list(graph_parents or ())
-        for number, parent in enumerate(parents):
-            if not isinstance(parent, Tensor):
-                raise ValueError(f"Graph parent item {number} is not a Tensor; {parent}.")
-        if not name or not name.endswith("/"):
-            with name_scope(name or type(self).__name__) as scope:
-                name = scope
-        self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
-        self._reparameterization_type = reparameterization_type
-        self._allow_nan_stats = allow_nan_stats
-        self._validate_args = validate_args
-        self._parameters = dict(parameters or {})
-        self._graph_parents = parents
-        self._name = name
-
-    def _start(
-        self,
-        arguments: dict[str, Any],
-        reparameterization_type: ReparameterizationType = FULLY_REPARAMETERIZED,
-        positive: Sequence[str] = (),
-    ) -> None:
-        """Initializes a distribution whose parameters are the arguments of its constructor.
-
-        Args:
-          arguments: `locals()` of the constructor.
-          reparameterization_type: of the samples.
-          positive: the parameters that `validate_args` requires to be positive.
-        """
-        arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
-        values = {name: arguments[name] for name in self.event_ranks}
-        with name_scope(arguments["name"], values=list(values.values())) as scope:
-            checked = positive if arguments["validate_args"] else ()
-            with control_dependencies([assert_positive(values[name]) for name in checked]):
-                self._tensors = {k: identity(v, name=k) for k, v in values.items()}
-            assert_same_float_dtype(list(self._tensors.values()))
-        Distribution.__init__(
-            self,
-            dtype=next(iter(self._tensors.values())).dtype,
-            reparameterization_type=reparameterization_type,
-            validate_args=arguments["validate_args"],
-            allow_nan_stats=arguments["allow_nan_stats"],
-            parameters=arguments,
-            graph_parents=list(self._tensors.values()),
-            name=scope,
-        )
-
-    @property
-    def name(self) -> str:
-        """The scope of its operations, with a slash at its end."""
-        return self._name
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of its events."""
-        assert self._dtype is not None
-        return self._dtype
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The arguments that it was created with."""
-        return dict(self._parameters)
-
-    @property
-    def reparameterization_type(self) -> ReparameterizationType:
-        """Whether gradients flow through its samples."""
-        return self._reparameterization_type
-
-    @property
-    def allow_nan_stats(self) -> bool:
-        """Whether an undefined statistic is NaN; else it is an error."""
-        return self._allow_nan_stats
-
-    @property
-    def validate_args(self) -> bool:
-        """Whether parameters and events are checked."""
-        return self._validate_args
-
-    def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """A distribution of the same class whose parameters differ by the given ones."""
-        return type(self)(**{**self.parameters, **override_parameters_kwargs})
-
-    # Shapes.
 
     def _batch_shape(self) -> TensorShape:
         shapes = [
@@ -341,14 +228,12 @@ class Distribution:
         with self._name_scope(name):
             return kl_divergence(self, other, self._allow_nan_stats)
 
-    def _defined(
-        self, statistic: Any, conditions: Sequence[tuple[Any, Any]], message: str
-    ) -> Tensor:
+    def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
         """A statistic where each first value is less than the second, elsewhere NaN or an error."""
         if not self._allow_nan_stats:
-            checks = [assert_less(low, high, message=message) for low, high in conditions]
+            checks = [assert_less(low, high, message=words) for low, high, words in conditions]
             return with_dependencies(checks, statistic)
-        holds = functools.reduce(logical_and, [less(low, high) for low, high in conditions])
+        holds = functools.reduce(logical_and, [less(low, high) for low, high, _ in conditions])
         nan = fill(self.batch_shape_tensor(), np.array(np.nan, self.dtype.as_numpy_dtype))
         return where_v2(holds, statistic, nan)
 

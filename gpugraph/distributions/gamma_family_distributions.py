@@ -7,12 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpugraph.checks import assert_less, assert_near, assert_positive
-from gpugraph.distributions.distribution import (
-    FULLY_REPARAMETERIZED,
-    Distribution,
-    derived_seed,
-    tensor_parameter,
-)
+from gpugraph.distributions.distribution import Distribution, derived_seed, tensor_parameter
+from gpugraph.distributions.distribution_parameters import FULLY_REPARAMETERIZED
 from gpugraph.distributions.kullback_leibler import RegisterKL
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
@@ -79,7 +75,7 @@ class Gamma(Distribution):
     def _mode(self) -> Any:
         message = "mode not defined when any concentration <= 1"
         mode = (self.concentration - 1.0) / self.rate
-        return self._defined(mode, [(ones([], self.dtype), self.concentration)], message)
+        return self._defined(mode, [(ones([], self.dtype), self.concentration, message)])
 
 
 @RegisterKL(Gamma, Gamma)
@@ -184,9 +180,12 @@ class Beta(Distribution):
 
     def _mode(self) -> Any:
         one = ones([], self.dtype)
-        conditions = [(one, self.concentration1), (one, self.concentration0)]
+        conditions = [
+            (one, getattr(self, name), f"Mode undefined for {name} <= 1.")
+            for name in self.event_ranks
+        ]
         mode = (self.concentration1 - 1.0) / (self.total_concentration - 2.0)
-        return self._defined(mode, conditions, "Mode undefined where a concentration is <= 1.")
+        return self._defined(mode, conditions)
 
 
 @RegisterKL(Beta, Beta)

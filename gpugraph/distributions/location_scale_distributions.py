@@ -8,12 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpugraph.checks import assert_less
-from gpugraph.distributions.distribution import (
-    FULLY_REPARAMETERIZED,
-    Distribution,
-    derived_seed,
-    tensor_parameter,
-)
+from gpugraph.distributions.distribution import Distribution, derived_seed, tensor_parameter
+from gpugraph.distributions.distribution_parameters import FULLY_REPARAMETERIZED
 from gpugraph.distributions.kullback_leibler import RegisterKL
 from gpugraph.distributions.normal_tail_functions import log_normal_cdf, normal_cdf
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
@@ -202,7 +198,7 @@ class StudentT(_LocationScale):
     def _mean(self) -> Any:
         mean = self.loc * ones(self.batch_shape_tensor(), dtype=self.dtype)
         message = "mean not defined for components of df <= 1"
-        return self._defined(mean, [(ones([], self.dtype), self.df)], message)
+        return self._defined(mean, [(ones([], self.dtype), self.df, message)])
 
     def _variance(self) -> Any:
         finite = self.df > 2.0
@@ -210,7 +206,7 @@ class StudentT(_LocationScale):
         whole = ones(self.batch_shape_tensor(), dtype=self.dtype)
         variance = where_v2(finite, whole * square(self.scale) * self.df / below, np.inf)
         message = "variance not defined for components of df <= 1"
-        return self._defined(variance, [(ones([], self.dtype), self.df)], message)
+        return self._defined(variance, [(ones([], self.dtype), self.df, message)])
 
     def _mode(self) -> Any:
         return identity(self.loc)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from gpugraph.distributions.distribution import (
-    FULLY_REPARAMETERIZED,
-    Distribution,
-    tensor_parameter,
-)
+from gpugraph.distributions.distribution import Distribution, tensor_parameter
+from gpugraph.distributions.distribution_parameters import FULLY_REPARAMETERIZED
 from gpugraph.distributions.kullback_leibler import RegisterKL
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
