@@ -24,4 +24,9 @@ from gpugraph.plan.plan_steps import (
     note_step as note_step,
     noting_step as noting_step,
 )
-from gpugraph.plan.run_clock import Clock as Clock, TimeLimit as TimeLimit
+from gpugraph.plan.run_clock import (
+    RUN_CLOCK as RUN_CLOCK,
+    Clock as Clock,
+    TimeLimit as TimeLimit,
+    check_run as check_run,
+)

@@ -24,7 +24,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.plan.plan_steps import Access, Step, StepSequence
-from gpugraph.plan.run_clock import Clock
+from gpugraph.plan.run_clock import RUN_CLOCK, Clock
 
 
 class PlanKey(NamedTuple):
@@ -116,7 +116,7 @@ class Plan:
     that `runs_once` is stale once it has begun, and its memory is given back when its run ends.
 
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
-    costs a run a microsecond).
+    costs a run a microsecond) and the clock is that of `check_run`.
     """
 
     key: PlanKey
@@ -147,6 +147,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.context = contextvars.Context()
         self.context.run(np.seterr, all="ignore")
+        self.context.run(RUN_CLOCK.set, self.clock)
         self.loads = tuple(slot.load for slot in self.feeds)
         self.guarded = StepSequence(self.steps)
         self.unguarded = StepSequence(self.steps, guarded=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from time import monotonic
 from typing import NamedTuple
 
@@ -78,3 +79,14 @@ class Clock:
             raise CancelledError(None, None, f"The run was cancelled {where}")
         if self._limit is not None:
             self._limit.check(where)
+
+
+RUN_CLOCK: ContextVar[Clock | None] = ContextVar("RUN_CLOCK", default=None)
+"""The clock of the run in progress in this thread."""
+
+
+def check_run(where: str) -> None:
+    """Raises what ends the run in progress, as `Clock.check`: for kernels that take long."""
+    clock = RUN_CLOCK.get()
+    if clock is not None and clock.armed:
+        clock.check(where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,18 @@ from gpugraph.base.shapes import shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
-from gpugraph.ops.strings.regex_engine import compiled_pattern
+from gpugraph.ops.strings.regex_engine import Pattern, Spans, compiled_pattern
 from gpugraph.ops.strings.string_ops import host_op, string_op
+from gpugraph.plan import check_run
 
 # -- replacing
 
 _REFERENCE = re.compile(rb"\\(.?)", re.DOTALL)
+_CHARACTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xef][\x80-\xbf])[\x80-\xbf]"
+    rb"|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|.",
+    re.DOTALL,
+)
 
 
 def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int] | None:
@@ -46,27 +52,48 @@ def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int
 
 def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
     compiled = compiled_pattern(pattern)
-    parts = _parts_of(rewrite, compiled.compiled.groups, everywhere)
+    parts = _parts_of(rewrite, compiled.groups, everywhere)
     if parts is None:
         return lambda text: text
 
     def replace(data: bytes) -> bytes:
         text, pieces, start = compiled.prepared(data), [], 0
-        for match in compiled.matches(text):
-            pieces.append(compiled.encode(text[start : match.start()]))
+        for spans in _matches(compiled, text):
+            pieces.append(text[start : spans[0][0]])
             for part in parts:
-                group = (
-                    compiled.encode(match.group(part) or text[:0])
-                    if isinstance(part, int)
-                    else part
-                )
-                pieces.append(group)
-            start = match.end()
+                pieces.append(text[slice(*spans[part])] if isinstance(part, int) else part)
+            start = spans[0][1]
             if not everywhere:
                 break
-        return b"".join([*pieces, compiled.encode(text[start:])])
+        return b"".join(map(_encoded, [*pieces, text[start:]]))
 
     return replace
+
+
+def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
+    """The matches that do not overlap; no empty one right after another, as in RE2."""
+    start, last = 0, -1
+    while start <= len(text):
+        check_run("in a regular expression")
+        spans = compiled.search(text, start)
+        if spans is None:
+            return
+        if spans[0] == (last, last):
+            start += 1 if isinstance(text, str) or start == len(text) else _width(text, start)
+        else:
+            yield spans
+            start = last = spans[0][1]
+
+
+def _width(text: bytes, start: int) -> int:
+    """The number of bytes of the character that begins here; 1 where none does."""
+    match = _CHARACTER.match(text, start)
+    assert match is not None
+    return match.end() - start
+
+
+def _encoded(piece: str | bytes) -> bytes:
+    return piece.encode() if isinstance(piece, str) else piece
 
 
 def _scalar(array: Any, what: str) -> bytes:
@@ -101,7 +128,7 @@ _regex_replace = host_op(
 
 
 def _attr_bytes(value: Any) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8")
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
 
 
 def _static_replace(context: KernelContext) -> Callable[[bytes], bytes]:
@@ -144,7 +171,12 @@ def regex_replace(
 
 def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
     compiled = compiled_pattern(pattern)
-    return lambda text: compiled.compiled.fullmatch(compiled.prepared(text)) is not None
+
+    def matches(text: bytes) -> bool:
+        check_run("in a regular expression")
+        return compiled.is_full_match(text)
+
+    return matches
 
 
 host_op(

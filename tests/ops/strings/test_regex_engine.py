@@ -1,7 +1,8 @@
-"""Regular expressions: linear time by google-re2; without it, what could take long is refused."""
+"""Regular expressions: RE2's language and linear time, by google-re2 and without it."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -48,28 +49,101 @@ def test_replacements(engine: str, text: Any, pattern: str, rewrite: str, wanted
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(a+)+$", "(a|aa)+$", "(?:a?){30}a{30}$", "(a*)*b", "a*a*a*a*b"]
+    "pattern, wanted",
+    [
+        ("(a+)+$", b"-"),
+        ("(a|aa)+$", b"-"),
+        ("(?:a?){30}a{30}$", b"a" * 3940 + b"-"),
+        ("(a*)*b", b""),
+        ("a*a*a*a*b", b""),
+        ("(foo|a)+", b"-"),
+        (r"([a-z]+,)*[a-z]+", b"-"),
+        (r"\w+|\d+", b"-"),
+    ],
 )
-def test_patterns_on_which_backtracking_takes_for_ever(engine: str, pattern: str) -> None:
-    text = "a" * 4000 + "c"
-    if engine == "re2":
-        assert replaced(text, pattern, "") == text.encode()
-        return
-    with pytest.raises(tf.errors.UnimplementedError, match="google-re2"):
-        replaced(text, pattern, "")
-
-
-@pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "[[:nothing:]]", "a**b(", "\\"])
-def test_patterns_that_are_not_valid(engine: str, pattern: str) -> None:
+def test_patterns_on_which_backtracking_takes_for_ever(
+    engine: str, pattern: str, wanted: bytes
+) -> None:
     del engine
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern"):
+    text = "a" * 4000
+    assert replaced(text, pattern, "-") == (wanted or text.encode())
+
+
+def test_patterns_that_re_could_match_for_ever_are_never_its(monkeypatch: Any) -> None:
+    monkeypatch.setattr(regex_engine, "_re2", lambda: None)
+    by_re = [
+        isinstance(regex_engine.compiled_pattern(pattern).prepared(b"a" * length), str)
+        for pattern in (rb"\w+|\d+", b"(a|b)c", b"(foo|a)+", b"a*a*b")
+        for length in (20, 100_000)
+    ]
+    assert by_re == [True, True, True, True, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    "pattern, reason",
+    [
+        ("(", "missing ): ("),
+        ("a)", "unexpected ): a)"),
+        ("(?=a)", "invalid perl operator: (?="),
+        ("(?<!a)", "invalid perl operator: (?<!"),
+        (r"(a)\1", r"invalid escape sequence: \1"),
+        ("[[:nothing:]]", "invalid character class range: [:nothing:]"),
+        ("[z-a]", "invalid character class range: z-a"),
+        (r"\p{Nothing}", r"invalid character class range: \p{Nothing}"),
+        ("[a", "missing ]: [a"),
+        ("a**", "bad repetition operator: **"),
+        ("a|*", "no argument for repetition operator: *"),
+        ("a{1001}", "invalid repetition size: {1001}"),
+        ("(a{100}){100}", "invalid repetition size: {100}"),
+        (r"\pL{1000}", "pattern too large - compile failed"),
+        ("(?P<a-b>x)", "invalid named capture group: (?P<a-b>"),
+        ("\\", "trailing \\"),
+        (b"\xff", "invalid UTF-8"),
+    ],
+)
+def test_patterns_that_are_not_valid(engine: str, pattern: Any, reason: str) -> None:
+    del engine
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         replaced("a", pattern, "")
+    assert "Invalid pattern: " in caught.value.message
+    assert f", error: {reason}" in caught.value.message
 
 
 def test_nested_groups(engine: str) -> None:
-    pattern = "(" * 2000 + "a" + ")" * 2000
-    if engine == "re2":
-        assert replaced("xay", pattern, "") == b"xy"
-        return
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern"):
-        replaced("a", pattern, "")
+    del engine
+    assert replaced("xay", "(" * 2000 + "a" + ")" * 2000, "") == b"xy"
+
+
+@pytest.mark.parametrize(
+    "text, pattern, wanted",
+    [
+        ("aé", r"\C", b"xxx"),
+        (b"\xffa", ".", b"\xffx"),
+        ("aéa", r"\B", b"a\xc3x\xa9a"),
+        ("aaa", "a*?", b"xaxaxax"),
+        ("Kk\u212a", "(?i)k", b"xxx"),
+        ("a,b", r"(?U)[\Wb]+", b"axx"),
+        ("aB1", r"(?i)\p{^Lu}", b"aBx"),
+        ("a{,2}", "a{,2}", b"x"),
+        ("x1", r"(?P<letter>[[:alpha:]])\x{31}", b"x"),
+    ],
+)
+def test_what_python_has_otherwise(engine: str, text: Any, pattern: str, wanted: bytes) -> None:
+    del engine
+    assert replaced(text, pattern, "x") == wanted
+
+
+def test_a_time_limit_reaches_a_match(monkeypatch: Any) -> None:
+    monkeypatch.setattr(regex_engine, "_re2", lambda: None)
+    regex_engine.compiled_pattern.cache_clear()
+    letters = random.Random(0).choices("ab", k=4_000_000)  # takes minutes
+    options = tf.RunOptions(timeout_in_ms=50)
+    with tf.Graph().as_default(), tf.Session() as session:
+        text = tf.placeholder(tf.string, [])
+        for result in (
+            tf.strings.regex_replace(text, "(a|b)*a(a|b){18}c", ""),
+            tf.strings.regex_full_match(text, "(a|b)*a(a|b){18}c"),
+        ):
+            with pytest.raises(tf.errors.DeadlineExceededError, match="in a regular expression"):
+                session.run(result, {text: "".join(letters)}, options=options)
+    regex_engine.compiled_pattern.cache_clear()

@@ -1,0 +1,88 @@
+"""Named sets of code points: of ASCII, of Perl, of Unicode; letters in both cases.
+
+What Unicode says is taken from Python's `unicodedata`, so that its version is Python's.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from functools import cache
+from itertools import groupby
+
+from gpugraph.ops.strings.regex_fragments import LAST, Ranges, merged
+
+
+def _ranges(text: str) -> Ranges:
+    """The ranges of code points that the text names pair by pair."""
+    return merged([(ord(first), ord(last)) for first, last in zip(text[::2], text[1::2])])
+
+
+ASCII_CLASSES = {
+    "alnum": _ranges("09AZaz"),
+    "alpha": _ranges("AZaz"),
+    "ascii": _ranges("\x00\x7f"),
+    "blank": _ranges("\t\t  "),
+    "cntrl": _ranges("\x00\x1f\x7f\x7f"),
+    "digit": _ranges("09"),
+    "graph": _ranges("!~"),
+    "lower": _ranges("az"),
+    "print": _ranges(" ~"),
+    "punct": _ranges("!/:@[`{~"),
+    "space": _ranges("\t\r  "),
+    "upper": _ranges("AZ"),
+    "word": _ranges("09AZaz__"),
+    "xdigit": _ranges("09AFaf"),
+}
+PERL_CLASSES = {"d": _ranges("09"), "s": _ranges("\t\n\f\r  "), "w": _ranges("09AZaz__")}
+
+
+@cache
+def _categories() -> dict[str, Ranges]:
+    """The code points of each general category, and of its first letter."""
+    categories: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    points = range(LAST + 1)
+    for name, run in groupby(points, lambda point: unicodedata.category(chr(point))):
+        first, *rest = run
+        if name != "Cn":  # RE2 has no such class
+            pair = (first, rest[-1] if rest else first)
+            categories[name].append(pair)
+            categories[name[0]].append(pair)
+    return {name: merged(pairs) for name, pairs in categories.items()}
+
+
+def unicode_class(name: str) -> Ranges | None:
+    """The code points of a general category such as "L" or "Lu", or "Any"; None for no such."""
+    return ((0, LAST),) if name == "Any" else _categories().get(name)
+
+
+@cache
+def _cases() -> dict[int, frozenset[int]]:
+    """For each letter with more than one case all of them; the sign for kelvin is a k."""
+    letters: dict[str, set[int]] = defaultdict(set)
+    for point in range(LAST + 1):
+        letter = chr(point)
+        if letter.lower() != letter or letter.upper() != letter:
+            for form in (letter.lower(), letter.upper(), letter.casefold()):
+                if len(form) == 1:
+                    letters[form].add(point)
+            letters[letter].add(point)
+    groups: dict[int, set[int]] = {}
+    for form, points in letters.items():
+        joined = {ord(form), *points}
+        for point in list(joined):
+            joined |= groups.get(point, set())
+        for point in joined:
+            groups[point] = joined
+    return {point: frozenset(joined) for point, joined in groups.items() if len(joined) > 1}
+
+
+def folded(ranges: Ranges) -> Ranges:
+    """The ranges with each letter in all its cases."""
+    cases = [
+        point
+        for letter, points in _cases().items()
+        if any(first <= letter <= last for first, last in ranges)
+        for point in points
+    ]
+    return merged([*ranges, *((point, point) for point in cases)])
