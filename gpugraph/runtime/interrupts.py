@@ -3,8 +3,9 @@
 An exception that a signal's handler raises may come between any two instructions of Python, so
 also in the middle of an update, or between the updates of a variable and of its slots. While
 a run is in progress in the main thread, the handler that is installed here only notes the
-interrupt; it is raised when the run is over, or at the end of a loop's iteration. A function
-of the user's (`WaitingRun`) is interrupted at once, and so is what is before and after a run.
+interrupt; it is raised when the run is over, at the end of a loop's iteration, or where a
+kernel that takes long looks (`check_run`). A function of the user's (`WaitingRun`) is interrupted
+at once, and so is what is before and after a run.
 
 A second Ctrl-C, a second or more after the first, is raised at once, whatever it leaves.
 """

@@ -19,14 +19,10 @@ Ranges = tuple[tuple[int, int], ...]
 """Code points: the first and the last of each range, sorted and apart."""
 
 
-class Op(Enum):
-    """What an instruction does with its argument."""
-
-    BYTES = "reads one byte of a frozenset"
-    SPLIT = "goes on at each of these distances, the first one preferred"
-    SAVE = "keeps the position in this slot"
-    ASSERT = "goes on where this Assertion holds"
-    MATCH = "ends"
+Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
+"""What an instruction does with its argument: it reads one byte of a frozenset; goes on at each of
+these distances, the first one preferred; keeps the position in this slot; goes on where this
+Assertion holds. A MATCH ends."""
 
 
 class Assertion(Enum):
