@@ -1,6 +1,7 @@
 """Named sets of code points: of ASCII, of Perl, of Unicode; letters in both cases.
 
-What Unicode says is taken from Python's `unicodedata`, so that its version is Python's.
+What Unicode says is taken from Python's `unicodedata`, so that its version is Python's; that has
+no scripts.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import cache
 from itertools import groupby
 
 from gpugraph.ops.strings.regex_fragments import LAST, Ranges, merged
+from gpugraph.ops.strings.unicode_scripts import scripts
 
 
 def _ranges(text: str) -> Ranges:
@@ -37,6 +39,9 @@ ASCII_CLASSES = {
 PERL_CLASSES = {"d": _ranges("09"), "s": _ranges("\t\n\f\r  "), "w": _ranges("09AZaz__")}
 
 
+_DOTLESS_I = 0x131  # its capital is I, but Unicode folds it to itself
+
+
 @cache
 def _categories() -> dict[str, Ranges]:
     """The code points of each general category, and of its first letter."""
@@ -52,8 +57,8 @@ def _categories() -> dict[str, Ranges]:
 
 
 def unicode_class(name: str) -> Ranges | None:
-    """The code points of a general category such as "L" or "Lu", or "Any"; None for no such."""
-    return ((0, LAST),) if name == "Any" else _categories().get(name)
+    """The code points of a general category ("L", "Lu"), a script ("Greek") or "Any", else None."""
+    return ((0, LAST),) if name == "Any" else _categories().get(name) or scripts().get(name)
 
 
 @cache
@@ -62,7 +67,7 @@ def _cases() -> dict[int, frozenset[int]]:
     letters: dict[str, set[int]] = defaultdict(set)
     for point in range(LAST + 1):
         letter = chr(point)
-        if letter.lower() != letter or letter.upper() != letter:
+        if point != _DOTLESS_I and (letter.lower() != letter or letter.upper() != letter):
             for form in (letter.lower(), letter.upper(), letter.casefold()):
                 if len(form) == 1:
                     letters[form].add(point)
