@@ -38,7 +38,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "compatibility",
         "compile runtime",
         "session",
-        "distributions losses train testing",
+        "distributions linear_operators losses train testing",
         "metrics",
         "layers",
         "contrib_layers",

@@ -884,6 +884,10 @@ linalg.adjoint: matrix name
 linalg.expm: input name
 linalg.logdet: matrix name
 linalg.logm: input name
+linalg.LinearOperator: dtype graph_parents is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorLowerTriangular: tril is_non_singular is_self_adjoint is_positive_definite
+    is_square name
 linalg.lu: input output_idx_type name
 linalg.lu_matrix_inverse: lower_upper perm validate_args name
 linalg.lu_reconstruct: lower_upper perm validate_args name

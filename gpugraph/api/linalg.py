@@ -1,5 +1,9 @@
 """Linear algebra."""
 
+from gpugraph.linear_operators import (
+    LinearOperator as LinearOperator,
+    LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
+)
 from gpugraph.ops.linalg.cross_product import cross as cross
 from gpugraph.ops.linalg.einsum import einsum as einsum
 from gpugraph.ops.linalg.lu_factorization import (
