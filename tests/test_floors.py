@@ -76,7 +76,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "files fusion image state",
         "older_types",
     ),
-    "ops/nn": ("activations windows", "losses normalization pooling", "convolution"),
+    "ops/nn": ("activations windows", "losses normalization pooling", "convolution recurrent"),
     "devices": (
         "out_of_memory",
         "device codegen",

@@ -1098,6 +1098,8 @@ nn.embedding_lookup_sparse: params sp_ids sp_weights partition_strategy name com
 nn.erosion2d: value kernel strides rates padding name
 nn.fixed_unigram_candidate_sampler: true_classes num_true num_sampled unique range_max vocab_file
     distortion num_reserved_ids num_shards shard unigrams seed name
+nn.fractional_avg_pool: value pooling_ratio pseudo_random overlapping deterministic seed seed2 name
+nn.fractional_max_pool: value pooling_ratio pseudo_random overlapping deterministic seed seed2 name
 nn.fused_batch_norm: x scale offset mean variance epsilon data_format is_training name
 nn.in_top_k: predictions targets k name
 nn.l2_loss: t name

@@ -80,6 +80,9 @@ from gpugraph.ops.nn.normalization.l2_normalize import (
 from gpugraph.ops.nn.normalization.local_response_normalization import (
     local_response_normalization as local_response_normalization,
 )
+from gpugraph.ops.nn.pooling.fractional_pooling import (
+    fractional_avg_pool as fractional_avg_pool, fractional_max_pool as fractional_max_pool,
+)
 from gpugraph.ops.nn.pooling.pool_functions import (
     avg_pool as avg_pool, avg_pool1d as avg_pool1d, avg_pool3d as avg_pool3d,
     avg_pool_v2 as avg_pool_v2, max_pool as max_pool, max_pool1d as max_pool1d,

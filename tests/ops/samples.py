@@ -27,6 +27,7 @@ from . import (
     samples_of_pictures,
     samples_of_places,
     samples_of_positions,
+    samples_of_recurrence,
     samples_of_sets,
     samples_of_sparse,
     samples_of_strings,
@@ -53,6 +54,7 @@ assert samples_of_factors.three_diagonals
 assert samples_of_images.IN_SINGLE
 assert samples_of_places.PLACED and samples_of_ctc.SPOKEN
 assert samples_of_integrals.NODES.size
+assert samples_of_recurrence.GATED
 assert samples_of_pictures.png_file and samples_of_texts.ENCODED is not None
 assert samples_of_training.FORMULAS
 
@@ -86,6 +88,10 @@ UNSAMPLED = {
     **dict.fromkeys(
         ("Stack", "StackPush", "StackPop", "StackClose"),
         "it works on what a run keeps: test_state_op_types.py has it run",
+    ),
+    **dict.fromkeys(
+        ("FractionalMaxPool", "FractionalAvgPool"),
+        "its windows are random: test_fractional_pooling.py has it run",
     ),
     "Variable": "it is memory: test_state_op_types.py has it run",
     "Timestamp": "it is another number each time: test_timestamp.py has it run",

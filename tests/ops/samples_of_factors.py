@@ -121,3 +121,63 @@ add(
     types=MATRICES,
     tolerance=LOOSE,
 )
+
+
+# -- the gradient of Cholesky factors, and sums of products
+
+
+def _cholesky_grad(factors: Any, slopes: Any) -> Any:
+    """By differences of the factors of symmetric matrices, entry by entry."""
+    lower = np.tril(factors).astype(np.float64)
+    whole = lower @ np.swapaxes(lower, -1, -2)
+    result = np.zeros_like(whole)
+    step = 1e-6
+    for i, j in np.ndindex(*whole.shape[-2:]):
+        moved = []
+        for sign in (step, -step):
+            changed = whole.copy()
+            changed[..., i, j] += sign / 2
+            changed[..., j, i] += sign / 2
+            moved.append(np.linalg.cholesky(changed))
+        slope = (moved[0] - moved[1]) / (2 * step)
+        result[..., i, j] = np.sum(slope * np.tril(slopes), (-2, -1))
+    return result
+
+
+add(
+    "CholeskyGrad",
+    lambda v: case(np.tril(v(3, 3)) + 3 * np.eye(3, dtype=v(1).dtype), v(3, 3)),
+    lambda v: case(np.tril(v(2, 2, 2)) + 3 * np.eye(2, dtype=v(1).dtype), v(2, 2, 2)),
+    lambda v: case(v(0, 2, 2), v(0, 2, 2)),
+    reference=_cholesky_grad,
+    tolerance=1e7,
+)
+
+
+def _einsum(parts: Any, equation: str) -> Any:
+    """Element by element of all labels' ranges; labels alone, without an ellipsis."""
+    inputs, output = (side.split(",") for side in equation.split("->"))
+    sizes = {
+        label: n for labels, part in zip(inputs, parts) for label, n in zip(labels, part.shape)
+    }
+    labels = sorted(sizes)
+    result = np.zeros([sizes[label] for label in output[0]], parts[0].dtype)
+    for place in np.ndindex(*(sizes[label] for label in labels)):
+        where = dict(zip(labels, place))
+        product = 1
+        for names, part in zip(inputs, parts):
+            product = product * part[tuple(where[name] for name in names)]
+        result[tuple(where[name] for name in output[0])] += product
+    return result
+
+
+add(
+    "Einsum",
+    lambda v: case([v(2, 3), v(3, 2)], equation="ij,jk->ik"),
+    lambda v: case([v(2, 2, 3), v(2, 3, 2)], equation="bij,bjk->kbi"),
+    lambda v: case([v(2, 3)], equation="ij->j"),
+    lambda v: case([v(2, 3), v(3)], equation="ij,k->i"),
+    lambda v: case([v(0, 3), v(3, 2)], equation="ij,jk->ik"),
+    reference=_einsum,
+    tolerance=8,
+)

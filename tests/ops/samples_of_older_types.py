@@ -214,3 +214,135 @@ add(
     lambda v: case(v(0, 8), v()),
     reference=lambda x, threshold: np.packbits(x > threshold, axis=-1),
 )
+
+
+def _unique(x: Any, axis: Any, counts: bool, index_type: Any) -> Any:
+    """The different slices by looking each one up in a list."""
+    axis = int(axis[0]) if len(axis) else 0
+    slices = [np.take(x, n, axis) for n in range(x.shape[axis])]
+    different: list[Any] = []
+    places = []
+    for part in slices:
+        same = [n for n, other in enumerate(different) if np.array_equal(part, other)]
+        places.append(same[0] if same else len(different))
+        if not same:
+            different.append(part)
+    shape = [size for n, size in enumerate(x.shape) if n != axis % x.ndim]
+    joined = np.stack(different, axis) if different else np.zeros((0, *shape), x.dtype)
+    indices = np.array(places, index_type)
+    if not counts:
+        return joined, indices
+    return joined, indices, np.array([places.count(n) for n in range(len(different))], index_type)
+
+
+for _name, _counts in (("UniqueV2", False), ("UniqueWithCountsV2", True)):
+    add(
+        _name,
+        lambda v: case(np.repeat(v(2, 3), 2, 0)[[0, 2, 1]], i64(0)),
+        lambda v: case(np.tile(v(2, 2), (1, 2)), i32(-1), out_idx=dtypes.int64),
+        lambda v: case(np.tile(v(2), 3), i64()),
+        lambda v: case(v(0, 3), i64(0)),
+        reference=lambda x, axis, out_idx=dtypes.int32, c=_counts: _unique(
+            x, axis, c, out_idx.as_numpy_dtype
+        ),
+    )
+
+
+def _to_batch(x: Any, paddings: Any, block_size: int) -> Any:
+    padded = np.pad(x, [(0, 0), *paddings.tolist(), (0, 0)]) if x.dtype != object else x
+    parts = [padded[:, i::block_size, j::block_size] for i, j in np.ndindex(block_size, block_size)]
+    return np.concatenate(parts)
+
+
+def _from_batch(x: Any, crops: Any, block_size: int) -> Any:
+    count = len(x) // block_size**2
+    height, width = (size * block_size for size in x.shape[1:3])
+    result = np.zeros((count, height, width, x.shape[3]), x.dtype)
+    for n, (i, j) in enumerate(np.ndindex(block_size, block_size)):
+        result[:, i::block_size, j::block_size] = x[n * count : (n + 1) * count]
+    (top, bottom), (left, right) = crops.tolist()
+    return result[:, top : height - bottom, left : width - right]
+
+
+def _pairs(v: Any, *numbers: int) -> Any:
+    """Edges, which strings do not have: there is nothing to fill them with in NumPy."""
+    return np.array(numbers, np.int32).reshape(2, 2) * (v.dtype != dtypes.string)
+
+
+for _name, _shapes, _reference in (
+    ("SpaceToBatch", ((2, 4, 4, 2), (1, 6, 4, 1), (0, 4, 4, 2)), _to_batch),
+    ("BatchToSpace", ((8, 2, 3, 1), (4, 2, 2, 3), (0, 2, 2, 3)), _from_batch),
+):
+    add(
+        _name,
+        lambda v, shape=_shapes[0]: case(v(*shape), _pairs(v, 1, 1, 0, 2), block_size=2),
+        lambda v, shape=_shapes[1]: case(v(*shape), i64(0, 0, 0, 0).reshape(2, 2), block_size=2),
+        lambda v, shape=_shapes[2]: case(v(*shape), _pairs(v, 0, 0, 0, 0), block_size=2),
+        reference=_reference,
+    )
+
+
+def _with_slice(x: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: int) -> Any:
+    result = x.copy()
+    index: Any = tuple(map(slice, begin.tolist(), end.tolist(), strides.tolist()))
+    if masks.get("shrink_axis_mask"):
+        index = (int(begin[0]), *index[1:])
+    if masks.get("end_mask"):
+        index = (*index[:1], slice(int(begin[1]), None))
+    result[index] = value
+    return result
+
+
+add(
+    "TensorStridedSliceUpdate",
+    lambda v: case(v(4, 5), i32(0, 1), i32(4, 4), i32(2, 1), v(2, 3)),
+    lambda v: case(v(4, 3), i64(1, 0), i64(2, 3), i64(1, 1), v(3), shrink_axis_mask=1),
+    lambda v: case(v(2, 3), i32(0, 1), i32(2, 0), i32(1, 1), v(2, 1), end_mask=2),
+    lambda v: case(v(0, 3), i32(0, 0), i32(0, 3), i32(1, 1), v(0, 3)),
+    reference=_with_slice,
+)
+
+
+def _suppressed(boxes: Any, scores: Any, most: Any, threshold: Any) -> Any:
+    chosen: list[int] = []
+    for n in sorted(range(len(scores)), key=lambda n: -float(scores[n])):
+        if len(chosen) < most and all(_shared(boxes[n], boxes[k]) <= threshold for k in chosen):
+            chosen.append(n)
+    return np.array(chosen, np.int32)
+
+
+def _shared(one: Any, other: Any) -> float:
+    low, high = np.maximum(one[:2], other[:2]), np.minimum(one[2:], other[2:])
+    common = np.prod(np.maximum(high - low, 0))
+    areas = [np.prod(box[2:] - box[:2]) for box in (one, other)]
+    return float(common / (sum(areas) - common))
+
+
+_BOXES = np.array([[0, 0, 1, 1], [0, 0.125, 1, 1], [0, 2, 1, 4], [0, 2, 1, 3.75], [5, 5, 6, 6]])
+_SCORES = np.array([0.5, 0.75, 0.25, 0.375, 0.125])
+
+
+def _boxes(v: Any, count: int, most: int, *threshold: Any, **attrs: Any) -> Any:
+    kind = v.dtype.as_numpy_dtype
+    arrays = _BOXES[:count].astype(kind), _SCORES[:count].astype(kind)
+    return case(*arrays, np.int32(most), *threshold, **attrs)
+
+
+add(
+    "NonMaxSuppression",
+    lambda v: _boxes(v, 5, 4),
+    lambda v: _boxes(v, 5, 2, iou_threshold=0.9375),
+    lambda v: _boxes(v, 0, 2),
+    reference=lambda boxes, scores, most, iou_threshold=0.5: _suppressed(
+        boxes, scores, most, iou_threshold
+    ),
+    types=[dtypes.float32],
+)
+for _kind in (np.float32, np.float16):
+    add(
+        "NonMaxSuppressionV2",
+        lambda v, kind=_kind: _boxes(v, 5, 4, kind(0.5)),
+        lambda v, kind=_kind: _boxes(v, 5, 5, kind(0.9375)),
+        lambda v, kind=_kind: _boxes(v, 0, 2, kind(0.5)),
+        reference=_suppressed,
+    )

@@ -27,6 +27,7 @@ from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, sam
 from .samples import RANDOM, TABLE, UNSAMPLED
 from .samples_of_ctc import SPOKEN
 from .samples_of_images import IN_SINGLE as IMAGES
+from .samples_of_recurrence import GATED
 from .samples_of_sets import QUANTIZED
 from .sampling import GROUPS, Sample
 
@@ -448,7 +449,7 @@ def differentiable(op_type: str, sample: Sample) -> list[int]:
 def precise_samples(op_type: str) -> list[Sample]:
     """Samples in double precision, complex ones made so, at which the op is smooth."""
     result: list[Sample] = []
-    if op_type in IN_SINGLE | SPOKEN:
+    if op_type in IN_SINGLE | SPOKEN | GATED:
         return result  # test_image.py and test_ctc.py hold their gradients
     for sample in TABLE[op_type].samples:
         wide = sample.widened()
@@ -549,7 +550,7 @@ def test_gradient_is_the_slope(op_type: str) -> None:
         walk(op_type, check, precise_samples(op_type))
 
 
-EXEMPT = NOTHING_FLOWS | REFUSES | IN_SINGLE | SPOKEN
+EXEMPT = NOTHING_FLOWS | REFUSES | IN_SINGLE | SPOKEN | GATED
 DIFFERENTIABLE = [
     op_type for op_type in EVERY if callable(DECLARATIONS[op_type].grad) and op_type not in EXEMPT
 ]

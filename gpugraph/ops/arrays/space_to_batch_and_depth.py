@@ -135,7 +135,9 @@ def depth_to_space(
 
 def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
     """The block's sizes and the paddings or crops; None where one isn't known."""
-    block, edges = context.value(1), context.value(2)
+    size = context.attrs.get("block_size")
+    block = context.value(1) if size is None else np.array([size, size])
+    edges = context.value(2 if size is None else 1)
     if block is None or edges is None:
         return None
     sizes, flat = list(ints(block)), ints(edges)
@@ -152,7 +154,8 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
     if sizes is None:
         return [UNKNOWN]
     if known is None:
-        (moved,) = of_rank(context.shapes[1], 1, "block_shape")
+        by_size = "block_size" in context.attrs
+        moved = 2 if by_size else of_rank(context.shapes[1], 1, "block_shape")[0]
         rest = () if moved is None else sizes[1 + moved :]
         return [TensorShape.of((*(None,) * (len(sizes) - len(rest)), *rest))]
     block, pairs = known
@@ -212,13 +215,33 @@ def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) ->
     return pairs
 
 
-def _blocks_gradient(inverse: str) -> Callable[[Any, Any], list[Any]]:
-    return lambda op, dy: [getattr(raw_ops, inverse)(dy, *op.inputs[1:]), None, None]
+def _blocks_gradient(inverse: str, *attrs: str) -> Callable[[Any, Any], list[Any]]:
+    def gradient(op: Any, dy: Any) -> list[Any]:
+        function, edges = getattr(raw_ops, inverse), op.inputs[1:]
+        return [function(dy, *edges, **attrs_of(op, attrs)), *[None] * len(edges)]
+
+    return gradient
 
 
-for _name, _inverse, _edges, _to_batch, _what in (
-    ("SpaceToBatchND", "BatchToSpaceND", "paddings", True, "padded by zeros and made batches"),
-    ("BatchToSpaceND", "SpaceToBatchND", "crops", False, "made of batches and cropped"),
+def _infer_images(to_batch: bool, context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 4, "input")
+    edges = context.shapes[1]
+    if edges.sizes is not None and not edges.is_compatible_with(TensorShape.of((2, 2))):
+        what = "paddings" if to_batch else "crops"
+        raise ValueError(f"{what} should be a 2 x 2 matrix: {shape_text(edges)}")
+    return _infer_blocks(to_batch, context)
+
+
+for _name, _inverse, _edges, _index, _to_batch, _what in (
+    (
+        "SpaceToBatchND",
+        "BatchToSpaceND",
+        "paddings",
+        "Tpaddings",
+        True,
+        "padded by zeros and made batches",
+    ),
+    ("BatchToSpaceND", "SpaceToBatchND", "crops", "Tidx", False, "made of batches and cropped"),
 ):
     op(
         _name,
@@ -230,6 +253,17 @@ for _name, _inverse, _edges, _to_batch, _what in (
         **copying(partial(_block_views, _to_batch)),
         grad=_blocks_gradient(_inverse),
         doc=f"Blocks of the dimensions after the first {_what}.",
+    )
+    op(
+        _name[:-2],
+        inputs=f"input: T, {_edges}: {_index}",
+        outputs="output: T",
+        attrs={"T": ALL, _index: INDEX, "block_size": Attr("int", required=True, minimum=2)},
+        infer=partial(_infer_images, _to_batch),
+        host=[1],
+        **copying(partial(_block_views, _to_batch)),
+        grad=_blocks_gradient(_inverse[:-2], "block_size"),
+        doc=f"Squares of images, [batch, height, width, depth], {_what}.",
     )
 
 

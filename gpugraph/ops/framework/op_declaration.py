@@ -35,6 +35,7 @@ from gpugraph.kernel import (
 from gpugraph.ops.framework.input_ranks import RANKS, with_ranks
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.framework.removed_op_types import INSTEAD, REMOVED, removed_function
 
 GradientFunction = Callable[..., Any]
 
@@ -270,13 +271,17 @@ class _RawOps:
     """`raw_ops.MatMul(a=..., b=...)`: every declared op by its op type."""
 
     def __getattr__(self, op_type: str) -> OpFunction:
-        try:
-            return DECLARATIONS[op_type].function
-        except KeyError:
-            raise AttributeError(f"No op type '{op_type}' is declared") from None
+        declared = DECLARATIONS.get(op_type)
+        if declared is not None:
+            return declared.function
+        if op_type in REMOVED:
+            refusing: Any = removed_function(op_type)
+            return refusing
+        advice = f": {INSTEAD[op_type]}" if op_type in INSTEAD else ""
+        raise AttributeError(f"No op type '{op_type}' is declared{advice}")
 
     def __dir__(self) -> list[str]:
-        return sorted(DECLARATIONS)
+        return sorted({*DECLARATIONS, *REMOVED})
 
 
 raw_ops = _RawOps()

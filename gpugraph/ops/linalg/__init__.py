@@ -1,8 +1,10 @@
 """Matrices: products, factorizations, solutions, diagonals, functions of matrices."""
 
 from gpugraph.ops.linalg import (
+    cholesky_grad,
     cross_product,
     einsum,
+    einsum_op,
     lu_factorization,
     matmul,
     matrix_compositions,

@@ -1,3 +1,11 @@
 """Neural networks, op by op."""
 
-from gpugraph.ops.nn import activations, convolution, losses, normalization, pooling, windows
+from gpugraph.ops.nn import (
+    activations,
+    convolution,
+    losses,
+    normalization,
+    pooling,
+    recurrent,
+    windows,
+)

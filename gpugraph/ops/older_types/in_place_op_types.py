@@ -1,4 +1,5 @@
-"""Rows of a tensor replaced, added to or subtracted from: InplaceUpdate, InplaceAdd, InplaceSub.
+"""Rows of a tensor replaced, added to or subtracted from: InplaceUpdate, InplaceAdd, InplaceSub;
+and a slice replaced: TensorStridedSliceUpdate.
 
 TensorFlow's kernels write into the memory of their input. Here they give a tensor of its own unless
 nothing else reads the input; DeepCopy and Empty make what they are used on.
@@ -14,13 +15,17 @@ import numpy as np
 from gpugraph.base.dtypes import ALL, NUMERIC
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import copy_array
+from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.kernel_helpers import copy_array, ints
 from gpugraph.ops.framework.numpy_conversion import zero_of
-from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import from_value, of_rank, same_shape
+from gpugraph.ops.framework.unbroadcasting import unbroadcast
+from gpugraph.ops.indexing.slice_spec import numpy_index
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
@@ -80,4 +85,46 @@ numpy_op(
     from_value(0),
     Call(_fill_empty), "A tensor of this shape; its elements are 0, also without `init`.",
     host=[0], stateful=True,
+)  # fmt: skip
+
+
+# -- a slice replaced
+
+_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+def _bind_slice(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    source, value, out = arrays  # the bounds are read on the host
+    bounds = [ints(context.value(index)) for index in (1, 2, 3)]
+    index = numpy_index(context.attrs, source.shape, *bounds)
+    chosen = out[index]
+    if np.broadcast_shapes(chosen.shape, value.shape) != chosen.shape:
+        raise invalid_argument(
+            f"A value of shape {shape_text(value.shape)} does not fit the slice of shape "
+            f"{shape_text(chosen.shape)}"
+        )
+
+    def run() -> None:
+        np.copyto(out, source)
+        out[index] = value
+
+    return run
+
+
+def _slice_back(op: Any, dy: Any) -> list[Any]:
+    _, begin, end, strides, value = op.inputs
+    attrs = attrs_of(op, _MASKS)
+    taken = raw_ops.StridedSlice(dy, begin, end, strides, **attrs)
+    zeros = raw_ops.ZerosLike(value)
+    kept = raw_ops.TensorStridedSliceUpdate(dy, begin, end, strides, zeros, **attrs)
+    return [kept, None, None, None, unbroadcast(taken, value, taken)]
+
+
+numpy_op(
+    "TensorStridedSliceUpdate",
+    "input: T, begin: Index, end: Index, strides: Index, value: T -> output: T",
+    {"T": ALL, "Index": INDEX, **{mask: Attr("int", 0) for mask in _MASKS}}, same_shape(0),
+    Call(make=_bind_slice),
+    "The input with the elements that StridedSlice takes replaced by `value`.", _slice_back,
+    host=[1, 2, 3],
 )  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.ops import elementwise, linalg, nn, signal, tensor_arrays
+from gpugraph.ops import elementwise, indexing, linalg, nn, signal, tensor_arrays
 from gpugraph.ops.framework.kernel_registry import kernels_of, register_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_function import OpFunction
 
-assert elementwise and linalg and nn and signal and tensor_arrays  # for their declarations
+assert elementwise and indexing and linalg and nn and signal  # for their declarations
+assert tensor_arrays
 
 RENAMED = {
     "BatchCholesky": "Cholesky",
@@ -32,6 +33,7 @@ RENAMED = {
     "BatchSvd": "Svd",
     "BiasAddV1": "BiasAdd",
     "Mod": "TruncateMod",
+    "ScatterNdNonAliasingAdd": "TensorScatterAdd",
     "Snapshot": "Identity",
     "StackClose": "StackCloseV2",
     "StackPop": "StackPopV2",
@@ -39,11 +41,18 @@ RENAMED = {
 }
 """The op type that each one is."""
 
+_INPUTS = {"ScatterNdNonAliasingAdd": {"tensor": "input"}}
+"""The inputs that have another name there."""
+
 
 def _declare(name: str, like: str) -> None:
     declaration = DECLARATIONS[like]
     summary = f"As {like}, under an older name: {declaration.op_def.summary}"
-    op_def = declaration.op_def._replace(name=name, summary=summary)
+    names = _INPUTS.get(name, {})
+    inputs = tuple(
+        arg._replace(name=names.get(arg.name, arg.name)) for arg in declaration.op_def.inputs
+    )
+    op_def = declaration.op_def._replace(name=name, summary=summary, inputs=inputs)
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = declaration._replace(op_def=op_def, function=OpFunction(op_def))
     for entry in kernels_of(like):

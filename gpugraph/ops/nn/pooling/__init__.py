@@ -1,3 +1,9 @@
 """Pooling of images and volumes."""
 
-from gpugraph.ops.nn.pooling import max_pool_with_argmax, pool_functions, pool_launches, pool_ops
+from gpugraph.ops.nn.pooling import (
+    fractional_pooling,
+    max_pool_with_argmax,
+    pool_functions,
+    pool_launches,
+    pool_ops,
+)

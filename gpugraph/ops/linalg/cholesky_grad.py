@@ -1,0 +1,51 @@
+"""CholeskyGrad: the gradient of the Cholesky factor of symmetric matrices, as one op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float32, float64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.linalg.solve_and_cholesky import infer_square
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    infer_square(context)
+    return [context.shapes[0].merge_with(context.shapes[1])]
+
+
+def _bind(_: KernelContext, factors: Any, slopes: Any, out: Any) -> Callable[[], Any]:
+    diagonal = np.arange(factors.shape[-1])
+
+    def run() -> None:
+        if not out.size:
+            return
+        lower = np.tril(factors)
+        middle = np.tril(np.swapaxes(lower, -1, -2) @ np.tril(slopes))
+        middle[..., diagonal, diagonal] /= 2
+        turned = np.swapaxes(lower, -1, -2)
+        left = np.linalg.solve(turned, middle)
+        whole = np.linalg.solve(turned, np.swapaxes(left, -1, -2))
+        np.copyto(out, (whole + np.swapaxes(whole, -1, -2)) / 2)
+
+    return run
+
+
+op(
+    "CholeskyGrad",
+    inputs="l: T, grad: T",
+    outputs="output: T",
+    attrs={"T": (float32, float64)},
+    infer=_infer,
+    **numpy_kernels(Call(make=_bind)),
+    grad=NO_GRADIENT,
+    doc="The gradient of symmetric matrices whose Cholesky factors `l` have the gradient `grad`; "
+    "only lower triangles are read (S. P. Smith, 1995).",
+)

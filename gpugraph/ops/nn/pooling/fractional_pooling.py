@@ -1,0 +1,276 @@
+"""Pooling by a ratio that is no whole number: windows of two sizes, in random order.
+
+B. Graham, "Fractional max-pooling", 2014. Equal seeds give TensorFlow's windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float32, float64, int32, int64
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import from_value, of_rank, same_shape
+from gpugraph.ops.random.philox import Philox
+from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, stream_of
+
+_TYPES = (float32, float64, int32, int64)
+_OVERLAPPING = {"overlapping": Attr("bool", False), "T": _TYPES}
+
+
+# -- windows
+
+
+def _share(place: Philox) -> float:
+    """A number in [0, 1) of 52 bits, of the next two words."""
+    high, low = (int(word) for word in place.words(2))
+    return float(((high & 0xFFFFF) << 32 | low) / 2**52)
+
+
+def _pseudo_random(size: int, count: int, stream: Stream) -> Any:
+    """The starts ceil(alpha (i + u)), u random: sizes differ by one at most."""
+    alpha, least = size / count, size // count
+    most = min((least + 2) / alpha - 1, (size + 1 - least) / alpha - (count - 1))
+    share = _share(stream.reserve(1)) * most
+    starts = [1, *(ceil(alpha * (index + share)) for index in range(1, count)), size + 1]
+    return np.diff(starts)
+
+
+def _in_random_order(size: int, count: int, stream: Stream) -> Any:
+    sizes = [size // count + (index < size % count) for index in range(count)]
+    words = stream.reserve(-(-count // 4)).words(count).tolist()
+    for index in range(count - 1):
+        other = index + words[index] % (count - index)
+        sizes[index], sizes[other] = sizes[other], sizes[index]
+    return np.array(sizes)
+
+
+def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
+    """The starts of `count` windows, and the end of the last."""
+    if size % count == 0:
+        sizes: Any = np.full(count, size // count)
+    else:
+        choose = _pseudo_random if pseudo_random else _in_random_order
+        sizes = choose(size, count, stream)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
+    """Each window along one dimension; overlapping ones share their edge with the next."""
+    return [slice(int(start), min(int(end) + overlapping, size)) for start, end in pairwise(starts)]
+
+
+def _places(rows: Any, columns: Any, overlapping: bool, image: Any) -> Any:
+    """((i, j), (rows, columns)) of each window of images [batch, height, width, depth]."""
+    down = _windows(rows, overlapping, image.shape[1])
+    across = _windows(columns, overlapping, image.shape[2])
+    for i, row in enumerate(down):
+        for j, column in enumerate(across):
+            yield (slice(None), i, j), (slice(None), row, column)
+
+
+# -- forward
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    sizes = of_rank(context.shapes[0], 4, "value")
+    ratio = list(context.attrs["pooling_ratio"])
+    if len(ratio) != 4:
+        raise ValueError(f"pooling_ratio field must specify 4 dimensions: {ratio}")
+    if ratio[0] != 1 or ratio[3] != 1:
+        raise ValueError(
+            "Fractional pooling is not yet supported on the batch nor channel dimension: "
+            f"pooling_ratio {ratio}"
+        )
+    if min(ratio) < 1:
+        raise ValueError(f"pooling_ratio cannot be smaller than 1, got: {min(ratio)}")
+    pooled = tuple(None if n is None else int(n / by) for n, by in zip(sizes, ratio))
+    bounds = [TensorShape.of((None if n is None else n + 1,)) for n in pooled[1:3]]
+    return [TensorShape.of(pooled), *bounds]
+
+
+def _largest(part: Any, _: Any) -> Any:
+    return part.max((1, 2))
+
+
+def _mean(part: Any, dtype: Any) -> Any:
+    count = part.shape[1] * part.shape[2]
+    total = part.sum((1, 2))
+    if dtype.kind == "i":  # rounded towards zero, as C divides
+        return np.trunc(total / count).astype(dtype)
+    return total / count
+
+
+def _bind(reduce: Callable[[Any, Any], Any]) -> Callable[..., Callable[[], Any]]:
+    def bind(
+        context: KernelContext, x: Any, out: Any, rows: Any, columns: Any
+    ) -> Callable[[], Any]:
+        attrs, stream = context.attrs, stream_of(context)
+        fixed = context.attrs["deterministic"]
+        kept: list[Any] = []
+
+        def run() -> None:
+            if not (fixed and kept):
+                kept[:] = [
+                    _starts(size, count, attrs["pseudo_random"], stream)
+                    for size, count in zip(x.shape[1:3], out.shape[1:3])
+                ]
+            np.copyto(rows, kept[0])
+            np.copyto(columns, kept[1])
+            for window, place in _places(kept[0], kept[1], attrs["overlapping"], x):
+                out[window] = reduce(x[place], out.dtype)
+
+        return run
+
+    return bind
+
+
+# -- backward
+
+
+def _max_grad(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    x, _, slopes, rows, columns, out = arrays
+
+    def run() -> None:
+        out.fill(0)
+        for window, place in _places(rows, columns, context.attrs["overlapping"], x):
+            part, target = x[place], out[place]
+            flat = part.transpose(0, 3, 1, 2).reshape(*part.shape[::3], prod(part.shape[1:3]))
+            down, across = np.unravel_index(flat.argmax(-1), part.shape[1:3])
+            batch, depth = np.indices(flat.shape[:2])
+            target[batch, down, across, depth] += slopes[window]
+
+    return run
+
+
+def _mean_grad(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    slopes, rows, columns, out = arrays
+    whole = out.dtype.kind == "i"
+
+    def run() -> None:
+        out.fill(0)
+        for window, place in _places(rows, columns, context.attrs["overlapping"], out):
+            target = out[place]
+            share = slopes[window][:, None, None] / (target.shape[1] * target.shape[2])
+            target += np.trunc(share).astype(out.dtype) if whole else share
+
+    return run
+
+
+def _max_back(op: Any, slope: Any, *_: Any) -> Any:
+    pooled, rows, columns = op.outputs
+    return raw_ops.FractionalMaxPoolGrad(
+        op.inputs[0], pooled, slope, rows, columns, overlapping=op.get_attr("overlapping")
+    )
+
+
+def _mean_back(op: Any, slope: Any, *_: Any) -> Any:
+    shape = raw_ops.Shape(op.inputs[0], out_type=int64)
+    result = raw_ops.FractionalAvgPoolGrad(
+        shape, slope, *op.outputs[1:], overlapping=op.get_attr("overlapping")
+    )
+    result.set_shape(op.inputs[0].shape)
+    return result
+
+
+for _name, _reduce, _gradient, _what in (
+    ("FractionalMaxPool", _largest, _max_back, "largest elements"),
+    ("FractionalAvgPool", _mean, _mean_back, "means"),
+):
+    op(
+        _name,
+        inputs="value: T",
+        outputs="output: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
+        attrs={
+            "pooling_ratio": Attr("list(float)", required=True),
+            "pseudo_random": Attr("bool", False),
+            "deterministic": Attr("bool", False),
+            **SEED_ATTRS,
+            **_OVERLAPPING,
+        },
+        infer=_infer,
+        **numpy_kernels(Call(make=_bind(_reduce))),
+        grad=_gradient,
+        stateful=True,
+        doc=f"The {_what} of windows of images, [batch, height, width, depth], whose sizes are "
+        "random, and the windows' bounds.",
+    )
+_BACKWARD: tuple[dict[str, Any], ...] = (
+    {
+        "name": "FractionalMaxPoolGrad",
+        "inputs": "orig_input: T, orig_output: T",
+        "infer": same_shape(0),
+        "doc": "at the first largest element of each window.",
+        **numpy_kernels(Call(make=_max_grad)),
+    },
+    {
+        "name": "FractionalAvgPoolGrad",
+        "inputs": "orig_input_tensor_shape: int64",
+        "infer": from_value(0),
+        "host": [0],
+        "doc": "in equal shares to the elements of each window.",
+        **numpy_kernels(Call(make=_mean_grad)),
+    },
+)
+for _declared in _BACKWARD:
+    _windows_given = "out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64"
+    _declared["inputs"] += f", {_windows_given}"
+    _declared["doc"] = f"The gradient of {_declared['name'][:-4]}: {_declared['doc']}"
+    op(**_declared, outputs="output: T", attrs=_OVERLAPPING, grad=NO_GRADIENT)
+
+
+def _pooled(op_type: str, value: Any, ratio: Any, seed: int, seed2: int, **attrs: Any) -> Any:
+    return getattr(raw_ops, op_type)(value, pooling_ratio=ratio, seed=seed, seed2=seed2, **attrs)
+
+
+def fractional_max_pool(
+    value: Any,
+    pooling_ratio: Sequence[float],
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any:
+    """(output, row_pooling_sequence, col_pooling_sequence) of images [batch, height, width, depth].
+
+    Each element of the output, of int(size / ratio) rows and columns, is the largest of a window;
+    windows have two sizes, in random order.
+
+    Args:
+      pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.
+      pseudo_random: whether the windows' sizes alternate by a rule with one random number.
+      overlapping: whether neighbouring windows share the elements on their common edge.
+      deterministic: whether each run has the same windows.
+      seed, seed2: those of the op; without them the windows are others in each session.
+    """
+    return _pooled(
+        "FractionalMaxPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
+        overlapping=overlapping, deterministic=deterministic, name=name,
+    )  # fmt: skip
+
+
+def fractional_avg_pool(
+    value: Any,
+    pooling_ratio: Sequence[float],
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any:
+    """As `fractional_max_pool`, with the mean of each window in place of its largest element."""
+    return _pooled(
+        "FractionalAvgPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
+        overlapping=overlapping, deterministic=deterministic, name=name,
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""FusedPadConv2D and FusedResizeAndPadConv2D: images resized, mirrored at their edges, convolved.
+
+TensorFlow's rewriters put them in the place of single ops of graphs that only infer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING, float16, float32, float64
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import ints
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.older_types.numpy_op import numpy_op
+
+_ATTRS = {
+    "mode": Attr("string", required=True),
+    "strides": Attr("list(int)", required=True),
+    "padding": Attr("string", required=True),
+}
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _edges(value: Any) -> list[tuple[int, int]]:
+    """What is added before and after each dimension; a misfit where it is not 4 pairs."""
+    if np.shape(value) != (4, 2):
+        message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"
+        raise Misfit(message)
+    flat = ints(value)
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _strides(attrs: Any) -> tuple[int, int]:
+    strides = tuple(attrs["strides"])
+    if len(strides) != 4:
+        raise ValueError(f"Sliding window strides field must specify 4 dimensions: {strides}")
+    if strides[0] != 1 or strides[3] != 1:
+        raise Misfit(
+            "Current implementation does not yet support strides in the batch and depth "
+            f"dimensions: {strides}"
+        )
+    return strides[1], strides[2]
+
+
+def _output_size(size: int | None, window: int | None, stride: int, same: bool) -> int | None:
+    if size is None or window is None:
+        return None
+    return -(-size // stride) if same else max(0, (size - window) // stride + 1)
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    last = len(context.shapes) - 1
+    batch, *image, depth = of_rank(context.shapes[0], 4, "input")
+    rows, columns, taken, features = of_rank(context.shapes[last], 4, "filter")
+    if last == 3:
+        size = context.value(1)
+        image = [None, None] if size is None else list(ints(size))
+    paddings = context.value(last - 1)
+    edges = None if paddings is None else _edges(paddings)
+    if edges is None:
+        batch = None
+        image, depth = [None, None], None
+    else:
+        batch, depth = (
+            None if n is None else n + sum(edges[axis]) for n, axis in ((batch, 0), (depth, 3))
+        )
+        image = [None if n is None else n + sum(pair) for n, pair in zip(image, edges[1:3])]
+    if None not in (depth, taken) and depth != taken:
+        raise ValueError(f"Dimensions must be equal, but are {depth} and {taken}")
+    same = _text(context.attrs["padding"]) == "SAME"
+    sizes = [
+        _output_size(size, window, stride, same)
+        for size, window, stride in zip(image, (rows, columns), _strides(context.attrs))
+    ]
+    return [TensorShape.of((batch, *sizes, features))]
+
+
+def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
+    """The images by bilinear interpolation, from pixels' upper left corners."""
+    for axis, new in zip((1, 2), size):
+        old = images.shape[axis]
+        scale = (old - 1) / (new - 1) if align and new > 1 else old / new
+        places = np.arange(new, dtype=np.float32) * np.float32(scale)
+        low = np.floor(places).astype(np.intp)
+        high = np.minimum(low + 1, old - 1)
+        share = (places - low).reshape([-1 if n == axis else 1 for n in range(4)])
+        first = np.take(images, low, axis).astype(np.result_type(images, np.float32))
+        images = first + (np.take(images, high, axis) - first) * share
+    return images
+
+
+def _convolved(x: Any, filters: Any, strides: tuple[int, int], same: bool, out: Any) -> None:
+    if same:
+        edges = [(0, 0)]
+        for size, window, stride, count in zip(x.shape[1:3], filters.shape, strides, out.shape[1:]):
+            need = max((count - 1) * stride + window - size, 0)
+            edges.append((need // 2, need - need // 2))
+        x = np.pad(x, [*edges, (0, 0)])
+    if not out.size:
+        return
+    views = np.lib.stride_tricks.sliding_window_view(x, filters.shape[:2], (1, 2))
+    views = views[:, :: strides[0], :: strides[1]]
+    axes: Any = [(4, 5, 3), (0, 1, 2)]
+    np.copyto(out, np.tensordot(views, filters, axes), casting="same_kind")
+
+
+def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+    images, filters, out = arrays  # the others are read on the host
+    resizes = len(context.input_shapes) == 4
+    edges, strides = _edges(context.value(2 if resizes else 1)), _strides(context.attrs)
+    modes: dict[str, Any] = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}
+    mode = modes[_text(context.attrs["mode"])]
+    same = _text(context.attrs["padding"]) == "SAME"
+
+    def run() -> None:
+        x = images
+        if resizes:
+            x = _resized(x, ints(context.value(1)), context.attrs["resize_align_corners"])
+        if x.size:
+            padded = np.pad(x, edges, mode=mode)
+        else:
+            sizes = [size + sum(pair) for size, pair in zip(x.shape, edges)]
+            padded = np.zeros(sizes, x.dtype)
+        _convolved(padded, filters, strides, same, out)
+
+    return run
+
+
+numpy_op(
+    "FusedPadConv2D", "input: T, paddings: int32, filter: T -> output: T",
+    {"T": FLOATING, **_ATTRS}, _infer,
+    Call(make=_bind), "Conv2D of the input mirrored at its edges, as MirrorPad does.", host=[1],
+)  # fmt: skip
+numpy_op(
+    "FusedResizeAndPadConv2D",
+    "input: T, size: int32, paddings: int32, filter: T -> output: T",
+    {"T": (float16, float32, float64), "resize_align_corners": Attr("bool", False), **_ATTRS},
+    _infer,
+    Call(make=_bind),
+    "Conv2D of the input resized, as ResizeBilinear does, and mirrored at its edges.", host=[1, 2],
+)  # fmt: skip

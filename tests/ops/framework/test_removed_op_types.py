@@ -1,0 +1,31 @@
+"""Op types that TensorFlow no longer makes, and those that are left out."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpugraph as tf
+
+
+def test_removed_op_types_refuse_calls_in_tensorflows_words():
+    with pytest.raises(tf.errors.UnimplementedError) as caught:
+        tf.raw_ops.TensorArrayV2(size=3, dtype=tf.float32)
+    assert str(caught.value) == (
+        "Op TensorArrayV2 is not available in GraphDef version "
+        f"{tf.GRAPH_DEF_VERSION}. It has been removed in version 26. Use TensorArrayV3"
+    )
+    with pytest.raises(tf.errors.UnimplementedError, match="Use SelfAdjointEigV2 instead"):
+        tf.raw_ops.SelfAdjointEig(input=[[1.0]])
+
+
+@pytest.mark.parametrize("op_type", ["TopK", "TensorArrayWrite", "RandomCrop", "AdjustContrast"])
+def test_removed_op_types_are_listed(op_type):
+    assert op_type in dir(tf.raw_ops)
+    assert "Removed from graphs of version" in getattr(tf.raw_ops, op_type).__doc__
+
+
+def test_left_out_op_types_say_what_to_use():
+    with pytest.raises(AttributeError, match=r"'RefSelect' is declared: use tf\.case"):
+        _ = tf.raw_ops.RefSelect
+    with pytest.raises(AttributeError, match=r"'Frobnicate' is declared$"):
+        _ = tf.raw_ops.Frobnicate
