@@ -42,10 +42,10 @@ op(
     "CholeskyGrad",
     inputs="l: T, grad: T",
     outputs="output: T",
-    attrs={"T": (float32, float64)},
-    infer=_infer,
     **numpy_kernels(Call(make=_bind)),
+    attrs={"T": (float32, float64)},
     grad=NO_GRADIENT,
+    infer=_infer,
     doc="The gradient of symmetric matrices whose Cholesky factors `l` have the gradient `grad`; "
     "only lower triangles are read (S. P. Smith, 1995).",
 )

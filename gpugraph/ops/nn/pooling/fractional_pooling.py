@@ -85,7 +85,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     ratio = list(context.attrs["pooling_ratio"])
     if len(ratio) != 4:
         raise ValueError(f"pooling_ratio field must specify 4 dimensions: {ratio}")
-    if ratio[0] != 1 or ratio[3] != 1:
+    outside = {ratio[0], ratio[3]}
+    if outside != {1}:
         raise ValueError(
             "Fractional pooling is not yet supported on the batch nor channel dimension: "
             f"pooling_ratio {ratio}"
@@ -196,10 +197,10 @@ for _name, _reduce, _gradient, _what in (
             **SEED_ATTRS,
             **_OVERLAPPING,
         },
-        infer=_infer,
-        **numpy_kernels(Call(make=_bind(_reduce))),
-        grad=_gradient,
         stateful=True,
+        infer=_infer,
+        grad=_gradient,
+        **numpy_kernels(Call(make=_bind(_reduce))),
         doc=f"The {_what} of windows of images, [batch, height, width, depth], whose sizes are "
         "random, and the windows' bounds.",
     )
