@@ -49,6 +49,9 @@ FACES = (
 )
 ROOMS = (
     tf.app,
+    tf.config.experimental,
+    tf.config.optimizer,
+    tf.config.threading,
     tf.compat,
     tf.compat.v2,
     tf.compat.v2.nn,
@@ -199,6 +202,33 @@ compat.v2.nn.sampled_softmax_loss: weights biases labels inputs num_sampled num_
 complex: real imag name
 concat: values axis name
 cond: pred true_fn false_fn strict name fn1 fn2
+config.experimental.VirtualDeviceConfiguration:
+config.experimental.enable_tensor_float_32_execution: enabled
+config.experimental.get_device_policy:
+config.experimental.get_memory_growth: device
+config.experimental.get_synchronous_execution:
+config.experimental.get_virtual_device_configuration: device
+config.experimental.get_visible_devices: device_type
+config.experimental.list_logical_devices: device_type
+config.experimental.list_physical_devices: device_type
+config.experimental.set_device_policy: device_policy
+config.experimental.set_memory_growth: device enable
+config.experimental.set_synchronous_execution: enable
+config.experimental.set_virtual_device_configuration: device logical_devices
+config.experimental.set_visible_devices: devices device_type
+config.experimental.tensor_float_32_execution_enabled:
+config.experimental.watch: watcher
+config.experimental_list_devices:
+config.get_soft_device_placement:
+config.optimizer.get_experimental_options:
+config.optimizer.get_jit:
+config.optimizer.set_experimental_options: options
+config.optimizer.set_jit: enabled
+config.set_soft_device_placement: enabled
+config.threading.get_inter_op_parallelism_threads:
+config.threading.get_intra_op_parallelism_threads:
+config.threading.set_inter_op_parallelism_threads: num_threads
+config.threading.set_intra_op_parallelism_threads: num_threads
 confusion_matrix: labels predictions num_classes dtype name weights
 conj: x name
 constant: value dtype shape name verify_shape
@@ -504,6 +534,8 @@ ensure_shape: x shape name
 equal: x y name
 erf: x name
 erfc: x name
+debugging.get_log_device_placement:
+debugging.set_log_device_placement: enabled
 distributions.Bernoulli: logits probs dtype validate_args allow_nan_stats name
 distributions.Beta: concentration1 concentration0 validate_args allow_nan_stats name
 distributions.Categorical: logits probs dtype validate_args allow_nan_stats name
@@ -1487,7 +1519,7 @@ AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions 
 GraphOptions
 HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
 SessionOptions Sized Source Tensor UnconnectedGradients VariableAggregation
-VariableSynchronization compat.v2.VariableAggregation
+VariableSynchronization compat.v2.VariableAggregation config.experimental.Watcher
 as_tensorflow explain_variables group initialize_all_variables
 flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError
@@ -1511,6 +1543,8 @@ def face_name(module: types.ModuleType, name: str) -> str:
         path = path.removeprefix(room)
     paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
+    paths |= {"config.rewriting_options": "config.optimizer"}
+    paths |= {"config.threading_settings": "config.threading"}
     path = paths.get(path, path)
     return name if module is tf else f"{path}.{name}"
 

@@ -1,6 +1,10 @@
 """Checks: of elements, shapes, dtypes, and that tensors are finite."""
 
 from gpugraph.api.shared.shared_checks import *
+from gpugraph.config.process_settings import (
+    get_log_device_placement as get_log_device_placement,
+    set_log_device_placement as set_log_device_placement,
+)
 from gpugraph.checks import assert_shapes as assert_shapes
 from gpugraph import checks as _checks
 

@@ -35,6 +35,8 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 } | {
     "gpugraph.app": app,
     "gpugraph.app.flags": flags,
+    "gpugraph.config.optimizer": config.optimizer,
+    "gpugraph.config.threading": config.threading,
     "gpugraph.compat.v2": compat.v2,
     "gpugraph.compat.v2.nn": compat.v2.nn,
     "gpugraph.errors": errors,

@@ -1,8 +1,12 @@
 """Settings: of sessions (`config_proto`, `callable_options`), of the process (`experimental`,
-`environment`).
+`environment`), of sessions without settings of their own (`process_settings`).
 """
 
-from gpugraph.config import experimental as experimental
+from gpugraph.config import (
+    experimental as experimental,
+    rewriting_options as optimizer,  # noqa: F401
+    threading_settings as threading,  # noqa: F401
+)
 from gpugraph.config.callable_options import (
     CallableOptions as CallableOptions,
     TensorConnection as TensorConnection,
@@ -17,4 +21,10 @@ from gpugraph.config.config_proto import (
     RunMetadata as RunMetadata,
     RunOptions as RunOptions,
     SessionOptions as SessionOptions,
+)
+from gpugraph.config.device_settings import experimental_list_devices as experimental_list_devices
+from gpugraph.config.process_settings import (
+    get_soft_device_placement as get_soft_device_placement,
+    session_config as session_config,
+    set_soft_device_placement as set_soft_device_placement,
 )

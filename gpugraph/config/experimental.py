@@ -1,6 +1,7 @@
 """Settings of the whole process, as `tf.config.experimental` has them.
 
-Plans depend on them. What holds plans is notified when one of them changes, so that no run has to
+Devices and those of eager execution are in `device_settings` and `eager_settings`. Plans depend on
+the others. What holds plans is notified when one of them changes, so that no run has to
 read them.
 """
 
@@ -10,6 +11,23 @@ import weakref
 from typing import Protocol
 
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.config.device_settings import (
+    VirtualDeviceConfiguration as VirtualDeviceConfiguration,
+    get_memory_growth as get_memory_growth,
+    get_virtual_device_configuration as get_virtual_device_configuration,
+    get_visible_devices as get_visible_devices,
+    list_logical_devices as list_logical_devices,
+    list_physical_devices as list_physical_devices,
+    set_memory_growth as set_memory_growth,
+    set_virtual_device_configuration as set_virtual_device_configuration,
+    set_visible_devices as set_visible_devices,
+)
+from gpugraph.config.eager_settings import (
+    get_device_policy as get_device_policy,
+    get_synchronous_execution as get_synchronous_execution,
+    set_device_policy as set_device_policy,
+    set_synchronous_execution as set_synchronous_execution,
+)
 
 
 class Watcher(Protocol):

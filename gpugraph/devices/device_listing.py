@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpugraph.config import ConfigProto, SessionOptions
+from collections.abc import Sequence
+
+from gpugraph.config import ConfigProto, SessionOptions, device_settings
 from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.device import DeviceAttributes
 from gpugraph.devices.device_factory import DeviceFactory
@@ -22,3 +24,17 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 def unusable_gpus() -> tuple[str, ...]:
     """The reason, as a sentence, for each GPU that is left out while others are used."""
     return detect().left_out
+
+
+class _Devices:
+    """What `tf.config` asks of devices."""
+
+    def gpu_ordinals(self) -> Sequence[int]:
+        return [gpu.ordinal for gpu in detect().gpus]
+
+    def session_devices(self, config: ConfigProto) -> Sequence[tuple[str, str]]:
+        task = "/job:localhost/replica:0/task:0"
+        return [(task + device.name, device.device_type) for device in list_local_devices(config)]
+
+
+device_settings.source[:] = [_Devices()]

@@ -25,6 +25,7 @@ from gpugraph.config import (
     RunOptions,
     SessionOptions,
     TensorConnection,
+    session_config,
 )
 from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
@@ -97,7 +98,10 @@ class BaseSession:
         graph: Graph | None = None,
         config: ConfigProto | None = None,
     ) -> None:
-        """TypeError for wrong arguments; NotFoundError when no factory accepts `target`."""
+        """TypeError for wrong arguments; NotFoundError when no factory accepts `target`.
+
+        Without a config, the process's settings are followed (`config/process_settings.py`).
+        """
         if isinstance(target, bytes):
             target = target.decode()
         if target is not None and not isinstance(target, str):
@@ -108,7 +112,7 @@ class BaseSession:
             raise _wrong_type("config must be a tf.ConfigProto", config)
         self._target = target or ""
         self._graph: Graph = graph if graph is not None else get_default_graph()
-        self._config = config if config is not None else ConfigProto()
+        self._config = config if config is not None else session_config()
         self._closed = False
         self._prepared: dict[Any, _Prepared] = {}
         self._ran = 0  # operations that the graph had when it was last prepared

@@ -1,0 +1,33 @@
+"""Settings of TensorFlow's eager execution. They are kept, and have no effect: there is none."""
+
+from __future__ import annotations
+
+_POLICIES = (None, "explicit", "warn", "silent", "silent_for_int32")
+_settings: dict[str, bool | str] = {}
+
+
+def get_device_policy() -> str:
+    """What `set_device_policy` set; "silent" by default."""
+    return str(_settings.get("policy", "silent"))
+
+
+def set_device_policy(device_policy: str | None) -> None:
+    """Keeps what eager execution does with inputs on another device. Has no effect.
+
+    device_policy: "explicit", "warn", "silent", "silent_for_int32" or None, the default. ValueError
+      for another.
+    """
+    if device_policy not in _POLICIES:
+        known = ", ".join(map(repr, _POLICIES))
+        raise ValueError(f"Not a valid device policy: {device_policy!r}; there are {known}")
+    _settings["policy"] = device_policy or "silent"
+
+
+def get_synchronous_execution() -> bool:
+    """What `set_synchronous_execution` set; True by default."""
+    return bool(_settings.get("synchronous", True))
+
+
+def set_synchronous_execution(enable: bool | None) -> None:
+    """Keeps whether eager execution waits for each op; None is True. Has no effect."""
+    _settings["synchronous"] = enable is None or bool(enable)
