@@ -72,6 +72,7 @@ from gpugraph.control_flow import (
 from gpugraph.control_flow.map_fold_scan import (
     foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan,
 )
+from gpugraph.control_flow.vectorized_map import vectorized_map as vectorized_map
 from gpugraph.gradients import (
     AggregationMethod as AggregationMethod, NotDifferentiable as NotDifferentiable,
     RegisterGradient as RegisterGradient, UnconnectedGradients as UnconnectedGradients,
@@ -86,6 +87,7 @@ from gpugraph.graph.client.default_graph_functions import (
     executing_eagerly as executing_eagerly, get_collection as get_collection,
     get_collection_ref as get_collection_ref, get_default_graph as get_default_graph,
     get_default_session as get_default_session, init_scope as init_scope, name_scope as name_scope,
+    op_scope as op_scope,
     reset_default_graph as reset_default_graph,
 )
 from gpugraph.graph.client.graph_collections import GraphKeys as GraphKeys
@@ -103,6 +105,7 @@ from gpugraph.kernel import (
     Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
     Source as Source,
 )
+from gpugraph.layers.module import Module as Module
 from gpugraph.ops.random.random_ops import get_seed as get_seed
 from gpugraph.platform import app as app, flags as flags, logging as logging
 from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session

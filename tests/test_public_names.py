@@ -93,6 +93,7 @@ Print: input_ data message first_n summarize name
 RegisterGradient: op_type
 Session: target graph config
 IndexedSlicesSpec: shape dtype indices_dtype dense_shape_dtype indices_shape
+Module: name
 SparseTensor: indices values dense_shape
 SparseTensorSpec: shape dtype
 TensorArray: dtype size dynamic_size clear_after_read tensor_array_name handle flow infer_shape
@@ -619,6 +620,7 @@ get_collection: key scope
 get_collection_ref: key
 get_default_graph:
 get_default_session:
+get_logger:
 get_local_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
 get_seed: op_seed
@@ -1194,6 +1196,7 @@ norm: tensor ord axis keepdims name keep_dims
 not_equal: x y name
 numpy_function: func inp Tout name
 one_hot: indices depth on_value off_value axis dtype name
+op_scope: values name default_name
 ones: shape dtype name
 ones_initializer: dtype
 ones_like: tensor dtype name optimize
@@ -1397,6 +1400,9 @@ tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
+test.Benchmark:
+test.StubOutForTesting:
+test.benchmark_config:
 test.compute_gradient: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
 test.compute_gradient_error: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
 test.get_temp_dir:
@@ -1481,6 +1487,7 @@ variable_op_scope: values name_or_scope default_name initializer regularizer cac
     partitioner custom_getter reuse dtype use_resource constraint
 variable_scope: name_or_scope default_name values initializer regularizer caching_device partitioner
     custom_getter reuse dtype use_resource constraint auxiliary_name_scope
+vectorized_map: fn elems
 variables_initializer: var_list name
 variance_scaling_initializer: scale mode distribution seed dtype
 verify_tensor_all_finite: t msg name x message

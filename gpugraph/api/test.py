@@ -1,7 +1,8 @@
 """Tests of programs, as `tf.test` has them."""
 
 from gpugraph.testing import (
-    TestCase as TestCase, compute_gradient as compute_gradient,
+    Benchmark as Benchmark, StubOutForTesting as StubOutForTesting, TestCase as TestCase,
+    benchmark_config as benchmark_config, compute_gradient as compute_gradient,
     compute_gradient_error as compute_gradient_error, get_temp_dir as get_temp_dir,
     gpu_device_name as gpu_device_name, is_built_with_cuda as is_built_with_cuda,
     is_built_with_gpu_support as is_built_with_gpu_support,

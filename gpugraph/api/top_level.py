@@ -47,6 +47,7 @@ from gpugraph.ops.framework.tensor_conversion import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
 from gpugraph.layers.module import Module as Module
+from gpugraph.platform.logging import get_logger as get_logger
 from gpugraph.ops.state.count_up_to import count_up_to as count_up_to
 from gpugraph.ops.framework.op_declaration import (
     Attr as Attr, NO_GRADIENT as NO_GRADIENT, raw_ops as raw_ops, register_op as register_op,

@@ -14,26 +14,6 @@ from gpugraph.config import process_settings
 from gpugraph.config.config_proto import ConfigProto
 
 
-class PhysicalDevice(NamedTuple):
-    """A device of the machine: a name such as "/physical_device:GPU:0", and its type."""
-
-    name: str
-    device_type: str
-
-
-class LogicalDevice(NamedTuple):
-    """A device of a session: its full name and its type."""
-
-    name: str
-    device_type: str
-
-
-class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device. memory_limit: of a GPU's part, in MiB."""
-
-    memory_limit: float | None = None
-
-
 class DeviceSource(Protocol):
     """Knows the devices."""
 
@@ -42,6 +22,13 @@ class DeviceSource(Protocol):
 
     def session_devices(self, config: ConfigProto) -> Sequence[tuple[str, str]]:
         """The full name and the type of each device of a session of this config."""
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of the machine: a name such as "/physical_device:GPU:0", and its type."""
+
+    name: str
+    device_type: str
 
 
 source: list[DeviceSource] = []
@@ -62,6 +49,13 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
         *(PhysicalDevice(name, "GPU") for name in gpus),
     ]
     return _of_type(devices, device_type)
+
+
+class LogicalDevice(NamedTuple):
+    """A device of a session: its full name and its type."""
+
+    name: str
+    device_type: str
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
@@ -104,6 +98,12 @@ def _check(device: Any, device_type: str | None = None) -> None:
     if device not in known:
         names = ", ".join(map(repr, known)) or "none"
         raise ValueError(f"Unrecognized device: {device!r}; there are: {names}")
+
+
+class VirtualDeviceConfiguration(NamedTuple):
+    """A part of a physical device. memory_limit: of a GPU's part, in MiB."""
+
+    memory_limit: float | None = None
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:

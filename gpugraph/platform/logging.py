@@ -129,3 +129,8 @@ def flush() -> None:
 def TaskLevelStatusMessage(msg: Any) -> None:
     """Writes `msg` at the level ERROR."""
     _logger.error(msg, stacklevel=_DEPTH)
+
+
+def get_logger() -> logging.Logger:
+    """Python's logger that messages go through: `tf.get_logger()`."""
+    return _logger

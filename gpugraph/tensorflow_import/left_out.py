@@ -16,6 +16,7 @@ _REWRITE = (
 )
 
 _ROWS = f"""
+CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
 GradientTape: there is no eager execution: use tf.gradients
 autograph: programs build their graphs: use tf.cond and tf.while_loop
 compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from gpugraph.testing.benchmarks import Benchmark as Benchmark, benchmark_config as benchmark_config
 from gpugraph.testing.gradient_checks import (
     compute_gradient as compute_gradient,
     compute_gradient_error as compute_gradient_error,
 )
 from gpugraph.testing.lazy_mock import mock as mock
 from gpugraph.testing.session_test_case import TestCase as TestCase, main as main
+from gpugraph.testing.stub_out import StubOutForTesting as StubOutForTesting
 from gpugraph.testing.temp_dir_and_devices import (
     get_temp_dir as get_temp_dir,
     gpu_device_name as gpu_device_name,

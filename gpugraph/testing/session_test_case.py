@@ -27,6 +27,7 @@ from gpugraph.graph.device_names import canonical_name
 from gpugraph.ops.random.seeds_and_streams import DEFAULT_GRAPH_SEED
 from gpugraph.session import Session
 from gpugraph.testing.array_comparisons import Comparisons
+from gpugraph.testing.benchmarks import requested_benchmarks, run_benchmarks
 from gpugraph.testing.temp_dir_and_devices import get_temp_dir, gpu_device_name
 
 
@@ -238,5 +239,11 @@ def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs the tests of the program, and ends it with their status: `unittest.main`."""
+    """Runs the tests of the program, and ends it with their status: `unittest.main`.
+
+    With `--benchmark_filter=PATTERN` in the command line it runs the benchmarks that match instead.
+    """
+    if (pattern := requested_benchmarks(argv)) is not None:
+        run_benchmarks(pattern)
+        return
     unittest.main(module="__main__", argv=argv)

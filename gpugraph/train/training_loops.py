@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpugraph.base.errors import AbortedError
 
@@ -30,14 +31,10 @@ def basic_train_loop(
         return
 
 
-class _VocabInfo(NamedTuple):
-    new_vocab: str
-    new_vocab_size: int
-    num_oov_buckets: int
-    old_vocab: str
-    old_vocab_size: int
-    backup_initializer: Any
-    axis: int
+_VocabInfo = namedtuple(
+    "_VocabInfo",
+    "new_vocab new_vocab_size num_oov_buckets old_vocab old_vocab_size backup_initializer axis",
+)
 
 
 class VocabInfo(_VocabInfo):

@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.named_function import named
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.state import scatter_updates
+from gpugraph.ops.state import count_up_to as counting, scatter_updates
 
 
 def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
@@ -53,3 +53,8 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
         return update(self, indices, updates, use_locking=True, name=name)
 
     return change
+
+
+def count_up_to(self: Any, limit: int) -> Tensor:
+    """As `tf.count_up_to`: the value, to which a run adds 1; OutOfRangeError at `limit`."""
+    return counting.count_up_to(self, limit)

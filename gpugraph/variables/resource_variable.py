@@ -20,7 +20,6 @@ from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
-from gpugraph.ops.state.count_up_to import count_up_to
 from gpugraph.variables.variable import KINDS, Variable
 
 
@@ -173,10 +172,6 @@ class ResourceVariable(Variable):
                 )
             operation = change(op_type, self._variable, tensor, **attrs)
         return self._after_change(operation) if read_value else operation
-
-    def count_up_to(self, limit: int) -> Tensor:
-        """As `tf.count_up_to`: the value, to which a run adds 1; OutOfRangeError at `limit`."""
-        return count_up_to(self, limit)
 
     def _after_change(self, op: Operation) -> UnreadVariable:
         """The variable as it is after an op that changed it."""

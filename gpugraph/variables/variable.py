@@ -31,7 +31,7 @@ from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.state.assign_to_slice import sliced_variable
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.reference_variable_ops import initialized_value, with_initialized_reads
-from gpugraph.variables.change_methods import by_coordinates, by_difference, by_rows
+from gpugraph.variables.change_methods import by_coordinates, by_difference, by_rows, count_up_to
 from gpugraph.variables.initial_value_checks import check_outside, check_shape
 from gpugraph.variables.reference_or_resource import uses_resource
 from gpugraph.variables.replication_modes import (
@@ -317,6 +317,7 @@ class Variable(ReplicatedState, metaclass=CreatedByScopes):
     def _is_initialized(self) -> Tensor:
         return raw_ops.IsVariableInitialized(self._variable)
 
+    count_up_to = count_up_to
     scatter_update = by_rows("scatter_update", "Writes the rows of IndexedSlices")
     scatter_add = by_rows("scatter_add", "Adds IndexedSlices")
     scatter_sub = by_rows("scatter_sub", "Subtracts IndexedSlices")

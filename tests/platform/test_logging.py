@@ -89,3 +89,7 @@ def test_pythons_logger_has_the_callers_line() -> None:
     assert [record.funcName for record in records] == [
         "test_pythons_logger_has_the_callers_line"
     ] * 2
+
+
+def test_the_logger_is_pythons() -> None:
+    assert tf.get_logger() is logging.getLogger("tensorflow")

@@ -9,6 +9,7 @@ import pytest
 import gpugraph as tf
 
 LEFT_OUT = {
+    "CriticalSection": "use tf.control_dependencies",
     "config.experimental_connect_to_cluster": "give a Session its target",
     "config.experimental_connect_to_host": "give a Session its target",
     "config.experimental_run_functions_eagerly": "there are no tf.functions",

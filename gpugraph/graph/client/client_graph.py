@@ -46,7 +46,7 @@ class Graph(Scopes, Collections):
         self._unfetchable: set[Operation] = set()
         self._barred = 0  # how often one of these two grew
         self._functions: dict[str, Any] = {}
-        self.seed: int | None = None
+        self._seed: int | None = None
 
     def as_default(self) -> AbstractContextManager[Graph]:
         """Makes this the default graph of the thread inside a `with` block."""
@@ -157,6 +157,15 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     # -- looking
+
+    @property
+    def seed(self) -> int | None:
+        """The graph's seed of random numbers: `tf.set_random_seed` sets it."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
 
     @property
     def version(self) -> int:

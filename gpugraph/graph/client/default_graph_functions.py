@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.platform import logging
 
 
 def get_default_graph() -> Graph:
@@ -137,6 +138,17 @@ class name_scope:
             scope.__exit__(*error)
         finally:
             default.__exit__(*error)
+
+
+@contextmanager
+def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
+    """`tf.name_scope` with its arguments in an older order; warns. Raises as that."""
+    logging.warning(
+        "tf.op_scope(values, name, default_name) is deprecated, use "
+        "tf.name_scope(name, default_name, values)"
+    )
+    with name_scope(name, default_name, values) as scope:
+        yield scope
 
 
 def graph_of(values: Iterable[Any]) -> Graph:

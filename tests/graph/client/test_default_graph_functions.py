@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import gpugraph as tf
 from gpugraph import graph
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.ops.framework.tensor_conversion import constant
@@ -102,3 +103,23 @@ def test_init_scope_lifts_out_of_control_dependencies_and_keeps_names(g: Graph) 
         after = constant(0).op
     assert (lifted.name, lifted.control_inputs) == ("a/x", [])
     assert after.control_inputs == [first.op]
+
+
+def test_op_scope_is_name_scope_in_another_order(capsys):
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(1)
+        with tf.Graph().as_default(), tf.op_scope([x], None, "scope") as scope:
+            assert scope == "scope/"
+            assert tf.get_default_graph() is graph
+        with tf.op_scope([], "named", "scope") as scope:
+            assert scope == "named/"
+    assert "tf.op_scope(values, name, default_name) is deprecated" in capsys.readouterr().err
+
+
+def test_the_seed_of_a_graph_is_a_property():
+    graph = tf.Graph()
+    assert graph.seed is None
+    with graph.as_default():
+        tf.set_random_seed(7)
+    assert graph.seed == 7
+    assert isinstance(tf.Graph.seed, property)

@@ -1,0 +1,156 @@
+"""Benchmark: how long an operation takes, measured by a session and reported by name.
+
+`tf.test.main()` runs the benchmarks of a program whose names match `--benchmark_filter=PATTERN`
+("all" for all of them), and nothing else then.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from gpugraph.config import ConfigProto, RunMetadata, RunOptions
+from gpugraph.graph.client.default_graph_functions import get_default_session
+from gpugraph.session import Session
+
+_FLAG = "--benchmark_filter="
+
+
+def benchmark_config() -> ConfigProto:
+    """A config whose sessions run the ops of a benchmark even if nothing needs their values."""
+    config = ConfigProto()
+    rewriting = config.graph_options.rewrite_options
+    rewriting.dependency_optimization = rewriting.OFF
+    return config
+
+
+class Benchmark:
+    """Base of benchmarks: methods whose names begin with `benchmark` are run and reported."""
+
+    classes: ClassVar[list[type[Benchmark]]] = []
+
+    def __init_subclass__(cls) -> None:
+        Benchmark.classes.append(cls)
+
+    @classmethod
+    def is_abstract(cls) -> bool:
+        """Whether it is this class, which has no benchmarks."""
+        return cls is Benchmark
+
+    def report_benchmark(
+        self,
+        iters: int | None = None,
+        cpu_time: float | None = None,
+        wall_time: float | None = None,
+        throughput: float | None = None,
+        extras: dict[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Prints a line of what was measured, under the class's and the method's name.
+
+        iters: how many runs. cpu_time, wall_time: of one run, in seconds. throughput: in MB per
+        second. extras: more values. name: in place of the method's.
+        """
+        values = {
+            "iters": iters, "cpu_time": cpu_time, "wall_time": wall_time,
+            "throughput": throughput, **(extras or {}),
+        }  # fmt: skip
+        shown = ", ".join(f"{key}: {value}" for key, value in values.items() if value is not None)
+        print(f"{type(self).__name__}.{name or self._calling_method()}: {shown}")
+
+    def _calling_method(self) -> str:
+        """The outermost method of this object that is running."""
+        frame, name = inspect.currentframe(), ""
+        while frame is not None:
+            if frame.f_locals.get("self") is self:
+                name = frame.f_code.co_name
+            frame = frame.f_back
+        return name
+
+    def run_op_benchmark(
+        self,
+        sess: Session,
+        op_or_tensor: Any,
+        feed_dict: Any = None,
+        burn_iters: int = 2,
+        min_iters: int = 10,
+        store_trace: bool = False,
+        store_memory_usage: bool = True,
+        name: str | None = None,
+        extras: dict[str, Any] | None = None,
+        mbs: float = 0,
+    ) -> dict[str, Any]:
+        """Runs an op `burn_iters` times, then `min_iters` times by the clock; reports the median.
+
+        store_trace: whether the result has a trace of one more run, under "step_stats".
+        store_memory_usage: whether the peak of each device's memory is reported, in bytes.
+        mbs: the MB that a run moves, for the throughput. Returns what was reported, and the mean
+        and deviation of the times. Raises as `Session.run`.
+        """
+        seconds = []
+        for index in range(burn_iters + min_iters):
+            start = time.perf_counter()
+            sess.run(op_or_tensor, feed_dict=feed_dict)
+            if index >= burn_iters:
+                seconds.append(time.perf_counter() - start)
+        extras = dict(extras or {})
+        if store_memory_usage:
+            for device, stats in sess.memory_stats().items():
+                extras[f"allocator_maximum_num_bytes_{device}"] = stats.peak_bytes_in_use
+        median = statistics.median(seconds) if seconds else -1.0
+        values: dict[str, Any] = {
+            "iters": min_iters, "wall_time": median, "extras": extras, "name": name,
+            "throughput": mbs / median,
+        }  # fmt: skip
+        self.report_benchmark(**values)
+        extras["wall_time_mean"] = statistics.fmean(seconds) if seconds else -1
+        extras["wall_time_stdev"] = statistics.stdev(seconds) if len(seconds) > 1 else -1
+        if store_trace:
+            metadata = RunMetadata()
+            traced = RunOptions(trace_level=RunOptions.FULL_TRACE)
+            sess.run(op_or_tensor, feed_dict=feed_dict, options=traced, run_metadata=metadata)
+            extras["step_stats"] = metadata.step_stats
+        return values
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of tensors, in their structure, by the default session."""
+        session = get_default_session()
+        if session is None:
+            raise ValueError("Cannot evaluate tensors: no default session is registered")
+        return session.run(tensors)
+
+
+def requested_benchmarks(argv: list[str] | None = None) -> str | None:
+    """The pattern that the command line names, which is taken from it; None for tests."""
+    arguments = sys.argv if argv is None else argv
+    for argument in arguments:
+        if argument.lstrip("-").startswith(_FLAG.lstrip("-")) and argument.startswith("-"):
+            arguments.remove(argument)
+            return argument.partition("=")[2]
+    return None
+
+
+def run_benchmarks(pattern: str) -> None:
+    """Runs the benchmarks whose `module.Class.method` matches; ValueError if there is none."""
+    matching = [
+        (kind, method)
+        for kind in Benchmark.classes
+        for method in _methods(kind)
+        if pattern == "all" or re.search(pattern, f"{kind.__module__}.{kind.__name__}.{method}")
+    ]
+    if not matching:
+        raise ValueError(f"No benchmarks matched the pattern: '{pattern}'")
+    instances: dict[type[Benchmark], Benchmark] = {}
+    for kind, method in matching:
+        if kind not in instances:
+            instances[kind] = kind()
+        getattr(instances[kind], method)()
+
+
+def _methods(kind: type[Benchmark]) -> Iterator[str]:
+    return (n for n in dir(kind) if n.startswith("benchmark") and callable(getattr(kind, n)))

@@ -1,0 +1,69 @@
+"""StubOutForTesting: attributes that are replaced for the time of a test."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+class StubOutForTesting:
+    """Replaces attributes of modules, classes and objects, and puts them back.
+
+    `CleanUp` puts back all; so does the end of a `with` block, and the end of the object.
+    """
+
+    def __init__(self) -> None:
+        self._set: list[tuple[Any, str, Any]] = []
+        self._smart: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> StubOutForTesting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.CleanUp()
+
+    def __del__(self) -> None:
+        self.CleanUp()
+
+    def CleanUp(self) -> None:
+        """Puts back all that `Set` and `SmartSet` replaced."""
+        self.SmartUnsetAll()
+        self.UnsetAll()
+
+    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
+        """Replaces `parent.child_name`. AttributeError if there is none."""
+        old = getattr(parent, child_name)
+        if isinstance(vars(parent).get(child_name), staticmethod):
+            old, new_child = staticmethod(old), staticmethod(new_child)
+        self._set.append((parent, child_name, old))
+        setattr(parent, child_name, new_child)
+
+    def UnsetAll(self) -> None:
+        """Puts back what `Set` replaced, the last first."""
+        _put_back(self._set)
+
+    def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
+        """Replaces `obj.attr_name` where it is: in the object, in its class, or in a base of it.
+
+        AttributeError if it is nowhere.
+        """
+        if inspect.ismodule(obj) or (not inspect.isclass(obj) and attr_name in vars(obj)):
+            owners = [obj]
+        else:
+            owners = list(inspect.getmro(obj if inspect.isclass(obj) else type(obj)))
+        for owner in owners:
+            if attr_name in vars(owner):
+                self._smart.append((owner, attr_name, vars(owner)[attr_name]))
+                setattr(owner, attr_name, new_attr)
+                return
+        raise AttributeError(f"Attribute not found: {obj!r} has no {attr_name!r}")
+
+    def SmartUnsetAll(self) -> None:
+        """Puts back what `SmartSet` replaced, the last first."""
+        _put_back(self._smart)
+
+
+def _put_back(replaced: list[tuple[Any, str, Any]]) -> None:
+    while replaced:
+        parent, name, old = replaced.pop()
+        setattr(parent, name, old)
