@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gpugraph.plan import check_run
 # -- replacing
 
 _REFERENCE = re.compile(rb"\\(.?)", re.DOTALL)
+_AS_STR = ("utf-8", "surrogateescape")  # bytes that are no text stay as they are
 _CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xef][\x80-\xbf])[\x80-\xbf]"
     rb"|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|.",
@@ -56,25 +57,37 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
     if parts is None:
         return lambda text: text
 
+    constants = [part for part in parts if part != b""]
+    letters = [part if isinstance(part, int) else part.decode(*_AS_STR) for part in constants]
+
     def replace(data: bytes) -> bytes:
-        text, pieces, start = compiled.prepared(data), [], 0
-        for spans in _matches(compiled, text):
-            pieces.append(text[start : spans[0][0]])
-            for part in parts:
-                pieces.append(text[slice(*spans[part])] if isinstance(part, int) else part)
-            start = spans[0][1]
-            if not everywhere:
-                break
-        return b"".join(map(_encoded, [*pieces, text[start:]]))
+        check_run("in a regular expression")
+        text = compiled.prepared(data)
+        if isinstance(text, str):
+            return "".join(_pieces(compiled, text, letters, everywhere)).encode(*_AS_STR)
+        return b"".join(_pieces(compiled, text, constants, everywhere))
 
     return replace
+
+
+def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
+    """What the text becomes: what is between the matches, and the rewrite for each."""
+    pieces, start = [], 0
+    for spans in _matches(compiled, text):
+        first, end = spans[0]
+        pieces.append(text[start:first])
+        for part in parts:
+            pieces.append(text[slice(*spans[part])] if isinstance(part, int) else part)
+        start = end
+        if not everywhere:
+            break
+    return [*pieces, text[start:]]
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
     """The matches that do not overlap; no empty one right after another, as in RE2."""
     start, last = 0, -1
     while start <= len(text):
-        check_run("in a regular expression")
         spans = compiled.search(text, start)
         if spans is None:
             return
@@ -90,10 +103,6 @@ def _width(text: bytes, start: int) -> int:
     match = _CHARACTER.match(text, start)
     assert match is not None
     return match.end() - start
-
-
-def _encoded(piece: str | bytes) -> bytes:
-    return piece.encode() if isinstance(piece, str) else piece
 
 
 def _scalar(array: Any, what: str) -> bytes:

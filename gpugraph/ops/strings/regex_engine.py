@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from math import inf
 from typing import Any, Protocol
 
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
@@ -63,8 +64,15 @@ class _OwnPattern:
     """Runs `re` on text that it matches in few steps, else the automaton on bytes."""
 
     def __init__(self, pattern: Parsed) -> None:
-        self._fragment = pattern.fragment
+        part = self._fragment = pattern.fragment
         self.groups = pattern.groups
+        loops = part.loops + 1 - part.ends_in_loop  # one more for where a match may begin
+        steps = max(part.size, 1) * part.choices
+        self._longest = (  # text that `re` searches
+            inf
+            if loops == 1 and steps <= FEW_STEPS_PER_BYTE
+            else (FEW_STEPS / steps) ** (1 / loops)
+        )
 
     @cached_property
     def _re(self) -> re.Pattern[str] | None:
@@ -83,10 +91,7 @@ class _OwnPattern:
 
     def prepared(self, data: bytes) -> str | bytes:
         """The text as str where `re` is to search it."""
-        part = self._fragment
-        loops = part.loops + 1 - part.ends_in_loop  # one more for where a match may begin
-        steps = part.size * part.choices * (len(data) + 1.0) ** min(loops, 20)
-        if steps > max(FEW_STEPS, FEW_STEPS_PER_BYTE * len(data)) or self._re is None:
+        if len(data) >= self._longest or self._re is None:
             return data
         try:
             return data.decode()

@@ -52,7 +52,7 @@ class Fragment(NamedTuple):
     code: list[Instruction]
     source: str
     size: int = 1  # code points and assertions, with repetitions
-    choices: float = 1
+    choices: float = 1.0  # inf beyond what a float holds
     loops: int = 0
     ends_in_loop: bool = False  # so that it can't fail once it comes so far
     may_be_empty: bool = False
@@ -153,7 +153,7 @@ def any_byte() -> Fragment:
 
 def assertion(kind: Assertion) -> Fragment:
     r"""An assertion. Between the bytes of a character there may be a \B, which `re` never sees."""
-    choices = inf if kind is Assertion.NO_WORD_EDGE else 1
+    choices = inf if kind is Assertion.NO_WORD_EDGE else 1.0
     return Fragment([(Op.ASSERT, kind)], kind.value, choices=choices, may_be_empty=True)
 
 
@@ -165,7 +165,7 @@ def sequence(parts: Sequence[Fragment]) -> Fragment:
         _checked([instruction for part in parts for instruction in part.code]),
         "".join(part.source for part in parts),
         sum(part.size for part in parts),
-        prod(part.choices for part in parts),
+        prod((part.choices for part in parts), start=1.0),
         sum(part.loops for part in parts),
         bool(parts) and parts[-1].ends_in_loop,
         all(part.may_be_empty for part in parts),

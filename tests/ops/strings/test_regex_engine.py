@@ -112,6 +112,11 @@ def test_patterns_that_are_not_valid(engine: str, pattern: Any, reason: str) -> 
     assert f", error: {reason}" in caught.value.message
 
 
+def test_as_many_ways_as_no_number_holds(engine: str) -> None:
+    del engine
+    assert replaced("ab", "(?:a?b?)" * 1200 + "(?:b|aa)*", "x") == b"x"
+
+
 def test_nested_groups(engine: str) -> None:
     del engine
     assert replaced("xay", "(" * 2000 + "a" + ")" * 2000, "") == b"xy"
