@@ -26,6 +26,7 @@ ROOT = "__init__"
 FLOORS: dict[str, tuple[str, ...]] = {
     "": (
         "base",
+        "formats",
         "config platform",
         "graph memory kernel",
         "plan",
@@ -143,6 +144,8 @@ DOORS = frozenset(
             "gpugraph.tensorflow_import.for_child_processes.sitecustomize",
             "gpugraph.tensorflow_import",
         ),
+        # An extra, for programs that have messages: imported when the first one is asked for.
+        ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         # An extra, for programs that have regular expressions.
         ("gpugraph.ops.strings.regex_engine", "re2"),
     }

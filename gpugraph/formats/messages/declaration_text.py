@@ -1,0 +1,65 @@
+"""Reads the tables of messages: a compact text, a line for each message or enumeration.
+
+    TensorShapeProto: 2 dim *Dim, 3 unknown_rank bool
+    TensorShapeProto.Dim: 1 size int64, 2 name string
+    enum SaverDef.CheckpointFormatVersion: LEGACY 0, V1 1, V2 2
+
+A field is its number, name and type. `*type` is repeated, `key:type` a map, and `|name` puts the
+field into the oneof of that name. A type is a scalar of protobuf's, or a message or enumeration,
+looked for in the message itself, then in those around it. A line that is indented goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class FieldDeclaration(NamedTuple):
+    """A field; `key_type` is that of a map's keys, or empty, as `oneof` is."""
+
+    number: int
+    name: str
+    type: str
+    repeated: bool
+    key_type: str
+    oneof: str
+
+
+class MessageDeclaration(NamedTuple):
+    """A message by its path, such as `AttrValue.ListValue`."""
+
+    path: str
+    fields: list[FieldDeclaration]
+
+
+class EnumDeclaration(NamedTuple):
+    """An enumeration by its path, with its numbers by name."""
+
+    path: str
+    values: dict[str, int]
+
+
+_FIELD = re.compile(r"(\d+) (\w+) (\*)?(?:(\w+):)?([\w.]+)(?: \|(\w+))?")
+
+
+def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaration]:
+    """The declarations of a table, in their order; ValueError for a text that is none."""
+    for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
+        head, _, body = line.partition(":")
+        items = [item.strip() for item in body.split(",") if item.strip()]
+        kind, _, path = head.rpartition(" ")
+        if kind == "enum":
+            pairs = (item.split() for item in items)
+            yield EnumDeclaration(path, {name: int(number) for name, number in pairs})
+        else:
+            yield MessageDeclaration(path, [_read_field(path, item) for item in items])
+
+
+def _read_field(path: str, text: str) -> FieldDeclaration:
+    match = _FIELD.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{path}: {text!r} is no field: number, name, type")
+    number, name, repeated, key_type, kind, oneof = match.groups()
+    return FieldDeclaration(int(number), name, kind, bool(repeated), key_type or "", oneof or "")

@@ -1,0 +1,177 @@
+"""protobuf's classes of the declared messages, in a descriptor pool of their own.
+
+A TensorFlow in the same process keeps its messages: the pool is private, so that two descriptions
+of `tensorflow.GraphDef` do not meet. This is the only module that knows protobuf; it is imported
+when the first message is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message, message_factory
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+
+from gpugraph.formats.messages import (
+    graph_messages,
+    model_messages,
+    session_messages,
+    training_messages,
+)
+from gpugraph.formats.messages.declaration_text import (
+    EnumDeclaration,
+    FieldDeclaration,
+    MessageDeclaration,
+    read_declarations,
+)
+
+DecodeError = message.DecodeError
+
+_PACKAGE = "tensorflow"
+_ERROR_FILE = "gpugraph/formats/error_codes.proto"
+_FILE = "gpugraph/formats/messages.proto"
+_MODULE = "gpugraph.formats.messages_pb2"
+_FIELD_TYPES = {
+    name.removeprefix("TYPE_").lower(): number
+    for name, number in descriptor_pb2.FieldDescriptorProto.Type.items()
+}
+_TABLES = (
+    graph_messages.TENSORS,
+    graph_messages.GRAPHS,
+    graph_messages.CLIENT,
+    model_messages.META_GRAPHS,
+    model_messages.CHECKPOINTS,
+    model_messages.SAVED_OBJECTS,
+    session_messages.SETTINGS,
+    session_messages.REWRITERS,
+    session_messages.RUNS,
+    session_messages.STEP_STATISTICS,
+    session_messages.CLUSTERS,
+    training_messages.EXAMPLES,
+    training_messages.SUMMARIES,
+)
+
+
+class _FileBuilder:
+    """Turns declarations of one package into protobuf's description of a file."""
+
+    def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
+        self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
+        self.file.syntax = "proto3"
+        self._messages: dict[str, Any] = {}
+        self._enums = set(known_enums)
+
+    def add(self, declarations: list[MessageDeclaration | EnumDeclaration]) -> None:
+        for declaration in declarations:
+            if isinstance(declaration, EnumDeclaration):
+                self._add_enum(declaration)
+            else:
+                parent, _, name = declaration.path.rpartition(".")
+                siblings = self._messages[parent].nested_type if parent else self.file.message_type
+                self._messages[declaration.path] = siblings.add(name=name)
+        for declaration in declarations:
+            if isinstance(declaration, MessageDeclaration):
+                for field in declaration.fields:
+                    self._add_field(declaration.path, field)
+
+    def _add_enum(self, declaration: EnumDeclaration) -> None:
+        parent, _, name = declaration.path.rpartition(".")
+        self._enums.add(declaration.path)
+        enum = (self._messages[parent] if parent else self.file).enum_type.add(name=name)
+        for value_name, number in declaration.values.items():
+            enum.value.add(name=value_name, number=number)
+
+    def _add_field(self, path: str, declared: FieldDeclaration) -> None:
+        owner = self._messages[path]
+        field = owner.field.add(name=declared.name, number=declared.number)
+        field.label = field.LABEL_REPEATED if declared.repeated else field.LABEL_OPTIONAL
+        if declared.key_type:
+            field.label = field.LABEL_REPEATED
+            field.type = field.TYPE_MESSAGE
+            field.type_name = f".{_PACKAGE}.{path}.{self._add_map_entry(path, declared)}"
+        else:
+            self._set_type(field, path, declared.type)
+        if declared.oneof:
+            names = [oneof.name for oneof in owner.oneof_decl]
+            if declared.oneof not in names:
+                owner.oneof_decl.add(name=declared.oneof)
+                names.append(declared.oneof)
+            field.oneof_index = names.index(declared.oneof)
+
+    def _add_map_entry(self, path: str, declared: FieldDeclaration) -> str:
+        """The message of a map's pairs, as protobuf's compiler names it."""
+        name = "".join(word[:1].upper() + word[1:] for word in declared.name.split("_")) + "Entry"
+        entry = self._messages[path].nested_type.add(name=name)
+        entry.options.map_entry = True
+        for number, field_name, kind in (
+            (1, "key", declared.key_type),
+            (2, "value", declared.type),
+        ):
+            field = entry.field.add(name=field_name, number=number)
+            field.label = field.LABEL_OPTIONAL
+            self._set_type(field, path, kind)
+        return name
+
+    def _set_type(self, field: Any, path: str, kind: str) -> None:
+        if kind in _FIELD_TYPES:
+            field.type = _FIELD_TYPES[kind]
+        elif kind.startswith("google."):
+            field.type, field.type_name = field.TYPE_MESSAGE, f".{kind}"
+        else:
+            target = self._resolve(path, kind)
+            is_enum = target in self._enums
+            field.type = field.TYPE_ENUM if is_enum else field.TYPE_MESSAGE
+            field.type_name = f".{_PACKAGE}.{target}"
+
+    def _resolve(self, path: str, kind: str) -> str:
+        scope = path.split(".")
+        for depth in range(len(scope), -1, -1):
+            candidate = ".".join([*scope[:depth], kind])
+            if candidate in self._messages or candidate in self._enums:
+                return candidate
+        raise ValueError(f"{path}: there is no message or enumeration {kind}")
+
+
+def _build_pool() -> Any:
+    pool = descriptor_pool.DescriptorPool()
+    errors = _FileBuilder(_ERROR_FILE, f"{_PACKAGE}.error")
+    errors.add(list(read_declarations(graph_messages.ERROR_CODES)))
+    messages = _FileBuilder(_FILE, _PACKAGE, frozenset({"error.Code"}))
+    messages.add([item for table in _TABLES for item in read_declarations(table)])
+    messages.file.dependency.extend([any_pb2.DESCRIPTOR.name, _ERROR_FILE])
+    pool.AddSerializedFile(any_pb2.DESCRIPTOR.serialized_pb)
+    pool.AddSerializedFile(errors.file.SerializeToString())
+    pool.AddSerializedFile(messages.file.SerializeToString())
+    return pool
+
+
+_pool = _build_pool()
+DESCRIPTOR = _pool.FindFileByName(_FILE)
+
+
+_classes: list[Any] = []
+"""All of them: protobuf forgets a class that nobody holds, with what it says."""
+
+
+def _class_of(descriptor: Any) -> Any:
+    """The class of a message; it and those inside it say where they are found."""
+    cls = message_factory.GetMessageClass(descriptor)
+    cls.__module__ = _MODULE
+    _classes.append(cls)
+    for inner in descriptor.nested_types:
+        _class_of(inner)
+    return cls
+
+
+def _named_classes() -> dict[str, Any]:
+    by_name = DESCRIPTOR.message_types_by_name
+    classes: dict[str, Any] = {name: _class_of(by_name[name]) for name in by_name}
+    for file in (DESCRIPTOR, _pool.FindFileByName(_ERROR_FILE)):
+        for name, descriptor in file.enum_types_by_name.items():
+            classes[name] = EnumTypeWrapper(descriptor)
+            classes |= {value.name: value.number for value in descriptor.values}
+    return classes
+
+
+NAMES = _named_classes()
+"""The classes of messages, the enumerations and their values, by name."""

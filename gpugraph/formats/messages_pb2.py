@@ -1,0 +1,38 @@
+"""TensorFlow's messages by their names: `messages_pb2.GraphDef`, `messages_pb2.DT_FLOAT`.
+
+They are protobuf's, an optional dependency, which is imported when the first one is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def protobuf_is_absent(error: ImportError) -> ModuleNotFoundError:
+    """What to raise where a message is asked for and protobuf is not installed."""
+    return ModuleNotFoundError(
+        "TensorFlow's messages need the package protobuf, which is not installed: "
+        f"pip install 'gpugraph[messages]' ({error})",
+        name="google.protobuf",
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """A class of messages, an enumeration or a value of one.
+
+    Raises AttributeError for a name that TensorFlow's messages have not, ModuleNotFoundError
+    where protobuf is not installed.
+    """
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        message_classes = importlib.import_module("gpugraph.formats.messages.message_classes")
+    except ModuleNotFoundError as error:
+        raise protobuf_is_absent(error) from error
+    if name == "DESCRIPTOR":
+        return message_classes.DESCRIPTOR
+    if name not in message_classes.NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = message_classes.NAMES[name]
+    return value
