@@ -10,7 +10,6 @@ IndexedSlices), and the operation after all of them (`_finish`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gpugraph.base import nest
@@ -21,11 +20,11 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.control.group_and_no_op import group, tuple as gated
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
+from gpugraph.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
 from gpugraph.variables import ResourceVariable, Variable
 
 
@@ -208,7 +207,7 @@ class Optimizer:
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         """The slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
-        return self._slot(var, slot_name, op_name, lambda: zeros(var.shape, var.dtype.base_dtype))
+        return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
         """The slot `slot_name` of `var`, initialized to `val`."""
@@ -218,34 +217,13 @@ class Optimizer:
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
         """The slot `slot_name` of `var`, of its shape, from an initializer."""
-        shape, dtype = var.shape, var.dtype.base_dtype
-
-        def initial() -> Tensor:
-            if shape.is_fully_defined():
-                return convert_to_tensor(initializer(shape, dtype=dtype))
-            sizes = raw_ops.Shape(var.initialized_value())  # known only in a run
-            filled: Tensor = raw_ops.Fill(sizes, initializer([], dtype=dtype))
-            return filled
-
+        initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
         return self._slot(var, slot_name, op_name, initial)
 
     def _slot(self, var: Variable, slot_name: str, op_name: str, initial: Any) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
         if var not in slots:
-            graph = var.graph
-            with graph.name_scope(None), graph.colocate_with(var.op):
-                slot = Variable(
-                    initial,
-                    trainable=False,
-                    validate_shape=var.shape.is_fully_defined(),
-                    name=f"{var.op.name}/{op_name}",
-                    use_resource=isinstance(var, ResourceVariable),
-                )
-            info = var._get_save_slice_info()
-            if info is not None:
-                name = slot.op.name[len(var.op.name) + 1 :]
-                slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{name}"))
-            slots[var] = slot
+            slots[var] = create_slot(var, initial, op_name)
         return slots[var]
 
     def _create_non_slot_variable(
