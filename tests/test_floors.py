@@ -39,7 +39,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "compatibility",
         "compile runtime",
         "session",
-        "distributions linear_operators losses train testing",
+        "datasets distributions linear_operators losses train testing",
         "metrics",
         "layers",
         "contrib_layers",

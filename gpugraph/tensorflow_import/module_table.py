@@ -195,6 +195,7 @@ python.platform.app: tf.app
 python.platform.flags: tf.flags
 python.platform.gfile: tf.gfile
 python.platform.googletest: tf.test
+python.platform.resource_loader: gpugraph.platform.resource_loader
 python.platform.test: tf.test
 python.platform.tf_logging: tf.logging
 python.training.adadelta: tf.train
@@ -227,7 +228,7 @@ python.training.saver: tf.train
 python.training.server_lib: tf.train
 python.training.session_manager: tf.train
 python.training.session_run_hook: tf.train
-python.training.slot_creator: tf.train
+python.training.slot_creator: gpugraph.train.optimizers.slot_creator
 python.training.summary_io: tf
 python.training.supervisor: tf.train
 python.training.sync_replicas_optimizer: tf.train
@@ -282,6 +283,8 @@ contrib.layers.python.layers.regularizers: tf.contrib.layers
 contrib.layers.python.layers.summaries: tf.contrib.layers
 contrib.layers.python.layers.utils: tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
+contrib.learn.datasets.mnist: gpugraph.datasets.mnist_files
+contrib.learn.python.learn.datasets.mnist: gpugraph.datasets.mnist_files
 contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
 contrib.rnn.python.ops.core_rnn: tf.contrib.rnn
 contrib.rnn.python.ops.core_rnn_cell: tf.contrib.rnn
@@ -303,6 +306,10 @@ contrib.slim.python.slim.nets: tf.contrib.slim.nets/
 contrib.slim.python.slim.queues: tf.contrib.slim
 contrib.slim.python.slim.summaries: tf.contrib.slim
 contrib.training.python.training.hparam: tf.contrib.training
+"""
+
+_EXAMPLES = """
+examples.tutorials.mnist.input_data: gpugraph.datasets.mnist_files
 """
 
 
@@ -328,5 +335,5 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     return rows, trees
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + _EXAMPLES)
 """The rows, and the trees that are answered by a public module and what is below it."""

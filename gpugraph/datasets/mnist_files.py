@@ -1,0 +1,229 @@
+"""The digits of MNIST, read from files: `tensorflow.examples.tutorials.mnist.input_data`.
+
+Nothing is downloaded. The files have the IDX format: a magic number, the sizes as big-endian 32-bit
+integers, then the bytes (Yann LeCun et al., "The MNIST database of handwritten digits").
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import NotFoundError
+from gpugraph.ops.random.seeds_and_streams import get_seed
+
+SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
+"""Where TensorFlow downloads the files from; here an argument that has no effect."""
+
+TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
+TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
+TEST_IMAGES = "t10k-images-idx3-ubyte.gz"
+TEST_LABELS = "t10k-labels-idx1-ubyte.gz"
+
+_FAKE_IMAGE = (1.0,) * 784
+
+
+class Datasets(NamedTuple):
+    """The parts of a data set, a `DataSet` each."""
+
+    train: Any
+    validation: Any
+    test: Any
+
+
+class DataSet:
+    """Images with their labels, which `next_batch` gives out in a random order.
+
+    Args:
+      images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
+      fake_data: whether there are no images: batches are ones, with the label 0.
+      dtype: uint8, or float32: images are scaled to [0, 1].
+      reshape: whether images are flattened to [number, rows * columns].
+      seed: of the order, which is NumPy's; by default that of the graph.
+
+    TypeError for another dtype.
+    """
+
+    def __init__(
+        self,
+        images: Any,
+        labels: Any,
+        fake_data: bool = False,
+        one_hot: bool = False,
+        dtype: Any = dtypes.float32,
+        reshape: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        of_graph, of_op = get_seed(seed)
+        np.random.seed(of_graph if seed is None else of_op)
+        element = as_dtype(dtype).base_dtype
+        if element not in (dtypes.uint8, dtypes.float32):
+            raise TypeError(f"Invalid image dtype {element!r}, expected uint8 or float32")
+        self._fake_data, self._one_hot = fake_data, one_hot
+        if fake_data:
+            self._num_examples = 10000
+        else:
+            if len(images) != len(labels):
+                raise ValueError(
+                    f"images.shape: {images.shape} labels.shape: {labels.shape}: they must be as "
+                    "many"
+                )
+            self._num_examples = len(images)
+            if reshape:
+                images = images.reshape(len(images), images.shape[1] * images.shape[2])
+            if element == dtypes.float32:
+                images = images.astype(np.float32) * np.float32(1 / 255)
+        self._images, self._labels = images, labels
+        self._epochs_completed = self._next = 0
+
+    @property
+    def images(self) -> Any:
+        """The images, in the order of the epoch."""
+        return self._images
+
+    @property
+    def labels(self) -> Any:
+        """Their labels."""
+        return self._labels
+
+    @property
+    def num_examples(self) -> int:
+        """The number of images."""
+        return self._num_examples
+
+    @property
+    def epochs_completed(self) -> int:
+        """How often all images have been given out."""
+        return self._epochs_completed
+
+    def next_batch(
+        self, batch_size: int, fake_data: bool = False, shuffle: bool = True
+    ) -> tuple[Any, Any]:
+        """The next images and labels; behind the last one an epoch begins, in another order."""
+        if fake_data:
+            label: Any = [1] + [0] * 9 if self._one_hot else 0
+            return [_FAKE_IMAGE] * batch_size, [label] * batch_size
+        if shuffle and self._epochs_completed == self._next == 0:
+            self._shuffle()
+        start, stop = self._next, self._next + batch_size
+        images, labels = self._images[start:stop], self._labels[start:stop]
+        self._next = stop
+        if stop > self._num_examples:
+            self._epochs_completed += 1
+            if shuffle:
+                self._shuffle()
+            self._next = stop - self._num_examples
+            images = np.concatenate([images, self._images[: self._next]])
+            labels = np.concatenate([labels, self._labels[: self._next]])
+        return images, labels
+
+    def _shuffle(self) -> None:
+        order = np.arange(self._num_examples)
+        np.random.shuffle(order)
+        self._images, self._labels = self._images[order], self._labels[order]
+
+
+def dense_to_one_hot(labels_dense: Any, num_classes: int) -> Any:
+    """Labels [number] as float64 [number, num_classes], 1 at the label."""
+    return np.eye(num_classes)[np.asarray(labels_dense).ravel()]
+
+
+def extract_images(f: Any) -> Any:
+    """The images of a gzipped IDX file, an open one: uint8 [number, rows, columns, 1]."""
+    return _read(gzip.decompress(f.read()), 2051, "image", f)[..., None]
+
+
+def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
+    """The labels of a gzipped IDX file, an open one: uint8 [number], or `dense_to_one_hot`."""
+    labels = _read(gzip.decompress(f.read()), 2049, "label", f)
+    return dense_to_one_hot(labels, num_classes) if one_hot else labels
+
+
+def _read(content: bytes, magic: int, kind: str, file: Any) -> Any:
+    """The array of an IDX file; ValueError for another magic number, and for too few bytes."""
+    name = getattr(file, "name", file)
+    number = int.from_bytes(content[:4], "big")
+    if number != magic:
+        raise ValueError(f"Invalid magic number {number} in MNIST {kind} file: {name}")
+    rank = magic & 0xFF
+    sizes = struct.unpack_from(f">{rank}I", content, 4)
+    array = np.frombuffer(content, np.uint8, offset=4 + 4 * rank)
+    if array.size != np.prod(sizes):
+        raise ValueError(f"MNIST {kind} file {name} has {array.size} bytes for sizes {sizes}")
+    return array.reshape(sizes).copy()
+
+
+def read_data_sets(
+    train_dir: Any,
+    fake_data: bool = False,
+    one_hot: bool = False,
+    dtype: Any = dtypes.float32,
+    reshape: bool = True,
+    validation_size: int = 5000,
+    seed: int | None = None,
+    source_url: str = SOURCE_URL,
+) -> Datasets:
+    """The data sets of the four files in a folder; the first `validation_size` images validate.
+
+    The files are `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`,
+    as they are or gzipped, then with `.gz`. Other arguments: as for `DataSet`.
+
+    NotFoundError naming the files that are not there: nothing is downloaded. ValueError for a
+    validation_size that is more than there is, and for files of another kind.
+    """
+    options = {"dtype": dtype, "reshape": reshape, "seed": seed}
+    if fake_data:
+        return Datasets(
+            *(DataSet([], [], True, one_hot, dtype, seed=seed) for _ in Datasets._fields)
+        )
+    images, labels, test_images, test_labels = _all_files(Path(train_dir), one_hot)
+    if not 0 <= validation_size <= len(images):
+        raise ValueError(
+            f"Validation size should be between 0 and {len(images)}. Received: {validation_size}."
+        )
+    first, rest = slice(validation_size), slice(validation_size, None)
+    train, validation = (DataSet(images[part], labels[part], **options) for part in (rest, first))
+    return Datasets(train, validation, DataSet(test_images, test_labels, **options))
+
+
+def load_mnist(train_dir: Any = "MNIST-data") -> Datasets:
+    """`read_data_sets` of the folder MNIST-data."""
+    return read_data_sets(train_dir)
+
+
+def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
+    """The arrays of the four files: train images and labels, test images and labels."""
+    names = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
+    paths = [_existing(folder, name) for name in names]
+    missing = [name for name, path in zip(names, paths) if path is None]
+    if missing:
+        raise NotFoundError(
+            None,
+            None,
+            f"{', '.join(missing)} (or without .gz): looked for in {str(folder)!r}, not there. "
+            "gpugraph downloads nothing: they are MNIST's files in the IDX format, which "
+            f"TensorFlow gets from {SOURCE_URL}",
+        )
+    for name, path in zip(names, paths):
+        assert path is not None
+        kind, magic = ("image", 2051) if "images" in name else ("label", 2049)
+        content = path.read_bytes()
+        array = _read(
+            gzip.decompress(content) if path.suffix == ".gz" else content, magic, kind, path
+        )
+        if kind == "image":
+            yield array[..., None]
+        else:
+            yield dense_to_one_hot(array, 10) if one_hot else array
+
+
+def _existing(folder: Path, name: str) -> Path | None:
+    paths = (folder / name, folder / name.removesuffix(".gz"))
+    return next((path for path in paths if path.is_file()), None)
