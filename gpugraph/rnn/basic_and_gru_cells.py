@@ -23,7 +23,23 @@ def depth_of(input_shape: Any) -> int:
     return int(depth)
 
 
-class _OneStateCell(LayerCell):
+class OneState:
+    """The sizes of a cell whose state has `num_units` numbers, as its output."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> int:
+        """num_units."""
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        """num_units."""
+        return self._num_units
+
+
+class _OneStateCell(OneState, LayerCell):
     """A cell whose output is its next state."""
 
     def __init__(
@@ -38,16 +54,6 @@ class _OneStateCell(LayerCell):
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
         self._activation = activation or tanh
-
-    @property
-    def state_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
 
 
 class BasicRNNCell(_OneStateCell):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.layers.input_spec import InputSpec
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reverse import reverse
@@ -18,8 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.variable_initializers import Constant, Zeros
 from gpugraph.rnn.basic_and_gru_cells import GRUCell, depth_of
 from gpugraph.rnn.dynamic_rnn import dynamic_rnn
-from gpugraph.rnn.lstm_cells import LSTMCell, LSTMStateTuple
-from gpugraph.rnn.rnn_cell_base import RNNCell
+from gpugraph.rnn.lstm_cells import LSTMCell, LSTMStateTuple, TwoStateCell
 from gpugraph.rnn.static_rnn import static_rnn
 
 
@@ -223,24 +221,13 @@ class LSTMBlockFusedCell(LSTMBlockCell):
         return dynamic_rnn(step, inputs, self._lengths, state, self._first_dtype, time_major=True)
 
 
-class _Step(RNNCell):
+class _Step(TwoStateCell):
     """One step of a network whose variables are there."""
 
     def __init__(self, num_units: int, step: Any) -> None:
-        super().__init__()
-        self._num_units, self._step = num_units, step
+        super().__init__(num_units, None)
+        self._step = step
 
-    @property
-    def state_size(self) -> LSTMStateTuple:
-        """num_units numbers of memory, and as many of output."""
-        return LSTMStateTuple(self._num_units, self._num_units)
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
+    def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state."""
-        output, next_state = self._step(inputs, state)
-        return output, next_state
+        return self._step(inputs, state)

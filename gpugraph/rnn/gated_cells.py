@@ -13,14 +13,14 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import Zeros
-from gpugraph.rnn.basic_and_gru_cells import depth_of
+from gpugraph.rnn.basic_and_gru_cells import OneState, depth_of
 from gpugraph.rnn.lstm_cells import LSTMStateTuple
 from gpugraph.rnn.projection_wrappers import linear
 from gpugraph.rnn.rnn_cell_base import LayerCell, RNNCell
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 
 
-class _GatedCell(RNNCell):
+class _GatedCell(OneState, RNNCell):
     """A cell whose state has `num_units` numbers, as its output."""
 
     def __init__(
@@ -30,16 +30,6 @@ class _GatedCell(RNNCell):
         self._num_units = num_units
         self._initializer = initializer
         self._forget_bias = forget_bias
-
-    @property
-    def state_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Output and next state; ValueError for inputs of unknown depth."""

@@ -20,7 +20,7 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 from gpugraph.rnn.basic_and_gru_cells import depth_of
-from gpugraph.rnn.rnn_cell_base import LayerCell
+from gpugraph.rnn.rnn_cell_base import LayerCell, RNNCell
 from gpugraph.variable_scope import fixed_size_partitioner
 
 
@@ -37,6 +37,24 @@ class LSTMStateTuple(NamedTuple):
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
         return c.dtype
+
+
+class TwoStateCell(RNNCell):
+    """A cell with the memory and the output of an LSTM as its state."""
+
+    def __init__(self, num_units: int, reuse: bool | None) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+
+    @property
+    def state_size(self) -> LSTMStateTuple:
+        """num_units numbers of memory, and as many of output."""
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    @property
+    def output_size(self) -> int:
+        """num_units."""
+        return self._num_units
 
 
 class _MemoryCell(LayerCell):

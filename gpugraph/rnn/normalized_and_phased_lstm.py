@@ -19,31 +19,12 @@ from gpugraph.ops.framework.identity_and_shape import stop_gradient
 from gpugraph.ops.nn.activations.dropout import dropout
 from gpugraph.ops.random.random_ops import random_uniform
 from gpugraph.ops.random.variable_initializers import Constant, RandomUniform
-from gpugraph.rnn.lstm_cells import LSTMStateTuple
+from gpugraph.rnn.lstm_cells import LSTMStateTuple, TwoStateCell
 from gpugraph.rnn.projection_wrappers import linear
-from gpugraph.rnn.rnn_cell_base import RNNCell
 from gpugraph.variable_scope import get_variable, variable_scope
 
 
-class _TwoStateCell(RNNCell):
-    """A cell with the memory and the output of an LSTM as its state."""
-
-    def __init__(self, num_units: int, reuse: bool | None) -> None:
-        super().__init__(_reuse=reuse)
-        self._num_units = num_units
-
-    @property
-    def state_size(self) -> LSTMStateTuple:
-        """num_units numbers of memory, and as many of output."""
-        return LSTMStateTuple(self._num_units, self._num_units)
-
-    @property
-    def output_size(self) -> int:
-        """num_units."""
-        return self._num_units
-
-
-class LayerNormBasicLSTMCell(_TwoStateCell):
+class LayerNormBasicLSTMCell(TwoStateCell):
     """An LSTM whose gates and memory are normalized, with dropout of the new input.
 
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
@@ -99,7 +80,7 @@ class LayerNormBasicLSTMCell(_TwoStateCell):
         return layer_norm(value, reuse=True, scope=scope)
 
 
-class PhasedLSTMCell(_TwoStateCell):
+class PhasedLSTMCell(TwoStateCell):
     """An LSTM whose units change only in a part of a cycle of their own.
 
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
