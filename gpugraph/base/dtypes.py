@@ -68,7 +68,7 @@ class DType:
     def __new__(cls, type_enum: int) -> DType:
         try:
             return _BY_NUMBER[int(type_enum)]
-        except KeyError:
+        except (KeyError, OverflowError):
             raise TypeError(f"{type_enum!r} is not the number of a TensorFlow DType.") from None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -107,9 +107,9 @@ class Plan:
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
     by device: what waits until it has computed all that was enqueued. `variables` are all that the
-    plan uses, `watched` those to whose memory steps are bound; if one has `moved`, the plan is
-    stale. The lock is reentrant: a kernel that comes back to the plan that runs it finds it
-    `running` instead of waiting for itself.
+    plan uses, whether it `writes` some of them or not, `watched` those to whose memory steps are
+    bound; if one has `moved`, the plan is stale. The lock is reentrant: a kernel that comes back to
+    the plan that runs it finds it `running` instead of waiting for itself.
 
     A run `enters` the session's table of variables before its first step, and leaves it at its end.
     `runs` counts runs: whether the lock's holder goes on with one run or has begun another. A plan
@@ -140,6 +140,7 @@ class Plan:
     warm: bool = False
     runs_once: bool = False
     has_cells: bool = False
+    writes: bool = False
     clock: Clock = field(default_factory=Clock)
     ends: tuple[FetchSlot, ...] = ()
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)

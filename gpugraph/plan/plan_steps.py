@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from gpugraph.base.fork_gate import GATE
+from gpugraph.plan.run_clock import Clock
+
 Run = Callable[[], Any]
 
 StepKind = Literal[
@@ -98,22 +101,32 @@ class Access(Protocol):
 class WaitingRun:
     """Runs a step that may wait for other runs, or for ever: what calls the user's functions.
 
-    Meanwhile others may use the variables of its run, and Ctrl-C interrupts it.
+    Meanwhile others may use the variables of its run, Ctrl-C interrupts it, and forks don't wait.
     """
 
-    __slots__ = ("access", "check", "step_run")
+    __slots__ = ("access", "clock", "step_run")
 
-    def __init__(self, step_run: Run, access: Access, check: Callable[[str], None]) -> None:
+    def __init__(self, step_run: Run, access: Access, clock: Clock) -> None:
         self.step_run = step_run
         self.access = access
-        self.check = check
+        self.clock = clock
 
     def __call__(self) -> None:
         self.access.leave()
+        self.clock.waits = True
         try:
             self.step_run()
         finally:
-            self.access.enter(self.check)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        clock = self.clock
+        clock.waits = False  # before it looks: a fork closes the gate before it looks at this
+        while GATE.is_closed:
+            clock.waits = True
+            GATE.wait()
+            clock.waits = False
+        self.access.enter(clock.check)
 
 
 class StepSequence:

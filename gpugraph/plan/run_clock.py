@@ -33,14 +33,20 @@ class TimeLimit(NamedTuple):
 class Clock:
     """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""
 
-    __slots__ = ("_cancelled", "_limit", "armed", "interrupted", "stop")
+    __slots__ = ("_cancelled", "_limit", "armed", "interrupted", "stop", "waits")
 
     def __init__(self) -> None:
         self.armed = False
         self.stop = np.zeros(1, np.int64)  # not 0 once it ends: native code looks at it
         self.interrupted: float | None = None  # the time of `monotonic` when Ctrl-C came
+        self.waits = False  # while the run calls a function of the user's
         self._cancelled = False
         self._limit: TimeLimit | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the run has a time limit."""
+        return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
         """A run starts, or ends, with this limit (None: it may take for ever)."""

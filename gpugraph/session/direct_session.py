@@ -7,7 +7,6 @@ When a device is full, plans that no thread runs give their memory up.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
@@ -21,6 +20,7 @@ from gpugraph.base.errors import (
     OpError,
     invalid_argument,
 )
+from gpugraph.base.fork_gate import GATE
 from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, partition_texts
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
@@ -34,6 +34,7 @@ from gpugraph.runtime import Rendezvous, StepStats, execute, execute_traced, ins
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
+from gpugraph.session.forks import at_forks
 from gpugraph.session.plan_cache import (
     MOST_PLANS,
     CachedPlan,
@@ -80,6 +81,7 @@ class DirectSession(SessionBackend):
         self.graph: Graph | None = None
         self.closed = False
         self.is_of_parent = False  # with devices that a forked child can not use
+        self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
         self.runners: dict[Any, DirectRunner] = {}
@@ -92,13 +94,13 @@ class DirectSession(SessionBackend):
 
     def settings_changed(self) -> None:
         """Gives up all plans for GPUs with kernels: products in them are as was allowed then."""
-        if any(device.has_kernels for device in self.devices):
+        if self.has_gpu:
             with self.lock:
                 self.plans.drop_all()
 
     def after_fork(self) -> None:
         """Has a forked child begin anew: no run of the parent's other threads ends there."""
-        self.is_of_parent = any(device.has_kernels for device in self.devices)
+        self.is_of_parent = self.has_gpu
         self.resources.access.forget_all()
         self.plans.abandon(idle_too=self.is_of_parent)
 
@@ -224,7 +226,7 @@ class DirectRunner(Runner):
             plan = None if cached is None else cached.plan
             if plan is None or not plan.lock.acquire(False):
                 plan = self._idle_plan(values, execution).plan
-            elif plan.running or plan.stale:
+            elif plan.running or plan.stale or GATE.is_closed:
                 plan.lock.release()
                 plan = self._idle_plan(values, execution).plan
             try:
@@ -242,6 +244,7 @@ class DirectRunner(Runner):
     def _idle_plan(self, values: Sequence[Any], execution: _TracedExecution | None) -> CachedPlan:
         """A plan that no run holds, with its lock held."""
         while True:
+            GATE.wait()
             cached = self.plan_for(values, execution)
             spares = self.plans.spares.get(cached.plan.key, ())
             for candidate in (cached, *spares):
@@ -338,7 +341,7 @@ class DirectRunner(Runner):
 def _is_taken(plan: Plan) -> bool:
     """Takes a plan's lock if the plan can run now."""
     if plan.lock.acquire(blocking=False):
-        if not (plan.running or plan.stale):
+        if not (plan.running or plan.stale or GATE.is_closed):
             return True
         plan.lock.release()
     return False
@@ -377,10 +380,15 @@ class DirectSessionFactory:
 SessionFactory.register("DIRECT_SESSION", DirectSessionFactory())
 
 
+def _plans_of_all() -> list[Plan]:
+    """The plans that a forked child may use."""
+    sessions = [session for session in list(_SESSIONS) if not session.has_gpu]
+    return [plan for session in sessions for plan in session.plans.all()]
+
+
 def _after_fork() -> None:
     for session in list(_SESSIONS):
         session.after_fork()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+at_forks(_plans_of_all, _after_fork)

@@ -51,7 +51,7 @@ class CachedPlan(NamedTuple):
 
 
 class PlanCache:
-    """At most `most` plans. All methods but `drop_idle` and `locked` want `lock` held."""
+    """At most `most` plans. All methods but `drop_idle`, `all` and `locked` want `lock` held."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -120,6 +120,10 @@ class PlanCache:
                 self._plans.pop(id(cached.plan))
                 cached.forget()
                 cached.plan.stale = True
+
+    def all(self) -> list[Plan]:
+        """The plans; whoever holds no lock gets those of this moment."""
+        return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:
         """Releases the plans that no thread runs, for their memory.

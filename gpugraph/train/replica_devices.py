@@ -13,6 +13,7 @@ from typing import Any
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.value_text import shown
 from gpugraph.config.cluster_and_debug_options import ClusterDef
+from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.device_names import DeviceSpec
 from gpugraph.platform import logging
@@ -50,7 +51,7 @@ def replica_device_setter(
     TypeError for another cluster, or a strategy that can't be called.
     """
     if cluster is not None:
-        job = DeviceSpec.from_string(ps_device).job
+        job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job
         ps_tasks = _task_counts(cluster).get(job or "", 0)
     if ps_tasks == 0:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gpugraph.base.errors import AbortedError
+from gpugraph.base.value_text import shown
 
 
 def basic_train_loop(
@@ -20,7 +21,11 @@ def basic_train_loop(
 
     supervisor: has `managed_session(master)`, a context of a session, and `should_stop()`. An
     AbortedError, by which a server that restarts ends a step, begins with a new session.
+
+    TypeError for what is no supervisor.
     """
+    if not hasattr(supervisor, "managed_session"):
+        raise TypeError(f"supervisor must have a `managed_session`, but is {shown(supervisor)}")
     while True:
         try:
             with supervisor.managed_session(master) as session:

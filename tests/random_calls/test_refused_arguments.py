@@ -89,6 +89,18 @@ CALLS: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         "undefined channels dimension",
         lambda: tf.contrib.layers.instance_norm(tf.constant(3.0)),
     ),
+    "an infinite axis": (TypeError, "axis", lambda: tf.sort(tf.ones([2, 3]), axis=float("inf"))),
+    "an infinite number of a dtype": (TypeError, "DType", lambda: tf.DType(float("inf"))),
+    "a device that is no text": (
+        TypeError,
+        "ps_device",
+        lambda: tf.train.replica_device_setter(ps_device=object, cluster={"ps": ["a:1"]}),
+    ),
+    "a supervisor that is none": (
+        TypeError,
+        "supervisor must have",
+        lambda: tf.train.basic_train_loop(3, abs),
+    ),
     "units of another axis": (
         ValueError,
         "axis 1 must be one of",

@@ -192,6 +192,28 @@ def test_a_limit_holds_while_a_run_waits_for_variables() -> None:
             assert not ended.is_alive()
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_limit_holds_while_a_function_of_the_user_goes_on(count: int) -> None:
+    go_on, ended = threading.Event(), threading.Semaphore(0)
+
+    def function() -> np.float32:
+        if not go_on.wait(20):
+            raise AssertionError("the run waited for the function")
+        ended.release()
+        return np.float32(3)
+
+    results = [tf.py_func(function, [], tf.float32) for _ in range(count)]
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.DeadlineExceededError, match="in the Python function of"):
+            session.run(results, options=tf.RunOptions(timeout_in_ms=200))
+        go_on.set()
+        for _ in range(count):
+            assert ended.acquire(timeout=20)
+        limit = tf.RunOptions(timeout_in_ms=60000)
+        assert session.run(results, options=limit) == [3] * count
+        assert session.run(results) == [3] * count
+
+
 def test_a_limit_holds_while_another_thread_compiles_the_same_plan(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

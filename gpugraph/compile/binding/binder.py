@@ -77,6 +77,7 @@ def bind(unit: Unit) -> Plan:
         ends=tuple(ends.end(name) for name in binder.refusals),
         clock=binder.clock,
         runs_once=unit.runs_once,
+        writes=binder.writes,
         waits={
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
@@ -88,6 +89,7 @@ class Binder(StepList):
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
+        self.writes = False  # whether a node writes a variable
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
 
     def steps(self) -> list[Step]:
@@ -138,12 +140,13 @@ class Binder(StepList):
         except Exception as error:
             run = _raiser(error)
         written = [variables[index] for index in decl.writes] if decl is not None else []
+        self.writes = self.writes or bool(written)
         assigns = bool(written) and node.op_def.allows_uninitialized_input
         if assigns:
             run, native = _initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))
         if reference(kernel).waits:
-            run = WaitingRun(run, self.access, self.clock.check)
+            run = WaitingRun(run, self.access, self.clock)
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
             run, native = _locking(run, written), None
@@ -186,7 +189,7 @@ class Binder(StepList):
 
     def _dynamic(self, bound: BoundNode) -> Run:
         if reference(bound.kernel).waits:
-            return CallingStep(self, bound)
+            return CallingStep(self, bound, self.clock)
         step = dynamic_step(self, bound, self.report_lines)
         if isinstance(step, SizedStep) and step.measures is not None:
             self.add(bound.node, step.measures, "measure")

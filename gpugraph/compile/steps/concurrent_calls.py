@@ -9,17 +9,15 @@ next one is called, so that quick functions run in their order.
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gpugraph.compile.steps.call_threads import CallThread
 from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
 
 _HEAD_START_S = 0.01  # for which a function keeps the next one from being called
-_SLICE_S = 0.05  # after which the run looks whether it was cancelled
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
@@ -69,8 +67,8 @@ class ConcurrentCalls(StepGroup):
         self.steps = steps
         self.calling: list[CallingStep] = [step.run.step_run for step in steps]  # type: ignore[attr-defined]
         waiting: Any = steps[0].run
-        self.check: Callable[[str], None] = waiting.check
-        self.waiting = WaitingRun(self._run, waiting.access, waiting.check)
+        self.check: Callable[[str], None] = waiting.clock.check
+        self.waiting = WaitingRun(self._run, waiting.access, waiting.clock)
 
     def run(self) -> None:
         """Calls all functions and waits for them."""
@@ -80,38 +78,12 @@ class ConcurrentCalls(StepGroup):
         calls = []
         for step, calling in zip(self.steps, self.calling):
             with noting_step(step):
-                calls.append(_ThreadOfCall(step.name, calling.begin()))
+                calls.append(CallThread(step.name, calling.begin()))
         for call in calls:
             call.start()
             call.join(_HEAD_START_S)
         for call in calls:
-            while call.is_alive():
-                call.join(_SLICE_S)
-                self.check(f"in the Python function of '{call.name}'")
+            call.wait(self.check)
         for step, calling, call in zip(self.steps, self.calling, calls):
             with noting_step(step):
                 calling.end(call.result())
-
-
-class _ThreadOfCall(threading.Thread):
-    """Keeps what a call returns. A run that ends early leaves it behind, with its result."""
-
-    def __init__(self, name: str, call: Callable[[], Any]) -> None:
-        super().__init__(name=name, daemon=True)
-        self._context = contextvars.copy_context()
-        self._call = call
-        self._returned: Any = None
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        """Makes the call."""
-        try:
-            self._returned = self._context.run(self._call)
-        except BaseException as error:
-            self._error = error
-
-    def result(self) -> Any:
-        """What the call returned; raises what it raised."""
-        if self._error is not None:
-            raise self._error
-        return self._returned

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.steps.call_threads import CallThread
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import (
     BoundNode,
@@ -26,6 +27,7 @@ from gpugraph.compile.unit.compile_unit import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import reference
+from gpugraph.plan import Clock
 
 
 class DynamicStep:
@@ -167,11 +169,23 @@ class CallingStep(DynamicStep):
     """Calls a function of the user's, in three parts of which the second touches no memory of ours.
 
     So several may be under way at once, in threads of their own, and one that a run has left behind
-    does no harm (`concurrent_calls.py`).
+    does no harm (`concurrent_calls.py`). With a time limit a single call has a
+    thread of its own too.
     """
 
+    def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:
+        super().__init__(arrays, bound)
+        self.clock = clock
+
     def __call__(self) -> None:
-        self.end(self.begin()())
+        call = self.begin()
+        if not self.clock.is_limited:
+            self.end(call())
+            return
+        thread = CallThread(self.node.name, call)
+        thread.start()
+        thread.wait(self.clock.check)
+        self.end(thread.result())
 
     def begin(self) -> Callable[[], Any]:
         """The call, with copies of the inputs."""

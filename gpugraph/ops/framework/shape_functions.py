@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.inference_context import (
     InferContext,
     InferFunction,
@@ -81,7 +82,7 @@ def of_rank(shape: TensorShape, rank: int, what: str) -> tuple[int | None, ...]:
 
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
     """`axis` in [-rank, rank) counted from the front; ValueError outside."""
-    value = int(axis)
+    value = whole_number(what, axis)
     if not -rank <= value < rank:
         raise ValueError(f"{what} {value} is not in the range [{-rank}, {rank})")
     return value % rank

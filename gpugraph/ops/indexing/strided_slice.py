@@ -217,7 +217,7 @@ def strided_slice(
     if strides is None and isinstance(begin, Tensor):
         strides = raw_ops.OnesLike(begin)
     elif strides is None:
-        strides = np.ones_like(np.asarray(begin, np.int32))
+        strides = np.ones(np.shape(begin), np.int32)
     return _strided_slice(
         input_,
         int_argument(begin),
