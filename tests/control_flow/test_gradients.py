@@ -368,3 +368,23 @@ def test_the_initial_value_of_a_loop_that_is_being_made_is_named() -> None:
     x = tf.placeholder(tf.float64, [3], name="x")
     with pytest.raises(ValueError, match=r"inside while loop with respect to op 'x'\. We do not"):
         loop(3, lambda i, a: tf.gradients(a * a, x)[0], x)
+
+
+def test_what_branches_of_other_devices_keep_for_the_gradient() -> None:
+    """The stack of a loop in branches of a loop makes stacks of the branches' predicates."""
+    x = tf.placeholder(tf.float64, [])
+
+    def branches(i: Any, a: Any) -> Any:
+        with tf.device("/cpu:0"):
+            return tf.cond(a > 10.0, lambda: a + 0.0, lambda: inner(a))
+
+    def inner(a: Any) -> Any:
+        with tf.device("/gpu:1"):
+            return tf.cond(a > 50.0, lambda: tf.identity(a), lambda: loop(2, lambda j, b: b * b, a))
+
+    with tf.device("/gpu:0"):
+        y = loop(2, branches, x)
+    options = tf.GPUOptions(virtual_gpus=2)
+    with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
+        found = session.run(tf.gradients(y, x), {x: 1.1})
+    np.testing.assert_allclose(found, [16 * 1.1**15])
