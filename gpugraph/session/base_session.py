@@ -40,6 +40,7 @@ from gpugraph.session.feed_conversion import (
     flatten_feeds,
 )
 from gpugraph.session.fetch_structures import FetchPlan
+from gpugraph.session.partial_runs import PartialRuns
 from gpugraph.session.session_backend import Runner
 from gpugraph.session.session_factory import SessionFactory
 
@@ -120,6 +121,7 @@ class BaseSession:
         self._barred = self._graph._barred
         self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
         self._backend.create(self._graph)
+        self._partial_runs = PartialRuns(self._graph, self._backend)
         LIVE.add(self)
 
     @property
@@ -165,11 +167,7 @@ class BaseSession:
         """What runs these fetches with these tensors fed, and the fed values."""
         kind = type(fetches)
         head = (kind, *fetches) if kind is list or kind is tuple else fetches
-        fed = _NOTHING_FED if feed_dict is None else feed_dict
-        if not isinstance(fed, (dict, Mapping)):
-            raise TypeError(
-                f"The argument feed_dict must be a dictionary, but it is a {type(fed).__name__}"
-            )
+        fed = _feeds(feed_dict)
         key = (head, *fed)
         if self._barred != self._graph._barred:  # what was prepared may be allowed no more
             self._barred = self._graph._barred
@@ -185,11 +183,7 @@ class BaseSession:
     def _prepare_anew(
         self, key: Any, fetches: Any, feed_dict: Mapping[Any, Any]
     ) -> tuple[_Prepared, Iterable[Any]]:
-        self._check_open()
-        if not self._graph.version:
-            raise RuntimeError(
-                "The Session graph is empty. Add operations to the graph before calling run()."
-            )
+        self._check_runnable()
         keys, values = flatten_feeds(feed_dict)
         prepared = self._make(fetches, keys)
         leaves = fetches if type(fetches) in (list, tuple) else [fetches]
@@ -228,6 +222,33 @@ class BaseSession:
                 op.name,
                 op.origin,
             )
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begins a step that `partial_run` does in parts: its handle.
+
+        fetches: what the parts may fetch, and operations that run once their feeds have come.
+        feeds: a tensor, or a list of tensors, that the parts feed; each once.
+
+        Raises as `run`; InvalidArgumentError where there is nothing to compute, or a tensor is both
+        fed and fetched.
+        """
+        self._check_runnable()
+        return self._partial_runs.setup(fetches, () if feeds is None else feeds)
+
+    def partial_run(self, handle: str | None, fetches: Any, feed_dict: Any = None) -> Any:
+        """One part of a step: as `run`, with all that its parts before have fed and computed.
+
+        All that can be computed by now is: each operation of the step runs once. Steps with other
+        handles, and runs, go on beside it. After the last feed and fetch the handle is forgotten. A
+        part that fails ends the step; later ones raise the same error. Without a handle: `run`.
+
+        Raises as `run`; RuntimeError for operations among the fetches; InvalidArgumentError for
+        what was not set up, was fed or fetched before, can't be computed yet, or is no handle.
+        """
+        if handle is None:
+            return self.run(fetches, feed_dict)
+        self._check_runnable()
+        return self._partial_runs.run(handle, fetches, _feeds(feed_dict))
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -309,7 +330,15 @@ class BaseSession:
             self._closed = True
             LIVE.discard(self)
             self._prepared.clear()
+            self._partial_runs.clear()
             self._backend.close()
+
+    def _check_runnable(self) -> None:
+        self._check_open()
+        if not self._graph.version:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
 
     def _check_open(self) -> None:
         if self._closed:
@@ -342,6 +371,16 @@ def _run_with(
 
 
 _NOTHING_FED: Mapping[Any, Any] = {}
+
+
+def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
+    """What is fed; TypeError where that is no mapping."""
+    fed = _NOTHING_FED if feed_dict is None else feed_dict
+    if not isinstance(fed, (dict, Mapping)):
+        raise TypeError(
+            f"The argument feed_dict must be a dictionary, but it is a {type(fed).__name__}"
+        )
+    return fed
 
 
 def _is_leaf(fetch: Any) -> bool:

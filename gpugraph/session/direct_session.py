@@ -123,10 +123,20 @@ class DirectSession(SessionBackend):
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
+        done: Sequence[Operation] = (),
     ) -> DirectRunner:
-        """What runs these; compiles nothing yet. A connected tensor is fed with its other."""
+        """What runs these; compiles nothing yet. A connected tensor is fed with its other.
+
+        done: operations that have run before, in other parts of a partial run.
+        """
         self.check_open()
-        key = (tuple(feeds), tuple(fetches), tuple(targets), tuple(connections.items()))
+        key = (
+            tuple(feeds),
+            tuple(fetches),
+            tuple(targets),
+            tuple(connections.items()),
+            tuple(done),
+        )
         with self.lock:
             runner = self.runners.get(key)
             if runner is None:
@@ -208,12 +218,14 @@ class DirectRunner(Runner):
         fetches: tuple[Tensor, ...],
         targets: tuple[Operation, ...],
         connections: tuple[tuple[Tensor, Tensor], ...],
+        done: tuple[Operation, ...],
     ) -> None:
         self.session = session
         self.feeds = feeds
         self.fetches = fetches
         self.targets = targets
         self.connections = dict(connections)
+        self.done = done
         self.plans = RunnerPlans(session.plans, self._compile)
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
 
@@ -320,7 +332,9 @@ class DirectRunner(Runner):
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
             for tensor, shape in zip(self.feeds, shapes)
         ]
-        return RunRequest(self.session.graph, feeds, self.fetches, self.targets, self.connections)
+        return RunRequest(
+            self.session.graph, feeds, self.fetches, self.targets, self.connections, self.done
+        )
 
     def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
         try:

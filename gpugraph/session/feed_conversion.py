@@ -12,7 +12,7 @@ from gpugraph.config import TensorConnection
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.numpy_conversion import constant_array
-from gpugraph.session.fetch_structures import feed_conversion
+from gpugraph.session.fetch_structures import feed_conversion, feed_parts
 
 
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
@@ -42,6 +42,18 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
         raise TypeError(f"The feed key {key!r} needs as many values, but it has {value!r}")
     for inner, item in zip(key, value):
         _flatten(inner, item, keys, values)
+
+
+def flatten_feed_keys(feeds: Any) -> list[Any]:
+    """What is fed in a partial run: a key or a list of keys, registered types taken apart.
+
+    TypeError for a type that is registered without a function for partial runs.
+    """
+    keys: list[Any] = []
+    for key in feeds if isinstance(feeds, (list, tuple)) else [feeds]:
+        parts = feed_parts(key)
+        keys += [key] if parts is None else parts
+    return keys
 
 
 def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:

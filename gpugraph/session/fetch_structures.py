@@ -8,7 +8,7 @@ twice is computed once and given twice, the same object. Other types join by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InaccessibleTensorError
 from gpugraph.graph.client.client_graph import Graph
@@ -20,47 +20,80 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 Expansion = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
 Rebuild = Callable[[Sequence[Any]], Any]
 FeedConversion = Callable[[Any, Any], Sequence[tuple[Any, Any]]]
+FeedParts = Callable[[Any], Sequence[Any]]
 
-_EXPANSIONS: list[tuple[type, Expansion, FeedConversion | None]] = []
+
+class _Conversion(NamedTuple):
+    """How values of a registered type are fetched and fed."""
+
+    tensor_type: type
+    fetch: Expansion
+    feed: FeedConversion | None
+    feed_parts: FeedParts | None
+
+
+_CONVERSIONS: list[_Conversion] = []
 
 
 def register_session_run_conversion_functions(
     tensor_type: type,
     fetch_function: Expansion,
     feed_function: FeedConversion | None = None,
-    feed_function_for_partial_run: Any = None,
+    feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
     """Makes `tensor_type` fetchable: `fetch_function(x)` gives (leaves, rebuild from values).
 
-    With `feed_function` it can be fed: `feed_function(x, value)` gives (tensor, value) pairs.
-    ValueError when the type, or one of its bases, is registered already.
+    With `feed_function` it can be fed: `feed_function(x, value)` gives (tensor, value) pairs. With
+    `feed_function_for_partial_run` it can be fed in a partial run: that gives the tensors of `x`.
+    ValueError when the type, or one derived from it, is registered already.
     """
-    del feed_function_for_partial_run
-    for known, _, _ in _EXPANSIONS:
-        if issubclass(tensor_type, known):
+    for known in _CONVERSIONS:
+        if issubclass(known.tensor_type, tensor_type):
             raise ValueError(f"{tensor_type} has already been registered so ignore it.")
-    _EXPANSIONS.insert(0, (tensor_type, fetch_function, feed_function))
+    _CONVERSIONS.insert(
+        0, _Conversion(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
+    )
 
 
 register_session_run_conversion_functions(
     IndexedSlices,
     lambda slices: (slices._parts(), lambda values: IndexedSlicesValue(*values)),
     lambda slices, value: list(zip(slices._parts(), value)),
+    lambda slices: slices._parts(),
 )
 
 register_session_run_conversion_functions(
     SparseTensor,
     lambda sparse: (sparse._parts(), lambda values: SparseTensorValue(*values)),
     lambda sparse, value: list(zip(sparse._parts(), value)),
+    lambda sparse: sparse._parts(),
 )
+
+
+def _conversion(value: Any) -> _Conversion | None:
+    return next((known for known in _CONVERSIONS if isinstance(value, known.tensor_type)), None)
 
 
 def feed_conversion(key: Any) -> FeedConversion | None:
     """What takes the feed key apart, where its type is registered with a feed function."""
-    for known, _, function in _EXPANSIONS:
-        if isinstance(key, known):
-            return function
-    return None
+    known = _conversion(key)
+    return None if known is None else known.feed
+
+
+def feed_parts(key: Any) -> Sequence[Any] | None:
+    """The tensors that such a key of a partial run stands for; None where it is one itself.
+
+    TypeError where its type is registered without a function for that.
+    """
+    known = _conversion(key)
+    if known is None:
+        return None
+    if known.feed_parts is None:
+        raise TypeError(
+            f"Feed argument {key!r} has invalid type {type(key)!r}: it is registered without a "
+            "feed_function_for_partial_run"
+        )
+    return known.feed_parts(key)
 
 
 class FetchPlan:
@@ -81,11 +114,11 @@ class FetchPlan:
             return self._sequence(fetch)
         if isinstance(fetch, Mapping):
             return self._mapping(fetch)
-        for known, function, _ in _EXPANSIONS:
-            if isinstance(fetch, known):
-                leaves, build = function(fetch)
-                parts = [self._leaf(leaf) for leaf in leaves]
-                return lambda values: build([part(values) for part in parts])
+        known = _conversion(fetch)
+        if known is not None:
+            leaves, build = known.fetch(fetch)
+            parts = [self._leaf(leaf) for leaf in leaves]
+            return lambda values: build([part(values) for part in parts])
         if hasattr(type(fetch), "__attrs_attrs__"):
             return self._attrs_class(fetch)
         return self._leaf(fetch)

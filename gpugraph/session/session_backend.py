@@ -48,8 +48,12 @@ class SessionBackend(ABC):
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
+        done: Sequence[Operation] = (),
     ) -> Runner:
-        """What runs these; compiles nothing yet. A connected tensor is fed with its other."""
+        """What runs these; compiles nothing yet. A connected tensor is fed with its other.
+
+        done: operations that have run before, in other parts of a partial run.
+        """
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:

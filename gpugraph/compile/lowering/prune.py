@@ -13,7 +13,7 @@ first: ops of the whole graph that write it, or refer to it, are noted as its ki
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InvalidArgumentError
@@ -44,11 +44,11 @@ def prune(target: Target, request: RunRequest) -> Unit:
 
     InvalidArgumentError naming the placeholders that are needed and not fed.
     """
-    graph, feeds, fetches, targets, connections = request
+    graph, feeds, fetches, targets, connections, done = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
     with unit.report("prune") as say:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
-        needed = _needed(fed, fetches, targets, connections)
+        needed = _needed(fed, fetches, targets, connections, done)
         _refuse_unfed(needed)
         nodes = {op: _add_op(unit.graph, op) for op in needed}
         _note_kin(unit, nodes)
@@ -60,7 +60,7 @@ def prune(target: Target, request: RunRequest) -> Unit:
                 fed_by[tensor] = fed_by[source]
             elif source.op in nodes:
                 fed_by[tensor] = nodes[source.op], source.value_index
-        _add_edges(unit, nodes, fed_by)
+        _add_edges(unit, nodes, fed_by, done)
         for index, tensor in enumerate(fetches):
             refuse_handle(tensor)
             _add_retval(unit, index, tensor, nodes, fed_by)
@@ -74,6 +74,7 @@ def _needed(
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
     connections: Mapping[Tensor, Tensor],
+    done: Collection[Operation],
 ) -> list[Operation]:
     """Operations that must be there, in the order in which they were made."""
     if connections:
@@ -93,7 +94,7 @@ def _needed(
                 stack.append(maker)
         for control_input in op._control_inputs:
             maker = connected.get(control_input, control_input)
-            if maker not in seen and maker not in arrived:
+            if maker not in seen and maker not in arrived and control_input not in done:
                 seen.add(maker)
                 stack.append(maker)
     return sorted(seen, key=_by_id)
@@ -216,13 +217,19 @@ def _add_arg(unit: Unit, tensor: Tensor, feed: FeedSpec) -> Node:
     return node
 
 
-def _add_edges(unit: Unit, nodes: dict[Operation, Node], fed_by: dict[Tensor, Source]) -> None:
+def _add_edges(
+    unit: Unit,
+    nodes: dict[Operation, Node],
+    fed_by: dict[Tensor, Source],
+    done: Collection[Operation],
+) -> None:
     graph = unit.graph
     for op, node in nodes.items():
         for index, tensor in enumerate(op._inputs):
             source = fed_by.get(tensor) if fed_by else None
             if source is not None:
-                if node.input_types[index].is_ref_dtype:
+                fed_type = source[0].output_types[source[1]]
+                if node.input_types[index].is_ref_dtype and not fed_type.is_ref_dtype:
                     raise _refusal(
                         op,
                         f"Input {index} of '{op.name}' must refer to a variable, but a value is "
@@ -233,7 +240,8 @@ def _add_edges(unit: Unit, nodes: dict[Operation, Node], fed_by: dict[Tensor, So
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
             add_axis(unit, op, node)
-        sources = [nodes.get(other) or fed_by[other._outputs[0]][0] for other in op._control_inputs]
+        awaited = [other for other in op._control_inputs if other not in done]
+        sources = [nodes.get(other) or fed_by[other._outputs[0]][0] for other in awaited]
         unit.add_control_inputs(node, sources)
 
 

@@ -6,7 +6,7 @@ what should hold by then does hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +50,7 @@ class RunRequest(NamedTuple):
     """What is compiled: a run of a graph, with what is fed, computed, and only run.
 
     connections: tensors that other tensors of the graph are fed to, each with the other.
+    done: operations that have run before, for which nothing waits.
     """
 
     graph: Graph
@@ -57,6 +58,7 @@ class RunRequest(NamedTuple):
     fetches: Sequence[Tensor]
     targets: Sequence[Operation]
     connections: Mapping[Tensor, Tensor] = MappingProxyType({})
+    done: Collection[Operation] = ()
 
     @property
     def key(self) -> PlanKey:

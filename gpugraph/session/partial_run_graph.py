@@ -1,0 +1,185 @@
+"""The operations of a partial run, and which of them can run once some of its feeds have come.
+
+Operations that can't be taken apart run together, as one group:
+
+- those of a branch or a loop, with the Merge and Exit that end it: a value that may be dead, or
+  belongs to an iteration, can't be kept;
+- those that share a TensorArray or a stack, which live as long as one run.
+
+A variable or a constant is there in each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from gpugraph.base.dtypes import resource
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.graph.client.tensor import Tensor
+
+Guard = frozenset[tuple[str, str]]
+"""What has to hold for a tensor to have one value: sides of Switches, frames of loops."""
+
+_ALWAYS: Guard = frozenset()
+
+_CLOSES_LOOPS = ("NextIteration", "RefNextIteration")
+
+
+class PartialRunGraph:
+    """What the fetches and targets of a partial run need, between them and its feeds.
+
+    operations: in an order in which inputs come first, but for those that close loops.
+    """
+
+    def __init__(self, feeds: Collection[Tensor], roots: Iterable[Operation]) -> None:
+        self.feeds = feeds
+        self.operations = self._in_order(roots)
+        self.readers: dict[Operation, list[Operation]] = {op: [] for op in self.operations}
+        self.waiting: dict[Tensor, list[Operation]] = {tensor: [] for tensor in feeds}
+        for op in self.operations:
+            for source in self.sources(op):
+                self.readers[source].append(op)
+            for tensor in self.fed_inputs(op):
+                self.waiting[tensor].append(op)
+        self.groups = self._groups()
+
+    def sources(self, op: Operation) -> list[Operation]:
+        """The operations that have to run before: makers of inputs that aren't fed, and others."""
+        makers = [tensor.op for tensor in op._inputs if tensor not in self.feeds]
+        return makers + [other for other in op._control_inputs if self.arrival(other) is None]
+
+    def arrival(self, op: Operation) -> Tensor | None:
+        """The fed tensor for which whoever waits for this operation waits instead."""
+        is_placeholder = op.type == "Placeholder" and op._outputs[0] in self.feeds
+        return op._outputs[0] if is_placeholder else None
+
+    def fed_inputs(self, op: Operation) -> list[Tensor]:
+        """The fed tensors that the operation reads or waits for."""
+        arrivals = map(self.arrival, op._control_inputs)
+        inputs = [tensor for tensor in op._inputs if tensor in self.feeds]
+        return inputs + [tensor for tensor in arrivals if tensor is not None]
+
+    def blocked(self, missing: Iterable[Tensor], by_group: bool = True) -> set[Operation]:
+        """The operations that can't run while these feeds are missing.
+
+        by_group: so are those of a group of which one is blocked.
+        """
+        stack = [op for tensor in missing for op in self.waiting[tensor]]
+        blocked: set[Operation] = set()
+        while stack:
+            op = stack.pop()
+            if op not in blocked:
+                blocked.add(op)
+                stack += self.readers[op]
+                stack += self.groups.get(op, ()) if by_group else ()
+        return blocked
+
+    def needed(self, op: Operation, done: Collection[Operation]) -> set[Operation]:
+        """The operation and all before it that are not done."""
+        stack, seen = [op], {op}
+        while stack:
+            for source in self.sources(stack.pop()):
+                if source not in seen and source not in done:
+                    seen.add(source)
+                    stack.append(source)
+        return seen
+
+    def _in_order(self, roots: Iterable[Operation]) -> list[Operation]:
+        order: list[Operation] = []
+        seen: set[Operation] = set()
+        waiting = list(roots)
+        for root in waiting:  # which grows by what closes loops
+            stack = [(root, False)]
+            while stack:
+                op, is_left = stack.pop()
+                if is_left:
+                    order.append(op)
+                elif op not in seen:
+                    seen.add(op)
+                    stack.append((op, True))
+                    sources = self.sources(op)
+                    closing = [source for source in sources if source.type in _CLOSES_LOOPS]
+                    waiting += closing
+                    stack += [(source, False) for source in sources if source not in closing]
+        return order
+
+    def _groups(self) -> dict[Operation, Sequence[Operation]]:
+        guards = self._guards()
+        leader = {op: op for op in self.operations}
+
+        def find(op: Operation) -> Operation:
+            while leader[op] is not op:
+                leader[op] = leader[leader[op]]
+                op = leader[op]
+            return op
+
+        for op in self.operations:
+            for tensor in op._inputs:
+                if tensor not in self.feeds and (guards[tensor] or _is_container(tensor)):
+                    leader[find(op)] = find(tensor.op)
+            for other in op._control_inputs:
+                if guards.get(other):
+                    leader[find(op)] = find(other)
+        members: dict[Operation, list[Operation]] = {}
+        for op in self.operations:
+            members.setdefault(find(op), []).append(op)
+        return {op: group for group in members.values() if len(group) > 1 for op in group}
+
+    def _guards(self) -> dict[Tensor | Operation, Guard]:
+        """Of each operation, and of each of its outputs."""
+        guards: dict[Tensor | Operation, Guard] = {}
+        entries: dict[str, Guard] = {}  # what has to hold for a loop to be entered, by frame
+        for op in self.operations:
+            guard = self._guard(op, guards)
+            if op.type in ("Enter", "RefEnter"):
+                frame = str(op.get_attr("frame_name"))
+                entries[frame] = entries.get(frame, _ALWAYS) | guard
+                guard |= {("frame", frame)}
+            elif op.type in ("Exit", "RefExit"):
+                guard = _outside(guard, entries)
+            guards[op] = guard
+            for tensor in op._outputs:
+                guards[tensor] = guard
+                if op.type in ("Switch", "RefSwitch"):
+                    side = ("side", f"{op._inputs[1].name} {tensor.value_index}")
+                    guards[tensor] = guard | {side}
+        return guards
+
+    def _guard(self, op: Operation, guards: dict[Tensor | Operation, Guard]) -> Guard:
+        known = [guards.get(tensor, _ALWAYS) for tensor in op._inputs]
+        if op.type in ("Merge", "RefMerge"):  # what closes a loop is not known yet
+            known = [guards[tensor] for tensor in op._inputs if tensor in guards]
+            joined = frozenset.intersection(*known) if known else _ALWAYS
+        else:
+            joined = _ALWAYS.union(*known)
+        return joined.union(*(guards.get(other, _ALWAYS) for other in op._control_inputs))
+
+
+def _outside(guard: Guard, entries: dict[str, Guard]) -> Guard:
+    """The guard of what leaves the innermost of the loops that this guard names."""
+    frames = [name for kind, name in guard if kind == "frame"]
+    inner = max(frames, key=lambda name: len(entries[name]), default="")
+    return entries.get(inner, _ALWAYS)
+
+
+def is_in_each_part(op: Operation) -> bool:
+    """Whether the operation is a variable itself, its reference or its handle, or a constant."""
+    if op.type == "Const":
+        return not op._control_inputs
+    refers = any(tensor._dtype.is_ref_dtype for tensor in op._outputs)
+    return (refers and not op._inputs) or any(
+        tensor._dtype is resource and handle_maker(tensor) is op for tensor in op._outputs
+    )
+
+
+def variable_of(tensor: Tensor) -> Tensor:
+    """The variable that a reference, or a handle, leads to."""
+    while tensor.op._inputs:
+        tensor = tensor.op._inputs[0]
+    return tensor
+
+
+def _is_container(tensor: Tensor) -> bool:
+    """Whether this is the handle of a TensorArray or a stack."""
+    return tensor._dtype is resource and handle_maker(tensor) is None
