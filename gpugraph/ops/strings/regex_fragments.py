@@ -207,9 +207,10 @@ def either(parts: Sequence[Fragment]) -> Fragment:
 
 
 def group(part: Fragment, index: int) -> Fragment:
-    """A part whose span is kept."""
-    code: list[Instruction] = [(Op.SAVE, 2 * index), *part.code, (Op.SAVE, 2 * index + 1)]
-    return part._replace(code=code, source=f"({part.source})", ranges=None)
+    """A part whose span is kept; it is used up."""
+    part.code.insert(0, (Op.SAVE, 2 * index))  # in place: groups may be nested thousands deep
+    part.code.append((Op.SAVE, 2 * index + 1))
+    return part._replace(code=_checked(part.code), source=f"({part.source})", ranges=None)
 
 
 def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment:

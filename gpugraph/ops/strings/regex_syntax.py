@@ -31,6 +31,7 @@ from gpugraph.ops.strings.regex_fragments import (
     repeat,
     sequence,
 )
+from gpugraph.plan import check_run
 
 MOST_COPIES = 1000
 _NOT_NEWLINE = complement(((10, 10),))
@@ -203,6 +204,7 @@ class _Parser:
     def _close(self) -> None:
         if len(self.open) == 1:
             raise SyntaxRefusal(f"unexpected ): {self.pattern}")
+        check_run("in a regular expression")
         self.offset += 1
         last = self.open.pop()
         self.flags = last.flags
