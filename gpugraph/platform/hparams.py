@@ -97,6 +97,17 @@ class HParams:
             self.set_hparam(name, value)
         return self
 
+    def set_from_map(self, values_map: Mapping[str, Any]) -> HParams:
+        """`override_from_dict`, by its old name."""
+        return self.override_from_dict(values_map)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """Refused: there is no HParamDef; `to_json` writes what `parse_json` reads."""
+        raise NotImplementedError(
+            "HParams.to_proto: there are no protocol buffers of hyperparameters (HParamDef); "
+            "write them by to_json() and read them by parse_json()"
+        )
+
     def parse_json(self, values_json: str) -> HParams:
         """Sets the values of a JSON object. Returns self. KeyError for an unknown name."""
         return self.override_from_dict(json.loads(values_json))

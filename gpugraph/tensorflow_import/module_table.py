@@ -57,6 +57,7 @@ python.framework.tensor_shape: gpugraph.base.shapes gpugraph.base.dimensions tf
 python.framework.tensor_spec: tf
 python.framework.tensor_util: tf tf.io constant_value=tf.get_static_value
 python.framework.test_util: tf.test
+python.framework.type_spec: tf
 python.framework.versions: tf tf.version
 python.keras.backend: tf.keras.backend
 python.keras.utils.tf_utils:
@@ -106,23 +107,29 @@ python.ops.embedding_ops: tf.nn
 python.ops.functional_ops: tf
 python.ops.gen_array_ops: gen
 python.ops.gen_bitwise_ops: gen
+python.ops.gen_candidate_sampling_ops: gen
 python.ops.gen_control_flow_ops: gen
 python.ops.gen_data_flow_ops: gen
 python.ops.gen_image_ops: gen
 python.ops.gen_io_ops: gen
 python.ops.gen_linalg_ops: gen
 python.ops.gen_logging_ops: gen
+python.ops.gen_lookup_ops: gen
+python.ops.gen_manip_ops: gen
 python.ops.gen_math_ops: gen
 python.ops.gen_nn_ops: gen
 python.ops.gen_parsing_ops: gen
 python.ops.gen_random_ops: gen
 python.ops.gen_resource_variable_ops: gen
+python.ops.gen_rnn_ops: gen
 python.ops.gen_script_ops: gen
 python.ops.gen_set_ops: gen
 python.ops.gen_sparse_ops: gen
 python.ops.gen_spectral_ops: gen
 python.ops.gen_state_ops: gen
 python.ops.gen_string_ops: gen
+python.ops.gen_user_ops: gen
+python.ops.gradient_checker: tf.test
 python.ops.gradients: tf gpugraph.gradients
 python.ops.gradients_impl: tf gpugraph.gradients
 python.ops.gradients_util: tf
@@ -137,10 +144,13 @@ python.ops.init_ops: tf tf.initializers
     TruncatedNormal=tf.initializers.truncated_normal
     UniformUnitScaling=tf.initializers.uniform_unit_scaling
     VarianceScaling=tf.initializers.variance_scaling Zeros=tf.initializers.zeros
+python.ops.init_ops_v2: tf.initializers
 python.ops.inplace_ops: gen
 python.ops.io_ops: tf tf.io gen
 python.ops.linalg.linalg: tf.linalg
 python.ops.linalg.linalg_impl: tf.linalg
+python.ops.linalg.linear_operator: tf.linalg
+python.ops.linalg.linear_operator_lower_triangular: tf.linalg
 python.ops.linalg_ops: tf tf.linalg gen
 python.ops.list_ops: gen
 python.ops.logging_ops: tf gen
@@ -172,7 +182,15 @@ python.ops.rnn_cell_impl: tf.nn.rnn_cell
 python.ops.script_ops: tf gen
 python.ops.session_ops: tf
 python.ops.sets: tf.sets
+python.ops.signal.dct_ops: tf.signal
+python.ops.signal.fft_ops: tf.signal
+python.ops.signal.mel_ops: tf.signal
+python.ops.signal.mfcc_ops: tf.signal
+python.ops.signal.reconstruction_ops: tf.signal
+python.ops.signal.shape_ops: tf.signal
 python.ops.signal.signal: tf.signal
+python.ops.signal.spectral_ops: tf.signal
+python.ops.signal.window_ops: tf.signal
 python.ops.sort_ops: tf
 python.ops.sparse_ops: tf tf.sparse gen
 python.ops.special_math_ops: tf tf.math
@@ -262,6 +280,9 @@ core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
 
 _CONTRIB = """
 contrib.distributions.python.ops: tf.contrib.distributions
+contrib.distributions.python.ops.mvn_diag: tf.contrib.distributions
+contrib.distributions.python.ops.mvn_tril: tf.contrib.distributions
+contrib.distributions.python.ops.onehot_categorical: tf.contrib.distributions
 contrib.framework.python.framework: tf.contrib.framework
 contrib.framework.python.framework.checkpoint_utils: tf.contrib.framework tf
 contrib.framework.python.framework.graph_util: tf.contrib.framework tf
@@ -289,6 +310,9 @@ contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
 contrib.rnn.python.ops.core_rnn: tf.contrib.rnn
 contrib.rnn.python.ops.core_rnn_cell: tf.contrib.rnn
 contrib.rnn.python.ops.core_rnn_cell_impl: tf.contrib.rnn
+contrib.rnn.python.ops.fused_rnn_cell: tf.contrib.rnn
+contrib.rnn.python.ops.gru_ops: tf.contrib.rnn
+contrib.rnn.python.ops.lstm_ops: tf.contrib.rnn
 contrib.rnn.python.ops.rnn: tf.contrib.rnn
 contrib.rnn.python.ops.rnn_cell: tf.contrib.rnn
 contrib.seq2seq.python.ops: tf.contrib.seq2seq

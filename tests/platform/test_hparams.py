@@ -101,3 +101,11 @@ def test_names_and_lists_are_checked():
         tf.contrib.training.HParams(items=[])
     with pytest.raises(ValueError, match="incompatible with passed default"):
         hparams().get("units", "text")
+
+
+def test_the_old_name_of_override_and_the_message_that_is_not_there():
+    hparams = tf.contrib.training.HParams(rate=0.1, units=3)
+    assert hparams.set_from_map({"units": 5}) is hparams
+    assert hparams.values() == {"rate": 0.1, "units": 5}
+    with pytest.raises(NotImplementedError, match=r"HParamDef.*to_json"):
+        hparams.to_proto()
