@@ -758,6 +758,7 @@ initializers.zeros: dtype
 invert_permutation: x name
 io.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling try_recover_truncated
     acceptable_fraction dct_method name
+io.decode_compressed: bytes compression_type name
 io.decode_gif: contents name
 io.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated acceptable_fraction
     dct_method name

@@ -1,5 +1,6 @@
 """Files, and what is in them: read, written, listed, decoded and encoded."""
 
+from gpugraph.ops.files.decode_compressed import decode_compressed as decode_compressed
 from gpugraph.ops.files.decode_csv import decode_csv as decode_csv
 from gpugraph.ops.files.decode_raw import decode_raw as decode_raw
 from gpugraph.ops.files.read_and_write_file import (

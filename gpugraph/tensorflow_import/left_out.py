@@ -10,6 +10,10 @@ from typing import Any
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
+_RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
+_UNICODE = (
+    "there are no ragged tensors: use tf.strings.unicode_transcode to UTF-32-BE, and tf.decode_raw"
+)
 _REWRITE = (
     "no op is cast by itself: cast to tf.bfloat16, or to tf.float16 with "
     "tf.train.experimental.MixedPrecisionLossScaleOptimizer"
@@ -37,6 +41,13 @@ load_op_library: {_OWN_OPS}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
 python.eager.backprop: there is no eager execution: use tf.gradients
 python.tpu: there are no TPUs: GPUs are used where there are kernels
+strings.bytes_split: {_RAGGED} (with the delimiter "")
+strings.ngrams: there are no ragged tensors: join slices by tf.strings.join
+strings.unicode_decode: {_UNICODE}
+strings.unicode_decode_with_offsets: {_UNICODE}
+strings.unicode_encode: {_UNICODE}
+strings.unicode_split: {_UNICODE}
+strings.unicode_split_with_offsets: {_UNICODE}
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
 sysconfig: {_OWN_OPS}
 tpu: there are no TPUs: GPUs are used where there are kernels

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from functools import cache
 from typing import Any
 
@@ -53,6 +55,23 @@ add(
     lambda _: case(texts(b"a\0b\0"), input_encoding="UTF-16-LE", output_encoding="UTF-8"),
     lambda _: case(np.empty((0,), object), input_encoding="UTF-8", output_encoding="UTF-8"),
     reference=each(_transcoded),
+)
+
+
+def _decompressed(text: bytes, compression_type: str = "") -> bytes:
+    read = {"ZLIB": zlib.decompress, "GZIP": gzip.decompress, "": bytes}
+    return read[compression_type](text)
+
+
+add(
+    "DecodeCompressed",
+    lambda _: case(
+        texts(zlib.compress(b"a" * 99), zlib.compress(b""), shape=(2, 1)), compression_type="ZLIB"
+    ),
+    lambda _: case(texts(gzip.compress(b"ab"), gzip.compress(b"c") * 2), compression_type="GZIP"),
+    lambda _: case(texts(b"plain", b"")),
+    lambda _: case(np.empty((0,), object), compression_type="GZIP"),
+    reference=each(_decompressed),
 )
 
 

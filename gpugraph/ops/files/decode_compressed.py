@@ -1,0 +1,60 @@
+"""DecodeCompressed: strings that zlib or gzip has made smaller, as they were."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.errors import DataLossError, invalid_argument
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.string_ops import string_op
+
+_WINDOW_BITS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
+
+
+def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
+    compression = context.attrs["compression_type"]
+    if not compression:
+        return lambda text: text
+    if compression not in _WINDOW_BITS:
+        raise invalid_argument(
+            f"Only ZLIB, GZIP or NONE are supported compressions, not '{compression}'; NONE is the "
+            "empty text"
+        )
+
+    def decode(text: bytes) -> bytes:
+        parts, rest = [], text
+        while rest:
+            stream = zlib.decompressobj(_WINDOW_BITS[compression])
+            try:
+                parts.append(stream.decompress(rest))
+            except zlib.error as error:
+                if parts:
+                    break  # what follows a whole stream and is none
+                raise DataLossError.of_no_node(f"inflate() failed: {error}") from None
+            rest = stream.unused_data
+        return b"".join(parts)
+
+    return decode
+
+
+_decode_compressed = string_op(
+    "DecodeCompressed",
+    _decoding,
+    "Each string, which is compressed as compression_type says, as it was.",
+    inputs="bytes: string",
+    compression_type=Attr("string", ""),
+)
+
+
+def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
+    """Each string as it was before it was compressed: strings of the same shape.
+
+    compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. Of several gzip
+    files in a string all are read, of one that is cut off what can be read. InvalidArgumentError,
+    in a run, for another type, DataLossError for what is not compressed in that way.
+    """
+    return _decode_compressed(bytes, compression_type=compression_type, name=name)
