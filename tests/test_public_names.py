@@ -432,6 +432,7 @@ contrib.seq2seq.TrainingHelper: inputs sequence_length time_major name
 contrib.seq2seq.dynamic_decode: decoder output_time_major impute_finished maximum_iterations
     parallel_iterations swap_memory scope
 contrib.seq2seq.gather_tree: step_ids parent_ids max_sequence_lengths end_token name
+contrib.seq2seq.gather_tree_from_array: t parent_ids sequence_length
 contrib.seq2seq.hardmax: logits name
 contrib.seq2seq.sequence_loss: logits targets weights average_across_timesteps
     average_across_batch sum_over_timesteps sum_over_batch softmax_loss_function name

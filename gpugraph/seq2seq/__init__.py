@@ -25,6 +25,7 @@ from gpugraph.seq2seq.beam_search_decoder import (
     BeamSearchDecoderOutput as BeamSearchDecoderOutput,
     BeamSearchDecoderState as BeamSearchDecoderState,
     FinalBeamSearchDecoderOutput as FinalBeamSearchDecoderOutput,
+    gather_tree_from_array as gather_tree_from_array,
     tile_batch as tile_batch,
 )
 from gpugraph.seq2seq.decoding_helpers import (

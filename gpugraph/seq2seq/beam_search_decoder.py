@@ -289,15 +289,23 @@ class BeamSearchDecoder(Decoder):
         if not isinstance(value, TensorArray):
             return value
         steps = value.stack()
-        sizes = shape(parent_ids)
-        time, batch, width = sizes[0], sizes[1], sizes[2]
-        steps = reshape(steps, concat([sizes, shape(steps)[2:]], 0))
-        beams = tile(range_of(width)[None, None, :], stack([time, batch, 1]))
-        longest = cast(reduce_max(lengths, axis=1), dtypes.int32)
-        sorted_beams = gather_tree(beams, parent_ids, longest, width + 1)
-        mask = sequence_mask(cast(lengths, dtypes.int32), time)  # [batch, beam, time]
-        inside = transpose(mask, [2, 0, 1])
-        sorted_beams = where(inside, sorted_beams, beams)
-        times = tile(range_of(time)[:, None, None], stack([1, batch, width]))
-        entries = tile(range_of(batch)[None, :, None], stack([time, 1, width]))
-        return gather_nd(steps, stack([times, entries, sorted_beams], -1))
+        steps = reshape(steps, concat([shape(parent_ids), shape(steps)[2:]], 0))
+        return gather_tree_from_array(steps, parent_ids, lengths)
+
+
+def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
+    """The steps t [time, batch, beam, ...] in the order of the final beams.
+
+    parent_ids: int32 [time, batch, beam], which beam each came from. sequence_length: of the beams,
+    [batch, beam]; steps behind it stay where they are.
+    """
+    sizes = shape(parent_ids)
+    time, batch, width = sizes[0], sizes[1], sizes[2]
+    beams = tile(range_of(width)[None, None, :], stack([time, batch, 1]))
+    lengths = cast(sequence_length, dtypes.int32)
+    sorted_beams = gather_tree(beams, parent_ids, reduce_max(lengths, axis=1), width + 1)
+    inside = transpose(sequence_mask(lengths, time), [2, 0, 1])
+    sorted_beams = where(inside, sorted_beams, beams)
+    times = tile(range_of(time)[:, None, None], stack([1, batch, width]))
+    entries = tile(range_of(batch)[None, :, None], stack([time, 1, width]))
+    return gather_nd(t, stack([times, entries, sorted_beams], -1))

@@ -378,3 +378,18 @@ def test_refusals_of_decoders():
         s2s.GreedyEmbeddingHelper(tf.zeros([2, 3]), 1, 1)
     with pytest.raises(ValueError, match="coverage_penalty_weight must be 0"):
         s2s.BeamSearchDecoder(Walk(), None, [1], 1, None, 2, coverage_penalty_weight=0.1)
+
+
+def test_steps_are_put_into_the_order_of_the_final_beams():
+    values = np.arange(12, dtype=np.float32).reshape(3, 1, 2, 2)
+    parents = np.array([[[0, 0]], [[1, 0]], [[1, 0]]], np.int32)
+    ordered = tf.contrib.seq2seq.gather_tree_from_array(values, parents, [[3, 2]])
+    with tf.Session() as session:
+        result = session.run(ordered)
+    expected = values.copy()
+    for beam, length in ((0, 3), (1, 2)):
+        parent = beam
+        for time in (2, 1, 0):
+            expected[time, 0, beam] = values[time, 0, parent if time < length else beam]
+            parent = parents[time, 0, parent]
+    np.testing.assert_array_equal(result, expected)
