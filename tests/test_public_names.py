@@ -1339,6 +1339,13 @@ sparse.expand_dims: sp_input axis name
 sparse.eye: num_rows num_columns dtype name
 sparse.from_dense: tensor name
 sparse_add: a b threshold thresh
+sparse.cross: inputs name
+sparse.cross_hashed: inputs num_buckets hash_key name
+sparse_matmul: a b transpose_a transpose_b a_is_sparse b_is_sparse name
+quantization.quantize: input min_range max_range T mode round_mode name
+quantization.dequantize: input min_range max_range mode name
+quantization.quantize_and_dequantize: input input_min input_max signed_input num_bits
+    range_given round_mode name narrow_range
 sparse_concat: axis sp_inputs name expand_nonconcat_dim concat_dim expand_nonconcat_dims
 sparse_fill_empty_rows: sp_input default_value name
 sparse_mask: a mask_indices name

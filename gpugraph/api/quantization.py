@@ -9,3 +9,7 @@ from gpugraph.ops.elementwise.fake_quantization import (
     fake_quant_with_min_max_vars_per_channel_gradient as \
     fake_quant_with_min_max_vars_per_channel_gradient,
 )
+from gpugraph.ops.elementwise.quantization_ops import (
+    dequantize as dequantize, quantize as quantize,
+    quantize_and_dequantize as quantize_and_dequantize,
+)

@@ -52,6 +52,10 @@ from gpugraph.ops.state.count_up_to import count_up_to as count_up_to
 from gpugraph.ops.framework.op_declaration import (
     Attr as Attr, NO_GRADIENT as NO_GRADIENT, raw_ops as raw_ops, register_op as register_op,
 )
+from gpugraph.ops.elementwise.quantization_ops import (
+    dequantize as dequantize,
+)
+from gpugraph.ops.linalg.sparse_matmul import sparse_matmul as sparse_matmul
 from gpugraph.ops.linalg.matrix_diagonals_v2 import (
     matrix_diag as matrix_diag, matrix_diag_part as matrix_diag_part,
     matrix_set_diag as matrix_set_diag,

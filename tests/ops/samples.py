@@ -93,6 +93,11 @@ UNSAMPLED = {
         ("FractionalMaxPool", "FractionalAvgPool"),
         "its windows are random: test_fractional_pooling.py has it run",
     ),
+    **dict.fromkeys(
+        ("QuantizeV2", "Dequantize"),
+        "its numbers are of dtypes that NumPy does not have: test_quantization_ops.py has it run",
+    ),
+    "SparseCross": "what it does to each row is a hash: test_sparse_cross.py has it run",
     "Variable": "it is memory: test_state_op_types.py has it run",
     "Timestamp": "it is another number each time: test_timestamp.py has it run",
     **dict.fromkeys(

@@ -181,3 +181,69 @@ add(
     reference=_einsum,
     tolerance=8,
 )
+
+
+def _there_and_back(
+    x: Any, low: Any, high: Any, num_bits: int = 8, signed_input: bool = True,
+    range_given: bool = False, round_mode: str = "HALF_TO_EVEN", narrow_range: bool = False,
+) -> Any:  # fmt: skip
+    """Each number by itself."""
+    if not x.size:
+        return x
+    low, high = (low, high) if range_given else (x.min(), x.max())
+    last = 2 ** (int(num_bits) - signed_input) - 1
+    first = (-last if narrow_range else -last - 1) if signed_input else 0
+    scales = [end / limit for end, limit in ((first, low), (last, high)) if end * limit > 0]
+    scale = min(scales)
+    result = [np.rint(np.clip(n, first / scale, last / scale) * scale) / scale for n in x.ravel()]
+    return np.array(result).reshape(x.shape)
+
+
+_ENDS = tuple(np.array(end) for end in (-1.0, 2.0))
+
+
+def _rounded(v: Any, *shape: int, **attrs: Any) -> Any:
+    kind = v.dtype.as_numpy_dtype
+    bits = [attrs.pop("bits")] if "bits" in attrs else []
+    return case(v(*shape), *(end.astype(kind) for end in _ENDS), *bits, smooth=False, **attrs)
+
+
+add(
+    "QuantizeAndDequantizeV2",
+    lambda v: _rounded(v, 2, 3, num_bits=3),
+    lambda v: _rounded(v, 7, range_given=True, narrow_range=True),
+    lambda v: _rounded(v, 0, 3),
+    reference=_there_and_back,
+    exact=True,
+)
+add(
+    "QuantizeAndDequantizeV3",
+    lambda v: _rounded(v, 2, 3, bits=np.array(3, np.int32)),
+    lambda v: _rounded(v, 7, bits=np.array(8, np.int32), narrow_range=True),
+    lambda v: _rounded(v, 0, 3, bits=np.array(8, np.int32)),
+    reference=lambda *inputs, range_given=True, **attrs: _there_and_back(
+        *inputs, range_given=range_given, **attrs
+    ),
+    exact=True,
+)
+
+
+def _product(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    left, right = (x.astype(np.float32) for x in (a, b))
+    rows, columns = left if not transpose_a else left.T, right.T if not transpose_b else right
+    products = [[np.dot(row, column) for column in columns] for row in rows]
+    return np.array(products, np.float32).reshape(len(rows), len(columns))
+
+
+for _flags, _shapes in (
+    ({}, ((2, 3), (3, 2))),
+    ({"transpose_a": True}, ((3, 2), (3, 4))),
+    ({"transpose_b": True}, ((2, 3), (1, 3))),
+    ({"transpose_a": True, "transpose_b": True}, ((0, 2), (3, 0))),
+):
+    add(
+        "SparseMatMul",
+        lambda v, flags=_flags, shapes=_shapes: case(*(v(*shape) for shape in shapes), **flags),
+        reference=_product,
+        tolerance=8,
+    )

@@ -11,6 +11,7 @@ from gpugraph.ops.elementwise import (
     error_function,
     fake_quantization,
     operator_overloads,
+    quantization_ops,
     trigonometry,
     unary_functions,
     unary_gradients,

@@ -13,6 +13,7 @@ from gpugraph.ops.linalg import (
     matrix_exponential,
     rank_and_pseudo_inverse,
     solve_and_cholesky,
+    sparse_matmul,
     svd_qr_eigh,
     tridiagonal_solve,
 )

@@ -117,9 +117,9 @@ op(
         "N": Attr("int", required=True, minimum=1),
         "T": (*FLOATING, *COMPLEX, int32, int64),
     },
+    grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
-    grad=_back,
     doc="Sums of products of the inputs' elements by an equation such as `ij,jk->ik`; `...` stands "
     "for dimensions that are broadcast.",
 )

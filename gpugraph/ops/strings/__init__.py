@@ -6,6 +6,7 @@ from gpugraph.ops.strings import (
     hash_buckets,
     print_ops,
     regex,
+    sparse_cross,
     string_format,
     string_join,
     string_ops,

@@ -1,0 +1,290 @@
+"""Real numbers as whole numbers of few bits, and back: QuantizeV2, Dequantize and others.
+
+Of a range [min_range, max_range] and the n values of a type:
+
+  MIN_COMBINED  the range is cut into n - 1 steps
+  MIN_FIRST     as MIN_COMBINED, with 0 on a step
+  SCALED        numbers are multiples of one scale, 0 is 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import FLOATING, qint8, qint16, qint32, quint8, quint16
+from gpugraph.base.errors import invalid_argument
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
+
+_TYPES = (qint8, quint8, qint32, qint16, quint16)
+_MODE = {"mode": Attr("string", "MIN_COMBINED")}
+_ENDS = "min_range: float32, max_range: float32"
+_LARGEST = np.finfo(np.float32).max
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _mode(attrs: Any) -> str:
+    mode = _text(attrs["mode"])
+    if mode not in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
+        raise ValueError(
+            f"Mode string must be 'MIN_COMBINED', 'MIN_FIRST', or 'SCALED', is '{mode}'"
+        )
+    return mode
+
+
+def _numbers(quantized: Any) -> Any:
+    """The whole numbers of an array of a quantized type: a view."""
+    return quantized[quantized.dtype.names[0]]
+
+
+def _away(x: Any) -> Any:
+    """The nearest whole numbers; of two, the one farther from 0."""
+    return np.copysign(np.floor(np.abs(x) + np.float32(0.5)), x)
+
+
+def _bounds(kind: Any) -> tuple[int, int]:
+    limits = np.iinfo(kind)
+    return int(limits.min), int(limits.max)
+
+
+def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
+    """(scale, low, high): whole numbers a real one, and the range that all of them cover."""
+    by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
+    by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
+    scale = type(low)(min(by_low, by_high))
+    return scale, type(low)(ends[0] / scale), type(low)(ends[1] / scale)
+
+
+class _FirstScale:
+    """The steps of MIN_FIRST: their size, and the one of the least number."""
+
+    def __init__(self, low: Any, high: Any, kind: Any) -> None:
+        self.first, self.last = _bounds(kind)
+        steps = self.last - self.first + 1
+        width = float(high - low) * steps / (steps - 1.0)
+        self.per_step = width / steps
+        self.least = np.round(float(low) / self.per_step) if width else 0.0
+        self.low = low
+
+    def whole(self, x: Any) -> Any:
+        """Real numbers as whole ones."""
+        if not self.per_step:
+            return np.full(x.shape, self.first)
+        places = _away(x.astype(np.float64) / self.per_step) - self.least + self.first
+        return np.clip(places, self.first, self.last)
+
+    def real(self, numbers: Any) -> Any:
+        """Whole numbers as real ones."""
+        start = self.least * self.per_step if self.per_step else self.low
+        return (numbers.astype(np.float64) - self.first) * self.per_step + start
+
+
+def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
+    """(whole numbers, the range's ends) of real numbers."""
+    mode, (first, last) = _mode(attrs), _bounds(kind)
+    if mode == "MIN_FIRST":
+        return _FirstScale(low, high, kind).whole(np.clip(x, low, high)), low, high
+    if mode == "MIN_COMBINED":
+        scale = np.float32((last - first) / (float(high) - float(low)))
+        steps = (np.clip(x, low, high) - low) * scale
+        if first:
+            return _away(steps - np.float32((last - first + 1) / 2)), low, high
+        return np.floor(steps + np.float32(0.5)), low, high
+    scale, low, high = _scaled_ends(low, high, (first, last))
+    places = np.clip(x, low, high) * scale
+    even = _text(attrs["round_mode"]) == "HALF_TO_EVEN"
+    return np.rint(places) if even else _away(places), low, high
+
+
+def _real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
+    """Real numbers of whole ones."""
+    first, last = _bounds(numbers.dtype)
+    if mode == "MIN_FIRST":
+        return _FirstScale(low, high, numbers.dtype).real(numbers)
+    if mode == "MIN_COMBINED":
+        half = np.float32((last - first + 1) / 2 if first else 0)
+        step = np.float32((high - low) / np.float32(last - first))
+        return (numbers.astype(np.float32) + half) * step + low
+    step = max(low / first, high / last) if first else high / last
+    return numbers.astype(np.float32) * np.float32(step)
+
+
+# -- QuantizeV2 and Dequantize
+
+
+def _infer_ends(context: InferContext) -> Sequence[Any]:
+    _mode(context.attrs)
+    for shape in context.shapes[1:3]:
+        of_rank(shape, 0, "range")
+    return [context.shapes[0], *[SCALAR] * (context.num_outputs - 1)]
+
+
+def _bind_quantize(
+    context: KernelContext, x: Any, least: Any, most: Any, *outputs: Any
+) -> Callable[[], Any]:
+    attrs, (out, out_least, out_most) = context.attrs, outputs
+    numbers = _numbers(out)
+
+    def run() -> None:
+        start, end = np.float32(least[()]), np.float32(most[()])
+        if end < start:
+            raise invalid_argument(f"min_range has to be smaller than max_range: {start} > {end}")
+        low = min(np.float32(0), start)
+        margin = max(np.float32(1), abs(start), abs(end)) * np.float32(0.01)
+        high = max(np.float32(0), end, np.float32(low + margin))
+        whole, out_least[...], out_most[...] = _whole(x, low, high, numbers.dtype, attrs)
+        ends = _bounds(numbers.dtype)
+        numbers[...] = np.clip(np.asarray(whole, np.float64), *ends).astype(numbers.dtype)
+
+    return run
+
+
+op(
+    "QuantizeV2",
+    inputs=f"input: float32, {_ENDS}",
+    outputs="output: T, output_min: float32, output_max: float32",
+    attrs={"T": _TYPES, **_MODE, "round_mode": Attr("string", "HALF_AWAY_FROM_ZERO")},
+    infer=_infer_ends,
+    **numpy_kernels(Call(make=_bind_quantize)),
+    grad=NO_GRADIENT,
+    doc="Real numbers of a range as whole numbers, and the range that these cover.",
+)
+
+
+def _bind_dequantize(context: KernelContext, x: Any, least: Any, most: Any, out: Any) -> Any:
+    numbers, mode = _numbers(x), _mode(context.attrs)
+
+    def run() -> None:
+        np.copyto(out, _real(numbers, least[()], most[()], mode), casting="same_kind")
+
+    return run
+
+
+op(
+    "Dequantize",
+    inputs=f"input: T, {_ENDS}",
+    outputs="output: float32",
+    attrs={"T": _TYPES, **_MODE},
+    **numpy_kernels(Call(make=_bind_dequantize)),
+    infer=_infer_ends,
+    grad=NO_GRADIENT,
+    doc="The real numbers of a range that whole numbers stand for.",
+)
+
+
+# -- there and back
+
+
+def _there_and_back(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
+    attrs, kind = context.attrs, x.dtype.type
+    signed, narrow = attrs["signed_input"], attrs["narrow_range"]
+    if not (2 if signed else 1) <= bits <= 63:
+        raise invalid_argument(f"num_bits is out of range: {bits} with signed_input {signed}")
+    last = 2 ** (bits - signed) - 1
+    first = (narrow - last - 1 if signed else 0) if narrow else (-last - 1 if signed else 0)
+    given = attrs["range_given"]
+    low, high = (kind(end[()]) for end in ends) if given else (x.min(), x.max())
+    if low > high:
+        raise invalid_argument(f"Invalid range: input_min {low} > input_max {high}")
+    with np.errstate(all="ignore"):
+        scale, low, high = _scaled_ends(low, high, (first, last))
+        places = (np.clip(x, low, high) if given else x) * scale
+        half_up = _text(attrs.get("round_mode", "HALF_TO_EVEN")) == "HALF_UP"
+        whole = np.floor(places + kind(0.5)) if half_up else np.rint(places)
+        return whole * kind(1 / scale)
+
+
+def _bind_there_and_back(context: KernelContext, x: Any, *others: Any) -> Callable[[], Any]:
+    *ends, out = others if len(others) == 3 else (others[0], others[1], others[3])
+
+    def run() -> None:
+        if x.size:
+            bits = others[2][()] if len(others) == 4 else context.attrs["num_bits"]
+            np.copyto(out, _there_and_back(context, x, ends, int(bits)))
+
+    return run
+
+
+def _straight_through(op: Any, dy: Any) -> list[Any]:
+    return [dy, *[None] * (len(op.inputs) - 1)]
+
+
+_BACK_ATTRS = {
+    "signed_input": Attr("bool", True),
+    "narrow_range": Attr("bool", False),
+    "T": FLOATING,
+}
+for _version, _more, _attrs in (
+    ("V2", "", {
+        "num_bits": Attr("int", 8),
+        "range_given": Attr("bool", False),
+        "round_mode": Attr("string", "HALF_TO_EVEN"),
+    }),
+    ("V3", ", num_bits: int32", {"range_given": Attr("bool", True)}),
+):  # fmt: skip
+    op(
+        f"QuantizeAndDequantize{_version}",
+        inputs=f"input: T, input_min: T, input_max: T{_more}",
+        outputs="output: T",
+        attrs={**_attrs, **_BACK_ATTRS},
+        infer=lambda context: [context.shapes[0]],
+        **numpy_kernels(Call(make=_bind_there_and_back)),
+        grad=_straight_through,
+        doc="Real numbers rounded to those that numbers of `num_bits` bits can stand for.",
+    )
+
+
+# -- functions
+
+
+def quantize(
+    input: Any,
+    min_range: Any,
+    max_range: Any,
+    T: Any,
+    mode: str = "MIN_COMBINED",
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    name: str | None = None,
+) -> Any:
+    """(output, output_min, output_max): float32 numbers as numbers of the quantized dtype `T`.
+
+    The range is widened to contain 0. mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"`;
+    round_mode: of SCALED, `"HALF_TO_EVEN"` too. ValueError for other modes.
+    """
+    attrs = {"mode": mode, "round_mode": round_mode}
+    return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)
+
+
+def dequantize(
+    input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
+) -> Any:
+    """The float32 numbers that numbers of a quantized dtype stand for; see `quantize`."""
+    return raw_ops.Dequantize(input, min_range, max_range, mode=mode, name=name)
+
+
+def quantize_and_dequantize(
+    input: Any, input_min: Any, input_max: Any, signed_input: bool = True, num_bits: int = 8,
+    range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
+    narrow_range: bool = False,
+) -> Any:  # fmt: skip
+    """`input` rounded to the numbers that whole ones of `num_bits` bits, times a scale, can be.
+
+    The gradient is that of the identity.
+
+    Args:
+      input_min, input_max: scalars; heeded with `range_given`, else the input's extremes are.
+      round_mode: `"HALF_TO_EVEN"` or `"HALF_UP"`.
+      narrow_range: whether the lowest whole number is left out, so that both ends are alike.
+    """
+    attrs: dict[str, Any] = {"signed_input": signed_input, "range_given": range_given}
+    attrs |= {"round_mode": round_mode, "narrow_range": narrow_range, "num_bits": num_bits}
+    return raw_ops.QuantizeAndDequantizeV2(input, input_min, input_max, name=name, **attrs)

@@ -1,0 +1,95 @@
+"""Quantized numbers and back: TensorFlow's values, refusals, gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+NUMBERS = np.array([-3.0, -2.0, -0.5, 0.0, 0.5, 1.0, 3.0, 4.0], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def run(fetches):
+    with tf.Session() as session:
+        return session.run(fetches)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "mode", "numbers", "ends"),
+    [
+        ("qint8", "MIN_COMBINED", [-128, -128, -52, -26, -1, 25, 127, 127], [-2.0, 3.0]),
+        ("qint8", "MIN_FIRST", [-128, -128, -52, -26, 0, 25, 127, 127], [-2.0, 3.0]),
+        ("qint8", "SCALED", [-127, -85, -21, 0, 21, 42, 127, 127], [-3.0236220359802246, 3.0]),
+        ("quint8", "MIN_COMBINED", [0, 0, 77, 102, 128, 153, 255, 255], [-2.0, 3.0]),
+        ("quint8", "MIN_FIRST", [0, 0, 76, 102, 128, 153, 255, 255], [-2.0, 3.0]),
+        ("quint8", "SCALED", [0, 0, 0, 0, 43, 85, 255, 255], [0.0, 3.0]),
+        (
+            "qint16",
+            "MIN_COMBINED",
+            [-32768, -32768, -13108, -6554, -1, 6553, 32767, 32767],
+            [-2.0, 3.0],
+        ),
+        (
+            "qint16",
+            "MIN_FIRST",
+            [-32768, -32768, -13108, -6554, 0, 6553, 32767, 32767],
+            [-2.0, 3.0],
+        ),
+        (
+            "qint16",
+            "SCALED",
+            [-32767, -21845, -5461, 0, 5461, 10922, 32767, 32767],
+            [-3.000091552734375, 3.0],
+        ),
+    ],
+)
+def test_numbers_are_tensorflows(dtype, mode, numbers, ends):
+    output = tf.quantization.quantize(NUMBERS, -2.0, 3.0, getattr(tf, dtype), mode)
+    assert output[0].dtype.name == dtype
+    back = tf.quantization.dequantize(*output, mode)
+    whole, low, high, real = run([*output, back])
+    assert whole[dtype].tolist() == numbers
+    np.testing.assert_allclose([low, high], ends, rtol=1e-6)
+    step = (high - low) / 255
+    np.testing.assert_allclose(real, np.clip(NUMBERS, low, high), atol=step)
+
+
+def test_the_range_is_widened_to_zero_and_a_hundredth():
+    low, high = run(tf.quantization.quantize(NUMBERS, 1.0, 2.0, tf.quint8)[1:])
+    assert (low, high) == (0.0, 2.0)
+    low, high = run(tf.quantization.quantize(NUMBERS, 0.0, 0.0, tf.quint8)[1:])
+    np.testing.assert_allclose([low, high], [0.0, 0.01])
+
+
+def test_wrong_modes_and_ranges_are_refused():
+    with pytest.raises(ValueError, match="Mode string must be 'MIN_COMBINED'"):
+        tf.quantization.quantize(NUMBERS, 0.0, 1.0, tf.qint8, "MAX")
+    output = tf.quantization.quantize(NUMBERS, 2.0, 1.0, tf.qint8)[0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="smaller than max_range"):
+        run(output)
+
+
+@pytest.mark.parametrize(("round_mode", "expected"), [("HALF_TO_EVEN", 0.0), ("HALF_UP", 1.0)])
+def test_halves_are_rounded_as_asked(round_mode, expected):
+    x = tf.constant([0.5, -4.0])
+    output = tf.quantization.quantize_and_dequantize(x, 0.0, 0.0, num_bits=3, round_mode=round_mode)
+    assert run(output).tolist() == [expected, -4.0]
+
+
+def test_the_gradient_is_that_of_the_identity():
+    x = tf.constant(NUMBERS)
+    output = tf.quantization.quantize_and_dequantize(x, -1.0, 1.0, range_given=True)
+    np.testing.assert_array_equal(run(tf.gradients(output, x)[0]), np.ones(8, np.float32))
+
+
+def test_a_range_upside_down_is_refused():
+    output = tf.quantization.quantize_and_dequantize(NUMBERS, 1.0, -1.0, range_given=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid range: input_min"):
+        run(output)
