@@ -110,13 +110,13 @@ def _back(op: Any, dy: Any) -> list[Any]:
 
 op(
     "Einsum",
-    inputs="inputs: N * T",
-    outputs="output: T",
     attrs={
         "equation": Attr("string", required=True),
         "N": Attr("int", required=True, minimum=1),
         "T": (*FLOATING, *COMPLEX, int32, int64),
     },
+    inputs="inputs: N * T",
+    outputs="output: T",
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),

@@ -25,6 +25,7 @@ _FACTOR = 0xC6A4A7935BD1E995
 _LONG = 2**64
 _LARGEST = 2**63 - 1
 _TYPES = (int64, string)
+_LISTS = ("sparse_types", "dense_types")
 
 
 def _joined(one: int, other: int) -> int:
@@ -104,19 +105,17 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
 op(
     "SparseCross",
     inputs="indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types",
-    outputs="output_indices: int64, output_values: out_type, output_shape: int64",
     attrs={
         "N": Attr("int", required=True, minimum=0),
         "hashed_output": Attr("bool", required=True),
         "num_buckets": Attr("int", required=True, minimum=0),
         "hash_key": Attr("int", required=True),
-        "sparse_types": Attr("list(type)", required=True, allowed=_TYPES),
-        "dense_types": Attr("list(type)", required=True, allowed=_TYPES),
-        "out_type": _TYPES,
-        "internal_type": _TYPES,
+        **{key: Attr("list(type)", required=True, allowed=_TYPES) for key in _LISTS},
+        **dict.fromkeys(("out_type", "internal_type"), _TYPES),
     },
     doc="For each row all combinations of one feature of each input, joined by _X_ or hashed.",
     infer=_infer,
+    outputs="output_indices: int64, output_values: out_type, output_shape: int64",
     **numpy_kernels(Call(make=_bind, dynamic=True)),
     grad=NO_GRADIENT,
 )
