@@ -100,7 +100,7 @@ from gpugraph.graph.client.type_spec import TypeSpec as TypeSpec
 from gpugraph.ops.sparse.sparse_tensor_spec import SparseTensorSpec as SparseTensorSpec
 from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec as TensorArraySpec
 from gpugraph.graph.device_names import DeviceSpec as DeviceSpec
-from gpugraph.graph.op_def import NodeDef as NodeDef, OpDef as OpDef
+from gpugraph.graph.op_def import OpDef as OpDef
 from gpugraph.kernel import (
     Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
     Source as Source,

@@ -1527,13 +1527,15 @@ test.is_built_with_rocm:
 test.is_built_with_xla:
 Module: name
 io.is_jpeg: contents name
+make_ndarray: tensor
+make_tensor_proto: values dtype shape verify_shape allow_broadcast
 """
 
 # What TensorFlow has not, or has with parameters that say nothing.
 OURS = """
 AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys
 GraphOptions
-HostOnly NodeDef OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
+HostOnly OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
 SessionOptions Sized Source Tensor UnconnectedGradients VariableAggregation
 VariableSynchronization compat.v2.VariableAggregation config.experimental.Watcher
 as_tensorflow explain_variables group initialize_all_variables

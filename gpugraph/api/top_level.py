@@ -46,6 +46,8 @@ from gpugraph.ops.framework.tensor_conversion import (
     constant as constant, convert_to_tensor as convert_to_tensor,
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
+from gpugraph.formats.tensor_proto import make_ndarray as make_ndarray
+from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto as make_tensor_proto
 from gpugraph.layers.module import Module as Module
 from gpugraph.platform.logging import get_logger as get_logger
 from gpugraph.ops.state.count_up_to import count_up_to as count_up_to

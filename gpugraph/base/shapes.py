@@ -24,14 +24,15 @@ from gpugraph.base.dimensions import (
     dimension_value as dimension_value,
 )
 from gpugraph.base.misfit import Misfit
+from gpugraph.base.registered_messages import message_class
 
 
 class TensorShape:
     """A tensor's shape as far as it is known.
 
     Args:
-      dims: None for an unknown rank, a TensorShape, one size, or an iterable of sizes; a size
-        is an int, None, a Dimension or a string of digits.
+      dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable
+        of sizes; a size is an int, None, a Dimension or a string of digits.
 
     Attributes:
       sizes: a tuple of int or None, or None if the rank is unknown. Never assign to it.
@@ -52,6 +53,8 @@ class TensorShape:
             self.sizes = dims.sizes
         elif isinstance(dims, (str, bytes)):
             raise TypeError(f"A string is no shape, give sizes as integers: {dims!r}")
+        elif type(dims).__name__ == "TensorShapeProto":  # ours, or a TensorFlow's
+            self.sizes = _sizes_of_message(dims)
         else:
             try:
                 items = iter(dims)  # type: ignore[call-overload]
@@ -77,6 +80,13 @@ class TensorShape:
     def dims(self) -> list[Dimension] | None:
         """A new list of Dimensions, or None if the rank is unknown."""
         return None if self.sizes is None else [Dimension(size) for size in self.sizes]
+
+    def as_proto(self) -> Any:
+        """The shape as a TensorShapeProto; ModuleNotFoundError where protobuf is not installed."""
+        if self.sizes is None:
+            return message_class("TensorShapeProto")(unknown_rank=True)
+        sizes = ({"size": -1 if size is None else size} for size in self.sizes)
+        return message_class("TensorShapeProto")(dim=sizes)
 
     def as_list(self) -> list[int | None]:
         """The sizes; ValueError if the rank is unknown."""
@@ -223,6 +233,12 @@ class TensorShape:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self.dims,)
+
+
+def _sizes_of_message(proto: Any) -> tuple[int | None, ...] | None:
+    if proto.unknown_rank:
+        return None
+    return tuple([None if dim.size == -1 else as_size(dim.size) for dim in proto.dim])
 
 
 _new: Callable[[type[TensorShape]], TensorShape] = object.__new__

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from gpugraph.base.registered_messages import register_messages
+
 
 def protobuf_is_absent(error: ImportError) -> ModuleNotFoundError:
     """What to raise where a message is asked for and protobuf is not installed."""
@@ -36,3 +38,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = message_classes.NAMES[name]
     return value
+
+
+register_messages(__getattr__)

@@ -270,13 +270,27 @@ python.util.tf_should_use: should_use_result=gpugraph.compatibility.deprecation_
 """
 
 _CORE = """
-core.framework.node_def_pb2: NodeDef=tf.NodeDef
-core.framework.op_def_pb2: OpDef=tf.OpDef
 core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
     ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
     GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
     RunOptions=tf.RunOptions TensorConnection=gpugraph.config.TensorConnection
 """
+
+_MESSAGES = """
+core.example: example_pb2 feature_pb2
+core.framework: allocation_description_pb2 attr_value_pb2 cost_graph_pb2 device_attributes_pb2
+    function_pb2 graph_pb2 node_def_pb2 op_def_pb2 resource_handle_pb2 step_stats_pb2 summary_pb2
+    tensor_description_pb2 tensor_pb2 tensor_shape_pb2 tensor_slice_pb2 types_pb2 variable_pb2
+    versions_pb2
+core.lib.core: error_codes_pb2
+core.protobuf: cluster_pb2 control_flow_pb2 meta_graph_pb2 queue_runner_pb2 saved_model_pb2
+    saved_object_graph_pb2 saver_pb2 struct_pb2 tensor_bundle_pb2 tensorflow_server_pb2
+    trackable_object_graph_pb2
+core.util: event_pb2
+contrib.training.python.training: hparam_pb2
+python.training: checkpoint_state_pb2
+"""
+"""Modules of messages by their folders: all have all of `formats.messages_pb2`."""
 
 _CONTRIB = """
 contrib.distributions.python.ops: tf.contrib.distributions
@@ -360,4 +374,8 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 
 
 ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + _EXAMPLES)
+for _folder, _row in _read(_MESSAGES)[0].items():
+    ROWS |= {
+        f"{_folder}.{name}": Row({}, ("gpugraph.formats.messages_pb2",)) for name in _row.sources
+    }
 """The rows, and the trees that are answered by a public module and what is below it."""

@@ -1,0 +1,138 @@
+"""Arrays as TensorProto messages, and back: what a constant is in a file.
+
+Numbers of the usual dtypes, more than one of them, are raw bytes in `tensor_content`; all else is
+in the field of its dtype, where the last value stands for all that follow. float16 and bfloat16
+are bit patterns in `half_val`, complex numbers pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.formats import messages_pb2
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LARGEST = 2 << 30
+_AS_INT = (
+    *(dtypes.int32, dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.uint16),
+    *(dtypes.qint8, dtypes.quint8, dtypes.qint16, dtypes.quint16, dtypes.qint32),
+)
+_FIELDS: dict[DType, str] = {
+    dtypes.float16: "half_val",
+    dtypes.bfloat16: "half_val",
+    dtypes.float32: "float_val",
+    dtypes.float64: "double_val",
+    dtypes.string: "string_val",
+    dtypes.complex64: "scomplex_val",
+    dtypes.complex128: "dcomplex_val",
+    dtypes.int64: "int64_val",
+    dtypes.uint32: "uint32_val",
+    dtypes.uint64: "uint64_val",
+    dtypes.bool: "bool_val",
+    **dict.fromkeys(_AS_INT, "int_val"),
+}
+"""The field of a TensorProto that holds values of a dtype."""
+
+_STORED_AS: dict[DType, Any] = {
+    dtypes.float16: np.uint16,
+    dtypes.bfloat16: np.uint16,
+    dtypes.complex64: np.float32,
+    dtypes.complex128: np.float64,
+}
+"""As what the field holds the memory of a value, where that is not the value itself."""
+
+_NEVER_AS_BYTES = frozenset(
+    {
+        *(dtypes.float16, dtypes.bfloat16, dtypes.string, dtypes.bool, dtypes.uint16),
+        *(dtypes.complex64, dtypes.complex128),
+    }
+)
+
+
+def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> Any:
+    """A TensorProto of `shape` whose values are the array's; strings are an array of bytes.
+
+    An array that is smaller than the shape stands for one that goes on with its last value.
+
+    Raises:
+      ValueError: the content is larger than 2 GiB, the limit of any message.
+      TypeError: the dtype is not one that a TensorProto holds.
+    """
+    proto = messages_pb2.TensorProto(dtype=dtype.as_datatype_enum)
+    proto.tensor_shape.SetInParent()
+    for size in shape:
+        proto.tensor_shape.dim.add(size=size)
+    if dtype not in _FIELDS:
+        raise TypeError(f"Element type not supported in TensorProto: {dtype.name}")
+    if array.nbytes >= _LARGEST and dtype is not dtypes.string:
+        raise ValueError("Cannot create a tensor proto whose content is larger than 2GB.")
+    if dtype not in _NEVER_AS_BYTES and array.size == prod(shape) > 1:
+        little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        proto.tensor_content = little.tobytes()
+        return proto
+    flat = np.ascontiguousarray(array).reshape(-1)
+    stored = flat.view(flat.dtype[0]) if dtype.is_quantized else flat
+    if dtype in _STORED_AS:
+        stored = stored.astype(dtype.as_numpy_dtype).view(_STORED_AS[dtype])
+    getattr(proto, _FIELDS[dtype]).extend(stored.tolist())
+    return proto
+
+
+def make_ndarray(tensor: Any) -> NDArray[Any]:
+    """A new array of a TensorProto's dtype and shape, with its values; bytes for strings.
+
+    Raises:
+      TypeError: the dtype is a resource, a variant, or none.
+      ValueError: the shape is not known, or does not fit the values.
+    """
+    dtype = as_dtype(tensor.dtype).base_dtype
+    sizes = [dim.size for dim in tensor.tensor_shape.dim]
+    if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
+        raise ValueError(f"A TensorProto needs a fully defined shape, but has {sizes}")
+    if dtype not in _FIELDS:
+        raise TypeError(f"Unsupported tensor type: {tensor.dtype}")
+    if tensor.tensor_content and dtype is not dtypes.string:
+        little = np.dtype(dtype.as_numpy_dtype)
+        content = np.frombuffer(tensor.tensor_content, little.newbyteorder("<"))
+        return content.astype(little).reshape(sizes)
+    return _filled(_typed_values(tensor, dtype), sizes)
+
+
+def _typed_values(tensor: Any, dtype: DType) -> NDArray[Any]:
+    values = getattr(tensor, _FIELDS[dtype])
+    if dtype is dtypes.string:
+        texts = np.empty(len(values), object)
+        texts[:] = list(values)
+        return texts
+    numpy_type = np.dtype(dtype.as_numpy_dtype)
+    if dtype in _STORED_AS:
+        return np.array(values, _STORED_AS[dtype]).view(numpy_type)
+    if dtype.is_quantized:
+        return np.array(values, numpy_type[0]).view(numpy_type)
+    kind = np.int64 if dtype in _AS_INT else numpy_type
+    return np.array(values, kind).astype(numpy_type)
+
+
+def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
+    """The values in the shape; the last one, or zero if there is none, fills what they leave."""
+    count = prod(sizes)
+    if values.size == count:
+        return values.reshape(sizes)
+    if values.size > count:
+        raise ValueError(f"cannot reshape array of size {values.size} into shape {tuple(sizes)}")
+    if values.size:
+        last: Any = values[-1]
+    else:
+        last = b"" if values.dtype.kind == "O" else np.zeros((), values.dtype)[()]
+    result = np.empty(count, values.dtype)
+    result[: values.size] = values
+    result[values.size :] = last
+    return result.reshape(sizes)
