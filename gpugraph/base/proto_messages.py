@@ -13,6 +13,8 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
+from gpugraph.base.registered_messages import message_class
+
 T = TypeVar("T")
 M = TypeVar("M", bound="Message")
 Convert = Callable[[str, Any], T]
@@ -91,6 +93,44 @@ class Message:
         self.__dict__.clear()
         self.__dict__.update(values)
 
+    def HasField(self, name: str) -> bool:
+        """Whether a nested message is there: whether any of its fields differs from its default.
+
+        ValueError for a name that is no nested message: other fields always have a value.
+        """
+        default = self._fields[name].default() if name in self._fields else None
+        if not isinstance(default, Message):
+            raise ValueError(
+                f'Protocol message {type(self).__name__} has no singular "{name}" field.'
+            )
+        return bool(getattr(self, name) != default)
+
+    def SerializeToString(self) -> bytes:
+        """The bytes of TensorFlow's message of this name; what only gpugraph has is left out.
+
+        ModuleNotFoundError where protobuf is not installed.
+        """
+        target = message_class(type(self).__name__)()
+        _to_protobuf(self, target)
+        return target.SerializeToString(deterministic=True)
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Takes over all fields from the bytes of TensorFlow's message; returns their number.
+
+        ModuleNotFoundError where protobuf is not installed, its DecodeError for malformed bytes.
+        """
+        source = message_class(type(self).__name__).FromString(serialized)
+        self.__dict__.clear()
+        _from_protobuf(self, source)
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls: type[M], serialized: bytes) -> M:
+        """A new message of these bytes, see ParseFromString."""
+        message = cls()
+        message.ParseFromString(serialized)
+        return message
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -103,6 +143,56 @@ class Message:
             if getattr(self, name) != declared.default()
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _to_protobuf(message: Message, target: Any) -> None:
+    """Sets the fields of protobuf's message that differ from their defaults here."""
+    known = target.DESCRIPTOR.fields_by_name
+    for name, value in message.__dict__.items():
+        if name not in known or value is None or value == message._fields[name].default():
+            continue
+        if isinstance(value, Message):
+            getattr(target, name).SetInParent()
+            _to_protobuf(value, getattr(target, name))
+        elif isinstance(value, Messages):
+            for item in value:
+                _to_protobuf(item, getattr(target, name).add())
+        elif isinstance(value, dict):
+            _fill_map(getattr(target, name), known[name].message_type.fields[0], value)
+        elif isinstance(value, list):
+            getattr(target, name).extend(value)
+        elif known[name].message_type:  # a message of protobuf's, as step_stats
+            getattr(target, name).CopyFrom(value)
+        else:
+            setattr(target, name, value)
+
+
+def _fill_map(target: Any, key_field: Any, values: dict[str, Any]) -> None:
+    """Enters the pairs; keys that are numbers in the message are texts here."""
+    for text_key, value in values.items():
+        key = text_key if key_field.type == key_field.TYPE_STRING else int(text_key)
+        if hasattr(value, "DESCRIPTOR"):
+            target[key].CopyFrom(value)
+        else:
+            target[key] = value
+
+
+def _from_protobuf(message: Message, source: Any) -> None:
+    """Sets the fields that protobuf's message has; unknown ones are left out."""
+    for field, value in source.ListFields():
+        name = field.name
+        if name not in message._fields:
+            continue
+        current = getattr(message, name)
+        if isinstance(current, Message):
+            _from_protobuf(current, value)
+        elif isinstance(current, Messages):
+            for item in value:
+                _from_protobuf(current.add(), item)
+        elif isinstance(current, dict):
+            setattr(message, name, {str(key): item for key, item in value.items()})
+        else:
+            setattr(message, name, list(value) if isinstance(current, list) else value)
 
 
 def without_effect(field: Field[T]) -> Field[T]:
