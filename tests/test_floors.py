@@ -81,7 +81,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "devices": (
         "out_of_memory",
         "device codegen",
-        "device_factory variable_access native",
+        "device_factory variable_access native kept_tensors",
         "session_resources",
         "cpu_device cuda",
         "gpu_devices device_listing",

@@ -507,6 +507,7 @@ debugging.assert_shapes: shapes data summarize message name
 decode_base64: input name
 decode_csv: records record_defaults field_delim use_quote_delim name na_value select_cols
 decode_raw: input_bytes out_type little_endian name bytes
+delete_session_tensor: handle name
 depth_to_space: input block_size name data_format
 device: device_name_or_function
 diag: diagonal name
@@ -625,6 +626,8 @@ get_logger:
 get_local_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation
 get_seed: op_seed
+get_session_handle: data name
+get_session_tensor: handle dtype name
 get_static_value: tensor partial
 get_variable: name shape dtype initializer regularizer trainable collections caching_device
     partitioner validate_shape use_resource custom_getter constraint synchronization aggregation

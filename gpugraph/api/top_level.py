@@ -51,6 +51,10 @@ from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto as make_t
 from gpugraph.layers.module import Module as Module
 from gpugraph.platform.logging import get_logger as get_logger
 from gpugraph.ops.state.count_up_to import count_up_to as count_up_to
+from gpugraph.ops.state.session_tensors import (
+    delete_session_tensor as delete_session_tensor, get_session_handle as get_session_handle,
+    get_session_tensor as get_session_tensor,
+)
 from gpugraph.ops.framework.op_declaration import (
     Attr as Attr, NO_GRADIENT as NO_GRADIENT, raw_ops as raw_ops, register_op as register_op,
 )

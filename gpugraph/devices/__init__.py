@@ -29,6 +29,7 @@ from gpugraph.devices.gpu_devices import (
     VirtualGPUDevice as VirtualGPUDevice,
     no_gpu_reason as no_gpu_reason,
 )
+from gpugraph.devices.kept_tensors import KeptTensors as KeptTensors, NewHandle as NewHandle
 from gpugraph.devices.out_of_memory import out_of_memory as out_of_memory
 from gpugraph.devices.session_resources import (
     Resources as Resources,

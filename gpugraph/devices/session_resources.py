@@ -15,6 +15,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import FailedPreconditionError, InternalError
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.devices.device import Block, Device
+from gpugraph.devices.kept_tensors import KeptTensors
 from gpugraph.devices.variable_access import AccessTable
 
 
@@ -91,6 +92,7 @@ class Resources:
     def __init__(self) -> None:
         self.lock = new_rlock()
         self.access = AccessTable()
+        self.kept = KeptTensors()
         self.variables: dict[tuple[str, str], VariableState] = {}
         self.states: dict[str, Any] = {}
         self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
@@ -157,6 +159,7 @@ class Resources:
                 if containers is None or (key[0] or "localhost") in containers:
                     self.variables.pop(key).release()
             if containers is None:
+                self.kept.clear()
                 self.states.clear()
                 self.release_unused()
                 for _, block in self.constants.values():

@@ -78,5 +78,12 @@ class KernelContext(Signature, Protocol):
     def own(self, container: Any) -> None:
         """Calls `container.release()` when the plan is released."""
 
+    def new_handle(self, block: Any) -> Any:
+        """A handle for a block from `allocate`, whose tensor a session may keep after the run."""
+
+    @property
+    def kept_tensors(self) -> Any:
+        """The tensors that the session keeps between runs: `read(handle)`, `delete(handle)`."""
+
     def keep(self, container: Any) -> None:
         """Calls `container.release()` when the current run is over."""

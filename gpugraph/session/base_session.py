@@ -27,7 +27,7 @@ from gpugraph.config import (
     TensorConnection,
     session_config,
 )
-from gpugraph.devices import DeviceAttributes
+from gpugraph.devices import DeviceAttributes, KeptTensors
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_stack
@@ -43,6 +43,7 @@ from gpugraph.session.fetch_structures import FetchPlan
 from gpugraph.session.partial_runs import PartialRuns
 from gpugraph.session.session_backend import Runner
 from gpugraph.session.session_factory import SessionFactory
+from gpugraph.session.tensor_handles import gives_handle, plain_value, with_handles
 
 _LOG = logging.getLogger("gpugraph")
 
@@ -56,23 +57,27 @@ MOST_PREPARED = 1024
 class _Prepared:
     """One combination of fetches and fed tensors, ready for values."""
 
-    __slots__ = ("fed", "plan", "runner", "simple", "tensors", "types")
+    __slots__ = ("fed", "kept", "plan", "runner", "simple", "tensors", "types")
 
-    def __init__(self, plan: FetchPlan, tensors: list[Tensor], runner: Runner) -> None:
+    def __init__(
+        self, plan: FetchPlan, tensors: list[Tensor], runner: Runner, kept: KeptTensors | None
+    ) -> None:
         self.plan = plan
         self.tensors = tensors
         self.runner = runner
+        self.kept = kept
         self.types = [_numpy_type(tensor) for tensor in tensors]
         index_of = {tensor: index for index, tensor in enumerate(tensors)}
         self.fed = [index_of.get(tensor) for tensor in plan.tensors]
         self.simple = all(index is None for index in self.fed)
+        self.simple = self.simple and not any(map(gives_handle, plan.tensors))
 
     def arrays(self, values: Iterable[Any]) -> list[Any]:
         """The fed values as arrays of their tensors' dtypes."""
         arrays = []
         for tensor, dtype, value in zip(self.tensors, self.types, values):
             if type(value) is not np.ndarray or value.dtype is not dtype:
-                value = feed_array(tensor, value)
+                value = feed_array(tensor, plain_value(tensor, value, self.kept))
             arrays.append(value)
         return arrays
 
@@ -81,6 +86,7 @@ class _Prepared:
         if not self.simple:
             computed = iter(results)
             results = [next(computed) if index is None else arrays[index] for index in self.fed]
+            results = with_handles(self.plan.tensors, results, self.kept)
         return self.plan.rebuild(results)
 
 
@@ -206,7 +212,7 @@ class BaseSession:
             runner = self._backend.prepare(tensors, wanted, plan.targets, connected)
         else:
             runner = self._backend.prepare(tensors, wanted, plan.targets)
-        return _Prepared(plan, tensors, runner)
+        return _Prepared(plan, tensors, runner, self._backend.kept_tensors)
 
     def _warn_of_changes(self) -> None:
         """Warns once of operations that were changed after this session ran the graph."""

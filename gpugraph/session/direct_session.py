@@ -25,12 +25,12 @@ from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, partiti
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
-from gpugraph.devices import DeviceAttributes, DeviceFactory, Resources, no_gpu_reason
+from gpugraph.devices import DeviceAttributes, DeviceFactory, KeptTensors, Resources, no_gpu_reason
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.plan import Plan, PlanKey, TimeLimit
-from gpugraph.runtime import Rendezvous, StepStats, execute, execute_traced, install_interrupts
+from gpugraph.plan import Plan
+from gpugraph.runtime import Rendezvous, execute, install_interrupts
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
@@ -46,6 +46,7 @@ from gpugraph.session.plan_cache import (
 )
 from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend
 from gpugraph.session.session_factory import SessionFactory
+from gpugraph.session.traced_execution import TracedExecution
 
 _RUNS_BETWEEN = 63
 """Runs of a plan after which it is seen whether the handler of Ctrl-C is still there, and whether
@@ -175,6 +176,11 @@ class DirectSession(SessionBackend):
                 self._logged.add(op.name)
                 print(f"{op.name}: ({op.op_type}): {op.device} - {op.reason}", file=sys.stderr)
 
+    @property
+    def kept_tensors(self) -> KeptTensors:
+        """The tensors that stay between runs."""
+        return self.resources.kept
+
     def list_devices(self) -> list[DeviceAttributes]:
         """The session's devices."""
         self.check_open()
@@ -229,10 +235,10 @@ class DirectRunner(Runner):
         self.plans = RunnerPlans(session.plans, self._compile)
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
 
-    def run(self, values: Sequence[Any], execution: _TracedExecution | None = None) -> list[Any]:
+    def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
         """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
         if execution is None and self.limit_ms:
-            execution = _TracedExecution(False, self.limit_ms)
+            execution = TracedExecution(False, self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
         try:
             plan = None if cached is None else cached.plan
@@ -253,7 +259,7 @@ class DirectRunner(Runner):
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
-    def _idle_plan(self, values: Sequence[Any], execution: _TracedExecution | None) -> CachedPlan:
+    def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
         """A plan that no run holds, with its lock held."""
         while True:
             GATE.wait()
@@ -269,7 +275,7 @@ class DirectRunner(Runner):
                 if _is_taken(spare.plan):
                     return spare
 
-    def _waited(self, plan: Plan, execution: _TracedExecution | None) -> bool:
+    def _waited(self, plan: Plan, execution: TracedExecution | None) -> bool:
         """Waits for the run of another thread; False once it has taken long."""
         runs = plan.runs
         if plan.lock.acquire(timeout=_PATIENCE_S):
@@ -292,7 +298,7 @@ class DirectRunner(Runner):
                 "session's, and -1, the calling thread"
             )
         trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
-        execution = _TracedExecution(trace, chosen.timeout_in_ms or self.limit_ms)
+        execution = TracedExecution(trace, chosen.timeout_in_ms or self.limit_ms)
         results = self.run(values, execution)
         if metadata is not None:
             metadata.step_stats = execution.stats
@@ -309,7 +315,7 @@ class DirectRunner(Runner):
         return Explanation(self.plan_for(values).plan)
 
     def plan_for(
-        self, values: Sequence[Any], execution: _TracedExecution | None = None
+        self, values: Sequence[Any], execution: TracedExecution | None = None
     ) -> CachedPlan:
         """The plan for values of these shapes, compiled now if there is none.
 
@@ -359,24 +365,6 @@ def _is_taken(plan: Plan) -> bool:
             return True
         plan.lock.release()
     return False
-
-
-class _TracedExecution:
-    """Executes a plan with a time limit, which starts now (0: none), and statistics if `trace`.
-
-    `stats` and `key` are those of the plan that was run.
-    """
-
-    def __init__(self, trace: bool, limit_ms: int) -> None:
-        self.trace = trace
-        self.limit = TimeLimit.of(limit_ms / 1000) if limit_ms > 0 else None
-        self.stats: StepStats | None = None
-        self.key: PlanKey | None = None
-
-    def __call__(self, plan: Plan, values: Sequence[Any]) -> list[Any]:
-        self.key = plan.key
-        results, self.stats = execute_traced(plan, values, self.trace, self.limit)
-        return results
 
 
 class DirectSessionFactory:

@@ -8,10 +8,11 @@ and fed to them.
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import CancelledError, OpError, UnimplementedError, invalid_argument
@@ -29,6 +30,7 @@ from gpugraph.session.feed_conversion import (
 from gpugraph.session.fetch_structures import FetchPlan
 from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part, variable_of
 from gpugraph.session.session_backend import SessionBackend
+from gpugraph.session.tensor_handles import plain_value, with_handles
 
 _LIVES_AS_LONG_AS_A_RUN = ("TensorArray", "Stack")
 """How the types of ops begin that have a state, and yet may run again."""
@@ -84,7 +86,7 @@ class PartialRun:
                 self._fail(error)
                 raise
             self.is_fetched |= dict.fromkeys(fetches, True)
-            results = [copy.copy(self.values[tensor]) for tensor in fetches]
+            results = [_copy(self.values[tensor]) for tensor in fetches]
             self._forget_values()
             return results
 
@@ -211,6 +213,11 @@ class PartialRun:
         }
 
 
+def _copy(value: Any) -> Any:
+    """A copy of an array; scalars and handles are as they are."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
 class PartialRuns:
     """The partial runs of a session, by handle."""
 
@@ -242,13 +249,16 @@ class PartialRuns:
                 f"need has been fed. The fetches hold {plan.targets}"
             )
         keys, values = flatten_feeds(feed_dict)
-        feeds = dict(zip(feed_tensors(self.graph, keys), values))
+        kept = self.backend.kept_tensors
+        fed_values = zip(feed_tensors(self.graph, keys), values)
+        feeds = {tensor: plain_value(tensor, value, kept) for tensor, value in fed_values}
         wanted = [tensor for tensor in plan.tensors if tensor not in feeds]
         results: dict[Tensor, Any] = {}
         if feeds or wanted:
             results = dict(zip(wanted, self._run(handle, wanted, feeds)))
         fed = {x: feed_array(x, feeds[x]) for x in plan.tensors if x in feeds}
-        return plan.rebuild([(fed if x in fed else results)[x] for x in plan.tensors])
+        answers = [(fed if x in fed else results)[x] for x in plan.tensors]
+        return plan.rebuild(with_handles(plan.tensors, answers, kept))
 
     def _run(
         self, handle: Any, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gpugraph.config import RunMetadata, RunOptions
-from gpugraph.devices import DeviceAttributes
+from gpugraph.devices import DeviceAttributes, KeptTensors
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -54,6 +54,11 @@ class SessionBackend(ABC):
 
         done: operations that have run before, in other parts of a partial run.
         """
+
+    @property
+    def kept_tensors(self) -> KeptTensors | None:
+        """The tensors that the session keeps between runs; None where it keeps none."""
+        return None
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:

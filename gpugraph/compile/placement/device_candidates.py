@@ -166,11 +166,17 @@ class Candidates:
         )
 
 
+_STRINGS_ARE_HANDLES = frozenset(("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"))
+"""Op types whose strings name tensors on a device: these lie there, the strings on the host."""
+
+
 def _runs_on(node: Node, device_type: str) -> bool:
     entry = find_kernel(node.type, device_type, node.attrs)
     if entry is None or isinstance(entry.kernel, HostOnly):
         return False
     if device_type == "CPU":
+        return True
+    if node.type in _STRINGS_ARE_HANDLES:
         return True
     return string not in node.output_types and string not in node.input_types
 

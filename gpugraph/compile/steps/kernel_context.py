@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.compile.unit.jit_settings import Jit
-from gpugraph.devices import Block, Device, Resources, VariableState
+from gpugraph.devices import Block, Device, KeptTensors, NewHandle, Resources, VariableState
 from gpugraph.devices.native import prepare_source
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import CompiledFile, Kernel, reference
@@ -151,6 +151,15 @@ class KernelBinding:
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
         """A block of the device's memory, which the caller releases."""
         return self._device.allocate(shape, dtype, self.name)
+
+    def new_handle(self, block: Block) -> NewHandle:
+        """A handle for a block, which the session keeps if the handle is fetched."""
+        return self._resources.kept.new_handle(self.name, block, self._device.name)
+
+    @property
+    def kept_tensors(self) -> KeptTensors:
+        """The tensors that the session keeps between runs."""
+        return self._resources.kept
 
     def own(self, container: Any) -> None:
         """Has `container.release()` called when the plan is released."""

@@ -50,6 +50,15 @@ class ContextOutsideRun:
         """LookupError: there is no plan."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
+    def new_handle(self, block: Any) -> Any:
+        """LookupError: there is no session."""
+        raise LookupError(f"'{self.name}' can keep nothing: it is in no session")
+
+    @property
+    def kept_tensors(self) -> Any:
+        """LookupError: there is no session."""
+        raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
+
     def keep(self, container: Any) -> None:
         """LookupError: there is no run."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")

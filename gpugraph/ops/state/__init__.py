@@ -7,4 +7,5 @@ from gpugraph.ops.state import (
     reference_variable_ops,
     resource_variable_ops,
     scatter_updates,
+    session_tensors,
 )

@@ -70,6 +70,9 @@ class _HostBlock:
     def __init__(self, array: Any) -> None:
         self.array = array
 
+    def read(self) -> Any:
+        return self.array.copy()
+
     def release(self) -> None:
         self.array = None
 

@@ -1,0 +1,65 @@
+"""Tensors that a session keeps between runs, by handle: `tf.get_session_handle`."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Protocol
+
+from gpugraph.base.errors import invalid_argument
+
+
+class SupportsRead(Protocol):
+    """Memory that holds a tensor."""
+
+    def read(self) -> Any:
+        """A host copy of the tensor."""
+
+
+class NewHandle(bytes):
+    """A handle that a run has made. Its tensor is kept if whoever started the run takes it."""
+
+    block: SupportsRead | None = None
+
+
+class KeptTensors:
+    """The tensors of one session that outlive a run. Memory is given back with their entry."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, SupportsRead] = {}
+        self._numbers = itertools.count()
+
+    def new_handle(self, name: str, block: SupportsRead, device: str) -> NewHandle:
+        """`name;number;device`, for a tensor of the op `name` that lies on that device."""
+        handle = NewHandle(f"{name};{next(self._numbers)};{device}".encode())
+        handle.block = block
+        return handle
+
+    def keep(self, handle: NewHandle) -> None:
+        """Keeps the tensor of a new handle; nothing where it is kept already."""
+        block, handle.block = handle.block, None
+        if block is not None:
+            self._blocks[handle.decode()] = block
+
+    def read(self, handle: str) -> Any:
+        """A host copy; InvalidArgumentError for a handle that is deleted or of another session."""
+        block = self._blocks.get(handle)
+        if block is None:
+            raise _unknown(handle)
+        return block.read()
+
+    def delete(self, handle: str) -> None:
+        """Gives the memory back; InvalidArgumentError as of `read`."""
+        if self._blocks.pop(handle, None) is None:
+            raise _unknown(handle)
+
+    def discard(self, handle: str) -> None:
+        """As `delete`; nothing where there is no such tensor."""
+        self._blocks.pop(handle, None)
+
+    def clear(self) -> None:
+        """Gives the memory of all tensors back."""
+        self._blocks.clear()
+
+
+def _unknown(handle: str) -> Exception:
+    return invalid_argument(f"The tensor with handle '{handle}' is not in the session store.")

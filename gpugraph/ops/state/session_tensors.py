@@ -1,0 +1,139 @@
+"""Tensors that stay on their device between runs: tf.get_session_handle and what reads them.
+
+A run that fetches a handle gives a `TensorHandle` (`session/tensor_handles.py`); its tensor is kept
+in the session until the handle is deleted or dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.dtypes import ALL, as_dtype, string
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import shape_text
+from gpugraph.graph.client.default_graph_functions import colocate_with, device
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, unknown
+
+
+def _bind_handle(context: KernelContext, value: Any, handle: Any) -> Callable[[], None]:
+    def keep() -> None:
+        block = context.allocate(context.input_shapes[0], context.input_types[0])
+        block.array[...] = value
+        handle[()] = context.new_handle(block)
+
+    return keep
+
+
+def _bind_tensor(context: KernelContext) -> Callable[[], list[Any]]:
+    dtype = as_dtype(context.attrs["dtype"])
+
+    def read() -> list[Any]:
+        handle = _text(context.value(0))
+        value = context.kept_tensors.read(handle)
+        if as_dtype(value.dtype) is not dtype:
+            raise invalid_argument(
+                f"The tensor with handle '{handle}' is {as_dtype(value.dtype).name}, not "
+                f"{dtype.name}"
+            )
+        return [value]
+
+    return read
+
+
+def _bind_deletion(context: KernelContext) -> Callable[[], None]:
+    return lambda: context.kept_tensors.delete(_text(context.value(0)))
+
+
+def _text(handle: Any) -> str:
+    if handle.shape != ():
+        raise invalid_argument(
+            f"Expected 1 element in the handle tensor, got shape {shape_text(handle.shape)}"
+        )
+    text = handle[()]
+    return text.decode() if isinstance(text, bytes) else str(text)
+
+
+def _infer_handle(context: InferContext) -> Any:
+    del context
+    return [SCALAR]
+
+
+def _session_op(op_type: str, kernel: Call, doc: str, **declaration: Any) -> None:
+    """Declares an op on tensors of the session, with one kernel for all devices."""
+    effects: dict[str, Any] = {"stateful": True, "grad": NO_GRADIENT}
+    op(op_type, cpu=kernel, gpu=kernel, doc=doc, **effects, **declaration)
+
+
+_session_op(
+    "GetSessionHandle",
+    Call(make=_bind_handle, direct=True),
+    "Keeps the value in the session, on its device, if the handle is fetched: its handle.",
+    inputs="value: T",
+    outputs="handle: string",
+    attrs={"T": ALL},
+    infer=_infer_handle,
+)
+_BY_HANDLE: dict[str, Any] = {"inputs": "handle: string", "host": (0,)}
+_session_op(
+    "GetSessionTensor",
+    Call(make=_bind_tensor, dynamic=True, direct=True),
+    "The tensor that the session keeps under the handle.",
+    **{**_BY_HANDLE, "outputs": "value: dtype", "infer": unknown},
+    attrs={"dtype": Attr("type", required=True)},
+)
+_session_op(
+    "DeleteSessionTensor",
+    Call(make=_bind_deletion, direct=True),
+    "Gives back the memory of the tensor that the session keeps under the handle.",
+    **_BY_HANDLE,
+    infer=no_outputs,
+)
+
+
+def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
+    """A string scalar: fetched, it gives a `TensorHandle`, and `data` stays in the session.
+
+    It stays on its device until the handle is deleted, or no program refers to it any more.
+    TypeError where `data` is no tensor.
+    """
+    if not isinstance(data, Tensor):
+        raise TypeError("`data` must be of type Tensor.")
+    with colocate_with(data):
+        result: Tensor = raw_ops.GetSessionHandle(data, name=name)
+    return result
+
+
+def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """A placeholder for handles such as `handle`, and the tensor that the session keeps under it.
+
+    The tensor has dtype `dtype` and is on the device that the handle names. A run raises
+    InvalidArgumentError for a handle that was deleted or is of another session.
+    """
+    with device(_device(handle)):
+        holder = placeholder(string)
+        tensor: Tensor = raw_ops.GetSessionTensor(holder, dtype=as_dtype(dtype), name=name)
+    return holder, tensor
+
+
+def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
+    """A placeholder for handles such as `handle`, and the operation that deletes its tensor.
+
+    A run raises InvalidArgumentError for a handle that was deleted or is of another session.
+    """
+    with device(_device(handle)):
+        holder = placeholder(string)
+        deleter: Operation = raw_ops.DeleteSessionTensor(holder, name=name)
+    return holder, deleter
+
+
+def _device(handle: Any) -> str:
+    """The device that a handle, `name;number;device`, names."""
+    text = handle.decode() if isinstance(handle, bytes) else str(handle)
+    return text.split(";")[-1]

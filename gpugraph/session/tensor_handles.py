@@ -1,0 +1,91 @@
+"""TensorHandle: a tensor that a session keeps between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import invalid_argument
+from gpugraph.devices import KeptTensors, NewHandle
+from gpugraph.graph.client.tensor import Tensor
+
+
+class TensorHandle:
+    """What a fetched `tf.get_session_handle` gives. It may be fed in place of its tensor's value.
+
+    The tensor is deleted with the last reference to this object, or by `delete`.
+    """
+
+    def __init__(self, handle: NewHandle, dtype: DType, kept: KeptTensors) -> None:
+        kept.keep(handle)
+        self._handle = handle.decode()
+        self._dtype = dtype
+        self._kept = kept
+        self._owns = True
+
+    def __del__(self) -> None:
+        if getattr(self, "_owns", False):
+            self._kept.discard(self._handle)
+
+    def __str__(self) -> str:
+        return self._handle
+
+    @property
+    def handle(self) -> str:
+        """The text `name;number;device`, which is fed to `tf.get_session_tensor`."""
+        return self._handle
+
+    def eval(self) -> Any:
+        """The tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
+        self._check()
+        return self._kept.read(self._handle)[()]
+
+    def delete(self) -> None:
+        """Gives the tensor's memory back; TypeError after `delete` or `get_raw_handle`."""
+        self._check()
+        self._owns = False
+        self._kept.delete(self._handle)
+
+    def get_raw_handle(self) -> str:
+        """The handle, whose tensor from now on stays until `tf.delete_session_tensor`."""
+        self._owns = False
+        return self._handle
+
+    def _check(self) -> None:
+        if not self._owns:
+            raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
+
+    def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
+        """The value that is fed to a tensor of the session that keeps `kept`.
+
+        InvalidArgumentError in another session, after deletion, and for another dtype.
+        """
+        if self._dtype is not tensor.dtype.base_dtype:
+            raise invalid_argument(
+                f"The handle '{self._handle}' is of a tensor of {self._dtype.name}; it can't be "
+                f"fed to '{tensor.name}', which is {tensor.dtype.base_dtype.name}"
+            )
+        return (KeptTensors() if kept is None else kept).read(self._handle)
+
+
+def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
+    """What is fed: the kept value where that is a TensorHandle."""
+    return value.value_for(tensor, kept) if isinstance(value, TensorHandle) else value
+
+
+def gives_handle(tensor: Tensor) -> bool:
+    """Whether a run that fetches the tensor gives a TensorHandle."""
+    return tensor.op.type == "GetSessionHandle"
+
+
+def with_handles(
+    tensors: Sequence[Tensor], values: Sequence[Any], kept: KeptTensors | None
+) -> list[Any]:
+    """Fetched values, with a TensorHandle for each new handle."""
+    return [
+        TensorHandle(value, tensor.op.inputs[0].dtype.base_dtype, kept)
+        if kept is not None and isinstance(value, NewHandle)
+        else value
+        for tensor, value in zip(tensors, values)
+    ]
