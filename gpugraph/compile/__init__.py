@@ -47,6 +47,7 @@ from gpugraph.compile.rewriting.constant_folding import fold
 from gpugraph.compile.rewriting.dependency_optimization import dependencies
 from gpugraph.compile.rewriting.no_op_elimination import simplify
 from gpugraph.compile.rewriting.transpose_folding import transposes
+from gpugraph.compile.steps.early_compilation import compile_early
 from gpugraph.compile.unit.compile_unit import (
     FeedSpec as FeedSpec,
     RunRequest as RunRequest,
@@ -85,7 +86,9 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
     fit, a cycle or a device that isn't there; ResourceExhaustedError for too little memory.
     """
     with _without_collector():
-        return bind(_compiled(target, request))
+        plan = bind(_compiled(target, request))
+        compile_early(target, request.graph)
+        return plan
 
 
 def partition_texts(target: Target, request: RunRequest) -> dict[str, str]:

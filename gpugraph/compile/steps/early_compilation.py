@@ -1,0 +1,53 @@
+"""C files that later plans of a graph will want, compiled while its first plan runs.
+
+A program's first run is that of its initializers, for which the compiler has little to do. What it
+could do meanwhile is known already: the convolutions and poolings of the graph are functions of
+whole files (`CSource`), which do not depend on a plan.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from weakref import WeakKeyDictionary
+
+from gpugraph.base.dtypes import float32, float64
+from gpugraph.compile.steps.tiered_native_code import WORTHWHILE_BYTES
+from gpugraph.compile.unit.compile_unit import Target
+from gpugraph.compile.unit.jit_settings import jit
+from gpugraph.devices.native import prepare_source
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.kernel import CSource
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+_SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
+"""How many ops of a graph were looked at."""
+
+
+def compile_early(target: Target, graph: Graph) -> None:
+    """Begins to compile the files of ops whose results are large, behind what is asked for now."""
+    settings = jit(target.config)
+    on_host = all(device.device_type == "CPU" for device in target.devices)
+    if not settings.is_on or settings.waits or not on_host:
+        return
+    first = _SEEN.get(graph, 0)
+    if graph.version == first:
+        return
+    operations = graph.get_operations()
+    _SEEN[graph] = len(operations)
+    for file, dtype in dict.fromkeys(filter(None, map(_file_of, operations[first:]))):
+        prepare_source(file, dtype)
+
+
+def _file_of(op: Operation) -> tuple[str, str] | None:
+    """The file that has an op's function, and the dtype; None without, and for small results."""
+    decl = DECLARATIONS.get(op.type)
+    if decl is None or not isinstance(decl.native, CSource):
+        return None
+    result = op.outputs[0]
+    dtype = result.dtype.base_dtype
+    sizes = result.shape.as_list() if result.shape.rank is not None else [0]
+    num_bytes = prod(1 if size is None else size for size in sizes) * dtype.size
+    if dtype not in (float32, float64) or num_bytes < WORTHWHILE_BYTES:
+        return None
+    return decl.native.file, dtype.name
