@@ -673,7 +673,6 @@ image.adjust_brightness: image delta
 image.adjust_contrast: images contrast_factor
 image.adjust_gamma: image gamma gain
 image.adjust_hue: image delta name
-image.adjust_jpeg_quality: image jpeg_quality name
 image.adjust_saturation: image saturation_factor name
 image.central_crop: image central_fraction
 image.combined_non_max_suppression: boxes scores max_output_size_per_class max_total_size
@@ -681,20 +680,12 @@ image.combined_non_max_suppression: boxes scores max_output_size_per_class max_t
 image.convert_image_dtype: image dtype saturate name
 image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value name box_indices
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
-image.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling
-    try_recover_truncated acceptable_fraction dct_method name
 image.decode_bmp: contents channels name
-image.decode_gif: contents name
 image.decode_image: contents channels dtype name expand_animations
-image.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated acceptable_fraction
-    dct_method name
 image.decode_png: contents channels dtype name
 image.draw_bounding_boxes: images boxes name colors
-image.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit
-    x_density y_density xmp_metadata name
 image.encode_png: image compression name
 image.extract_glimpse: input size offsets centered normalized uniform_noise name
-image.extract_jpeg_shape: contents output_type name
 image.extract_patches: images sizes strides rates padding name
 image.flip_left_right: image
 image.flip_up_down: image
@@ -718,7 +709,6 @@ image.random_crop: value size seed name
 image.random_flip_left_right: image seed
 image.random_flip_up_down: image seed
 image.random_hue: image max_delta seed
-image.random_jpeg_quality: image min_jpeg_quality max_jpeg_quality seed
 image.random_saturation: image lower upper seed
 image.resize_area: images size align_corners name
 image.resize_bicubic: images size align_corners name half_pixel_centers
@@ -760,15 +750,7 @@ initializers.uniform_unit_scaling: factor seed dtype
 initializers.variance_scaling: scale mode distribution seed dtype
 initializers.zeros: dtype
 invert_permutation: x name
-io.decode_and_crop_jpeg: contents crop_window channels ratio fancy_upscaling try_recover_truncated
-    acceptable_fraction dct_method name
 io.decode_compressed: bytes compression_type name
-io.decode_gif: contents name
-io.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated acceptable_fraction
-    dct_method name
-io.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit
-    x_density y_density xmp_metadata name
-io.extract_jpeg_shape: contents output_type name
 io.gfile.GFile: name mode
 io.gfile.copy: src dst overwrite
 io.gfile.exists: path

@@ -24,12 +24,7 @@ from gpugraph.ops.image.flip_crop_pad_resize import (
     resize_image_with_pad as resize_image_with_pad, resize_images as resize_images, rot90 as rot90,
     transpose_image as transpose_image,
 )
-from gpugraph.ops.image.jpeg_functions import (
-    adjust_jpeg_quality as adjust_jpeg_quality, decode_and_crop_jpeg as decode_and_crop_jpeg,
-    decode_gif as decode_gif, decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg,
-    extract_jpeg_shape as extract_jpeg_shape, is_jpeg as is_jpeg,
-    random_jpeg_quality as random_jpeg_quality,
-)
+from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
 from gpugraph.ops.image.non_max_suppression import (
     combined_non_max_suppression as combined_non_max_suppression,
     non_max_suppression as non_max_suppression,

@@ -10,6 +10,7 @@ from typing import Any
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
+_CODEC = "there is no codec: use PNG or BMP files, or another library's codec in tf.py_func"
 _RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
 _UNICODE = (
     "there are no ragged tensors: use tf.strings.unicode_transcode to UTF-32-BE, and tf.decode_raw"
@@ -34,6 +35,18 @@ contrib.tensorrt: graphs are compiled when a Session runs them
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels
 errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
 function: there is no eager execution: build a graph and run it in a Session
+image.adjust_jpeg_quality: {_CODEC}
+image.decode_and_crop_jpeg: {_CODEC}
+image.decode_gif: {_CODEC}
+image.decode_jpeg: {_CODEC}
+image.encode_jpeg: {_CODEC}
+image.extract_jpeg_shape: {_CODEC}
+image.random_jpeg_quality: {_CODEC}
+io.decode_and_crop_jpeg: {_CODEC}
+io.decode_gif: {_CODEC}
+io.decode_jpeg: {_CODEC}
+io.encode_jpeg: {_CODEC}
+io.extract_jpeg_shape: {_CODEC}
 lite: models are run by a Session, not by TensorFlow Lite
 load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
 load_library: {_OWN_OPS}
