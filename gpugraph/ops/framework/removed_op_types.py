@@ -40,6 +40,7 @@ NonDeterministicInts: use tf.random.uniform without seeds
 RefSelect: use tf.case, or tf.cond
 ScaleAndTranslate: use tf.image.resize_images
 ScaleAndTranslateGrad: use tf.image.resize_images
+TensorArrayConcatV2: use TensorArrayConcatV3; the arrays it reads, of TensorArrayV2, were removed
 QuantizedAvgPool: use tf.quantization.dequantize, then tf.nn.avg_pool
 QuantizedConv2D: use tf.quantization.dequantize, then tf.nn.conv2d
 QuantizedMatMul: use tf.quantization.dequantize, then tf.matmul
@@ -61,7 +62,8 @@ def _removed_types() -> dict[str, tuple[int, str]]:
     for part in _ARRAY_TYPES.split():
         named = "Grad" if part in ("Concat", "Scatter") else part
         table[f"TensorArray{part}"] = (19 if part == "Scatter" else 16, f"Use TensorArray{named}V3")
-        table[f"TensorArray{part}V2"] = 26, f"Use TensorArray{part}V3"
+        if part != "Concat":  # never removed
+            table[f"TensorArray{part}V2"] = 26, f"Use TensorArray{part}V3"
     for line in _REMOVED.strip().splitlines():
         op_type, version, words = line.split(" ", 2)
         table[op_type] = int(version), f"Use {words}"

@@ -27,5 +27,7 @@ def test_removed_op_types_are_listed(op_type):
 def test_left_out_op_types_say_what_to_use():
     with pytest.raises(AttributeError, match=r"'RefSelect' is declared: use tf\.case"):
         _ = tf.raw_ops.RefSelect
+    with pytest.raises(AttributeError, match="use TensorArrayConcatV3"):
+        _ = tf.raw_ops.TensorArrayConcatV2
     with pytest.raises(AttributeError, match=r"'Frobnicate' is declared$"):
         _ = tf.raw_ops.Frobnicate

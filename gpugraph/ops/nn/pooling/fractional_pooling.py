@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float32, float64, int32, int64
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import from_value, of_rank, same_shape
+from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.random.philox import Philox
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, stream_of
 
@@ -69,12 +71,22 @@ def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
 
 
 def _places(rows: Any, columns: Any, overlapping: bool, image: Any) -> Any:
-    """((i, j), (rows, columns)) of each window of images [batch, height, width, depth]."""
+    """((i, j), (rows, columns)) of each window of images [batch, height, width, depth].
+
+    InvalidArgumentError for a window that is not inside the images, or empty.
+    """
+    _check_starts("row_pooling_sequence", rows, image.shape[1])
+    _check_starts("col_pooling_sequence", columns, image.shape[2])
     down = _windows(rows, overlapping, image.shape[1])
     across = _windows(columns, overlapping, image.shape[2])
     for i, row in enumerate(down):
         for j, column in enumerate(across):
             yield (slice(None), i, j), (slice(None), row, column)
+
+
+def _check_starts(name: str, starts: Any, size: int) -> None:
+    if starts.size and (starts[0] < 0 or starts[-1] > size or (np.diff(starts) <= 0).any()):
+        raise invalid_argument(f"{name} must grow from 0 on up to {size}, got {starts.tolist()}")
 
 
 # -- forward
@@ -96,6 +108,41 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     pooled = tuple(None if n is None else int(n / by) for n, by in zip(sizes, ratio))
     bounds = [TensorShape.of((None if n is None else n + 1,)) for n in pooled[1:3]]
     return [TensorShape.of(pooled), *bounds]
+
+
+def _infer_max_grad(context: InferContext) -> Sequence[TensorShape]:
+    image = TensorShape.of(of_rank(context.shapes[0], 4, "orig_input"))
+    _check_slopes(context, image, ("orig_output", "out_backprop"))
+    return [image]
+
+
+def _infer_mean_grad(context: InferContext) -> Sequence[TensorShape]:
+    image = context.value_as_shape(0)
+    if image.sizes is None:
+        image = TensorShape.of((None,) * 4)
+    _check_slopes(context, image, ("out_backprop",))
+    return [image]
+
+
+def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str]) -> None:
+    """Refuses, in a run, what has other sizes than the windows of `image` that are there."""
+    sizes = image.sizes or ()
+    if len(sizes) != 4:
+        message = f"orig_input_tensor_shape must hold 4 sizes, got {shape_text(image)}"
+        raise Misfit(message, shapes=[image])
+    lengths = [shape.sizes[0] if shape.sizes else None for shape in context.shapes[-2:]]
+    windows = [None if length is None else length - 1 for length in lengths]
+    pooled = TensorShape.of((sizes[0], *windows, sizes[3]))
+    for name, shape in zip(names, context.shapes[1:]):
+        if shape.rank not in (None, 4):
+            message = f"{name} must be 4-dimensional, got shape {shape_text(shape)}"
+            raise Misfit(message, shapes=[image])
+        if not shape.is_compatible_with(pooled):
+            message = (
+                f"{name} has shape {shape_text(shape)}, but the images and the pooling sequences "
+                f"give {shape_text(pooled)}"
+            )
+            raise Misfit(message, shapes=[image])
 
 
 def _largest(part: Any, _: Any) -> Any:
@@ -208,21 +255,23 @@ _BACKWARD: tuple[dict[str, Any], ...] = (
     {
         "name": "FractionalMaxPoolGrad",
         "inputs": "orig_input: T, orig_output: T",
-        "infer": same_shape(0),
+        "infer": _infer_max_grad,
         "doc": "at the first largest element of each window.",
         **numpy_kernels(Call(make=_max_grad)),
     },
     {
         "name": "FractionalAvgPoolGrad",
-        "inputs": "orig_input_tensor_shape: int64",
-        "infer": from_value(0),
+        "inputs": "orig_input_tensor_shape: vector int64",
+        "infer": _infer_mean_grad,
         "host": [0],
         "doc": "in equal shares to the elements of each window.",
         **numpy_kernels(Call(make=_mean_grad)),
     },
 )
 for _declared in _BACKWARD:
-    _windows_given = "out_backprop: T, row_pooling_sequence: int64, col_pooling_sequence: int64"
+    _windows_given = (
+        "out_backprop: T, row_pooling_sequence: vector int64, col_pooling_sequence: vector int64"
+    )
     _declared["inputs"] += f", {_windows_given}"
     _declared["doc"] = f"The gradient of {_declared['name'][:-4]}: {_declared['doc']}"
     op(**_declared, outputs="output: T", attrs=_OVERLAPPING, grad=NO_GRADIENT)

@@ -81,3 +81,56 @@ def test_ratios_below_one_and_of_channels_are_refused():
         tf.nn.fractional_avg_pool(IMAGES, [1, 1, 1, 2])
     with pytest.raises(ValueError, match="must specify 4 dimensions"):
         tf.nn.fractional_avg_pool(IMAGES, [1, 1])
+
+
+FITTING = {
+    "orig_input": np.ones((1, 4, 4, 1)),
+    "orig_output": np.ones((1, 2, 2, 1)),
+    "out_backprop": np.ones((1, 2, 2, 1)),
+    "row_pooling_sequence": np.array([0, 2, 4]),
+    "col_pooling_sequence": np.array([0, 2, 4]),
+}
+UNFIT = [
+    ("orig_output", np.ones((2, 2, 1))),
+    ("out_backprop", np.ones((2, 2, 1))),
+    ("out_backprop", np.ones((1, 3, 2, 1))),
+    ("row_pooling_sequence", np.array(4)),
+    ("col_pooling_sequence", np.array([[0, 2, 4]])),
+    ("col_pooling_sequence", np.array([0, 1, 2, 4])),
+    ("row_pooling_sequence", np.array([0, 2, 9])),
+    ("row_pooling_sequence", np.array([-1, 2, 4])),
+    ("orig_input", np.ones((4, 4, 1))),
+]
+
+
+def gradient_of(op_type, given):
+    if op_type == "FractionalAvgPoolGrad":
+        given = {name: value for name, value in given.items() if not name.startswith("orig")} | {
+            "orig_input_tensor_shape": given["orig_input_tensor_shape"]
+        }
+    else:
+        del given["orig_input_tensor_shape"]
+    return getattr(tf.raw_ops, op_type)(**given)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "name", "value"),
+    [
+        *(("FractionalMaxPoolGrad", *unfit) for unfit in UNFIT),
+        *(("FractionalAvgPoolGrad", *unfit) for unfit in UNFIT[1:]),
+    ],
+)
+def test_gradients_of_unfit_inputs_are_refused_in_the_run(op_type, name, value):
+    values = FITTING | {name: value}
+    values["orig_input_tensor_shape"] = np.array(values["orig_input"].shape)
+    fed = {key: tf.placeholder(tf.as_dtype(array.dtype)) for key, array in values.items()}
+    gradient = gradient_of(op_type, dict(fed))
+    assert gradient.shape.rank == 4
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=r"must|has"):
+        session.run(gradient, {fed[key]: array for key, array in values.items()})
+
+
+def test_images_of_another_rank_are_refused_while_the_graph_is_built():
+    given = FITTING | {"orig_input": np.ones((4, 4, 1)), "orig_input_tensor_shape": None}
+    with pytest.raises(ValueError, match="Shape must be rank 4 but is rank 3"):
+        gradient_of("FractionalMaxPoolGrad", given)
