@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from gpugraph.ops.framework.removed_op_types import INSTEAD
 from gpugraph.tensorflow_import.left_out import instead_of
 
 __all__ = ["left_out_arguments", "name_reason", "own_arguments"]
@@ -71,16 +72,23 @@ _LATER_ARGUMENTS = """
 *segment_*: sparse_gradient
 fill: layout
 image.non_max_suppression_padded: sorted_input canonicalized_coordinates tile_size
+image.adjust_jpeg_quality: dct_method
 image.ssim: return_index_map
 keras.backend.rnn: return_all_outputs
 keras.backend.sparse_categorical_crossentropy: ignore_class
 layers.InputSpec: allow_last_axis_squeeze name optional
+linalg.LinearOperator: parameters
 linalg.tridiagonal_solve: perturb_singular
 map_fn: fn_output_signature
 nn.ctc_greedy_decoder: blank_index
 nn.fused_batch_norm: exponential_avg_factor
 nn.swish: beta
 numpy_function: stateful
+dequantize: axis narrow_range dtype
+quantize: axis narrow_range ensure_minimum_range
+quantization.dequantize: axis narrow_range dtype
+quantization.quantize: axis narrow_range ensure_minimum_range
+quantization.quantize_and_dequantize: axis
 ones: layout
 random.stateless_*: alg
 raw_ops.*Ftrl*: multiply_linear_by_lr
@@ -92,12 +100,17 @@ raw_ops.FusedBatchNorm*: exponential_avg_factor
 raw_ops.GatherNd: bad_indices_policy
 raw_ops.MatMul: grad_a grad_b
 raw_ops.MaxPool*: explicit_paddings
+raw_ops.Dequantize: axis narrow_range dtype
+raw_ops.QuantizeAndDequantizeV[23]: axis
+raw_ops.QuantizeV2: axis narrow_range ensure_minimum_range
 raw_ops.*Scatter*: bad_indices_policy
 raw_ops.SparseSegment*: sparse_gradient
 raw_ops.TopKV2: index_type
 raw_ops.TridiagonalSolve: perturb_singular
 raw_ops.VarHandleOp: debug_name allowed_devices
+sparse.cross: separator
 train.*Optimizer: use_own_namescope_for_non_slot_vars beta
+vectorized_map: fallback_to_while_loop warn
 zeros: layout
 """
 """Arguments that TensorFlow has since 1.15."""
@@ -124,7 +137,8 @@ def _matching(name: str, rows: dict[str, set[str]]) -> set[str]:
 def name_reason(name: str) -> str:
     """Why a name is not here; nothing where there is no reason."""
     listed = (why for pattern, why in LEFT_OUT.items() if fnmatchcase(name, pattern))
-    return instead_of(name) or next(listed, "")
+    op_type = name.removeprefix("raw_ops.")
+    return instead_of(name) or INSTEAD.get(op_type, "") or next(listed, "")
 
 
 def left_out_arguments(name: str) -> set[str]:

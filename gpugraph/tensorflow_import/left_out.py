@@ -19,6 +19,15 @@ _REWRITE = (
     "no op is cast by itself: cast to tf.bfloat16, or to tf.float16 with "
     "tf.train.experimental.MixedPrecisionLossScaleOptimizer"
 )
+_QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
+_GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
+_SUMMARIES = "there are no summaries yet: run the tensor, or use tf.print"
+_CHECKPOINTS = "there are no checkpoints yet: use contrib.framework.assign_from_values"
+_MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or LuongAttention"
+_PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
+_REVERSIBLE = "reversible blocks are not there yet: use tf.recompute_grad, which saves memory too"
+_CLUSTER = "programs run in one process: there are no clusters yet"
+_GRAPH_DEF = "graphs are not written as messages yet"
 
 _ROWS = f"""
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
@@ -30,9 +39,32 @@ config.experimental_connect_to_host: there is no eager execution: give a Session
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
 contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
 contrib.eager: there is no eager execution: build a graph and run it in a Session
+contrib.framework.assign_from_checkpoint: {_CHECKPOINTS}
+contrib.framework.assign_from_checkpoint_fn: {_CHECKPOINTS}_fn
+contrib.framework.checkpoints_iterator: {_CHECKPOINTS}
+contrib.framework.fuse_op: graphs are fused when a Session compiles them
+contrib.framework.init_from_checkpoint: {_CHECKPOINTS}
+contrib.framework.list_variables: {_CHECKPOINTS}
+contrib.framework.load_checkpoint: {_CHECKPOINTS}
+contrib.framework.load_variable: {_CHECKPOINTS}
+contrib.layers.RevBlock: {_REVERSIBLE}
+contrib.layers.rev_block: {_REVERSIBLE}
+contrib.layers.summarize_activation: {_SUMMARIES}
+contrib.layers.summarize_activations: {_SUMMARIES}
+contrib.layers.summarize_biases: {_SUMMARIES}
+contrib.layers.summarize_collection: {_SUMMARIES}
+contrib.layers.summarize_tensor: {_SUMMARIES}
+contrib.layers.summarize_tensors: {_SUMMARIES}
+contrib.layers.summarize_variables: {_SUMMARIES}
+contrib.layers.summarize_weights: {_SUMMARIES}
+contrib.seq2seq.BahdanauMonotonicAttention: {_MONOTONIC}
+contrib.seq2seq.LuongMonotonicAttention: {_MONOTONIC}
+contrib.seq2seq.monotonic_attention: {_MONOTONIC}
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
-contrib.tpu: there are no TPUs: GPUs are used where there are kernels
+contrib.test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
+test.create_local_cluster: {_CLUSTER}
+tpu: there are no TPUs: GPUs are used where there are kernels
 errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
 function: there is no eager execution: build a graph and run it in a Session
 image.adjust_jpeg_quality: {_CODEC}
@@ -48,12 +80,27 @@ io.decode_jpeg: {_CODEC}
 io.encode_jpeg: {_CODEC}
 io.extract_jpeg_shape: {_CODEC}
 lite: models are run by a Session, not by TensorFlow Lite
+io.write_graph: {_GRAPH_DEF}
 load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
 load_library: {_OWN_OPS}
 load_op_library: {_OWN_OPS}
+nn.quantized_avg_pool: {_QUANTIZED}nn.avg_pool
+nn.quantized_conv2d: {_QUANTIZED}nn.conv2d
+nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
+nn.quantized_relu_x: {_QUANTIZED}clip_by_value
+profiler: {_PROFILER}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
 python.eager.backprop: there is no eager execution: use tf.gradients
-python.tpu: there are no TPUs: GPUs are used where there are kernels
+python.test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
+test.create_local_cluster: {_CLUSTER}
+tpu: there are no TPUs: GPUs are used where there are kernels
+quantization.quantized_concat: {_QUANTIZED}concat
+quantized_concat: {_QUANTIZED}concat
+random.Generator: {_GENERATORS}
+random.create_rng_state: {_GENERATORS}
+random.experimental: {_GENERATORS}
+random.get_global_generator: {_GENERATORS}
+random.set_global_generator: {_GENERATORS}
 strings.bytes_split: {_RAGGED} (with the delimiter "")
 strings.ngrams: there are no ragged tensors: join slices by tf.strings.join
 strings.unicode_decode: {_UNICODE}
@@ -63,13 +110,17 @@ strings.unicode_split: {_UNICODE}
 strings.unicode_split_with_offsets: {_UNICODE}
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
 sysconfig: {_OWN_OPS}
+test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
+test.create_local_cluster: {_CLUSTER}
 tpu: there are no TPUs: GPUs are used where there are kernels
+train.SyncReplicasOptimizer: {_CLUSTER}: use any other tf.train optimizer
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.disable_mixed_precision_graph_rewrite: {_REWRITE}
 train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
 train.sdca_fprint: {_DUAL}
 train.sdca_optimizer: {_DUAL}
 train.sdca_shrink_l1: {_DUAL}
+train.write_graph: {_GRAPH_DEF}
 """
 
 _RENAMED = """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import pytest
 
 import gpugraph as tf
+from gpugraph.tensorflow_import.left_out import LEFT_OUT as INSTEAD_OF
 
 LEFT_OUT = {
     "CriticalSection": "use tf.control_dependencies",
@@ -14,11 +16,23 @@ LEFT_OUT = {
     "config.experimental_connect_to_host": "give a Session its target",
     "config.experimental_run_functions_eagerly": "there are no tf.functions",
     "compat.v2.keras": "use tf.compat.v1",
+    "contrib.framework.assign_from_checkpoint": "use contrib.framework.assign_from_values",
+    "contrib.framework.fuse_op": "graphs are fused when a Session compiles them",
+    "contrib.framework.load_variable": "there are no checkpoints yet",
+    "contrib.layers.RevBlock": "use tf.recompute_grad",
+    "contrib.layers.rev_block": "use tf.recompute_grad",
+    "contrib.layers.summarize_tensor": "there are no summaries yet",
+    "contrib.seq2seq.LuongMonotonicAttention": "use BahdanauAttention or LuongAttention",
     "errors.raise_exception_on_not_ok_status": "raises its tf.errors",
     "load_file_system_library": "mount what is to be read",
     "load_library": "declare ops by tf.register_op",
     "load_op_library": "declare ops by tf.register_op",
+    "nn.quantized_avg_pool": "use tf.quantization.dequantize, then tf.nn.avg_pool",
+    "nn.quantized_conv2d": "use tf.quantization.dequantize, then tf.nn.conv2d",
+    "nn.quantized_relu_x": "use tf.quantization.dequantize, then tf.clip_by_value",
     "py_function": "use tf.py_func or tf.numpy_function",
+    "quantization.quantized_concat": "use tf.quantization.dequantize, then tf.concat",
+    "random.get_global_generator": "use tf.random.stateless_uniform with a counter",
     "strings.bytes_split": 'which gives a SparseTensor (with the delimiter "")',
     "strings.ngrams": "join slices by tf.strings.join",
     "strings.unicode_decode": "use tf.strings.unicode_transcode to UTF-32-BE, and tf.decode_raw",
@@ -26,11 +40,15 @@ LEFT_OUT = {
     "strings.unicode_split_with_offsets": "there are no ragged tensors",
     "strings.unicode_script": "use unicodedata.name in tf.py_func",
     "sysconfig": "declare ops by tf.register_op",
+    "test.assert_equal_graph_def": "compare what Graph.get_operations gives",
+    "test.create_local_cluster": "there are no clusters yet",
+    "train.SyncReplicasOptimizer": "there are no clusters yet",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
     "train.experimental.enable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
     "train.experimental.disable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
     "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
     "train.sdca_fprint": "use tf.train.FtrlOptimizer",
+    "train.write_graph": "graphs are not written as messages yet",
     "train.sdca_shrink_l1": "use tf.train.FtrlOptimizer",
 }
 
@@ -68,6 +86,18 @@ def test_other_names_are_missing_as_python_says_it() -> None:
     assert not hasattr(tf, "__path_of_nothing__")
     with pytest.raises(ImportError, match="cannot import name 'rlu'"):
         from gpugraph.nn import rlu  # noqa: F401, PLC0415
+
+
+@pytest.mark.parametrize("path", ["profiler.profile", "random.experimental.Generator"])
+def test_modules_that_are_left_out_say_why(path: str) -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute '\w+': there (is|are) no"):
+        whole_name(tf, path)
+
+
+def test_all_that_is_named_instead_is_there() -> None:
+    for words in INSTEAD_OF.values():
+        for path in re.findall(r"(?<!no )\b(tf\.[\w.]*\w|contrib\.[\w.]*\w)", words):
+            assert whole_name(tf, path.removeprefix("tf.")) is not None
 
 
 def test_what_is_named_instead_is_there() -> None:

@@ -218,11 +218,7 @@ def _straight_through(op: Any, dy: Any) -> list[Any]:
     return [dy, *[None] * (len(op.inputs) - 1)]
 
 
-_BACK_ATTRS = {
-    "signed_input": Attr("bool", True),
-    "narrow_range": Attr("bool", False),
-    "T": FLOATING,
-}
+_BACK_ATTRS = {"narrow_range": Attr("bool", False), "T": FLOATING}
 for _version, _more, _attrs in (
     ("V2", "", {
         "num_bits": Attr("int", 8),
@@ -235,7 +231,7 @@ for _version, _more, _attrs in (
         f"QuantizeAndDequantize{_version}",
         inputs=f"input: T, input_min: T, input_max: T{_more}",
         outputs="output: T",
-        attrs={**_attrs, **_BACK_ATTRS},
+        attrs={"signed_input": Attr("bool", True), **_attrs, **_BACK_ATTRS},
         infer=lambda context: [context.shapes[0]],
         **numpy_kernels(Call(make=_bind_there_and_back)),
         grad=_straight_through,

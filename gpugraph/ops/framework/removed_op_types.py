@@ -35,17 +35,48 @@ _OTHER_WORDS = {
 
 _INSTEAD = """
 Abort: raise the error in Python, or use tf.debugging.assert_equal
+DeserializeManySparse: tensors are not written as bytes yet: feed the parts of a SparseTensor
+DeserializeSparse: tensors are not written as bytes yet: feed the parts of a SparseTensor
 DestroyResourceOp: a Session keeps its variables until it is closed
+DestroyTemporaryVariable: use tf.Variable, whose Session frees it when it is closed
+ImmutableConst: use numpy.memmap, and tf.placeholder
 NonDeterministicInts: use tf.random.uniform without seeds
+ParameterizedTruncatedNormal: use tf.random.truncated_normal, or draw in tf.py_func
 RefSelect: use tf.case, or tf.cond
 ScaleAndTranslate: use tf.image.resize_images
 ScaleAndTranslateGrad: use tf.image.resize_images
-TensorArrayConcatV2: use TensorArrayConcatV3; the arrays it reads, of TensorArrayV2, were removed
+QuantizedAdd: use tf.quantization.dequantize, then tf.add
 QuantizedAvgPool: use tf.quantization.dequantize, then tf.nn.avg_pool
+QuantizedBatchNormWithGlobalNormalization: use tf.nn.batch_normalization of floats
+QuantizedBiasAdd: use tf.quantization.dequantize, then tf.nn.bias_add
+QuantizedConcat: use tf.quantization.dequantize, then tf.concat
 QuantizedConv2D: use tf.quantization.dequantize, then tf.nn.conv2d
+QuantizedDepthwiseConv2D: use tf.quantization.dequantize, then tf.nn.depthwise_conv2d
+QuantizedInstanceNorm: use tf.quantization.dequantize, then tf.contrib.layers.instance_norm
 QuantizedMatMul: use tf.quantization.dequantize, then tf.matmul
 QuantizedMaxPool: use tf.quantization.dequantize, then tf.nn.max_pool
+QuantizedMul: use tf.quantization.dequantize, then tf.multiply
+QuantizedRelu: use tf.quantization.dequantize, then tf.nn.relu
+QuantizedRelu6: use tf.quantization.dequantize, then tf.nn.relu6
 QuantizedReluX: use tf.quantization.dequantize, then tf.clip_by_value
+QuantizedReshape: use tf.quantization.dequantize, then tf.reshape
+QuantizedResizeBilinear: use tf.quantization.dequantize, then tf.image.resize_bilinear
+QuantizeDownAndShrinkRange: use tf.quantization.dequantize, then tf.quantization.quantize
+Requantize: use tf.quantization.dequantize, then tf.quantization.quantize
+RequantizationRange: use tf.quantization.dequantize, then tf.reduce_min and tf.reduce_max
+RequantizationRangePerChannel: use tf.quantization.dequantize, then tf.reduce_min and tf.reduce_max
+RequantizePerChannel: use tf.quantization.dequantize, then tf.quantization.quantize
+SampleDistortedBoundingBox: use SampleDistortedBoundingBoxV2, with min_object_covered as a tensor
+SerializeManySparse: tensors are not written as bytes yet: run the parts of a SparseTensor
+SerializeSparse: tensors are not written as bytes yet: run the parts of a SparseTensor
+StringNGrams: there are no ragged tensors: join slices by tf.strings.join
+TemporaryVariable: use tf.Variable, whose Session frees it when it is closed
+TensorArrayConcatV2: use TensorArrayConcatV3; the arrays it reads, of TensorArrayV2, were removed
+ThreadUnsafeUnigramCandidateSampler: use LearnedUnigramCandidateSampler
+UnicodeDecode: there are no ragged tensors: use UnicodeTranscode to UTF-32-BE, and DecodeRaw
+UnicodeDecodeWithOffsets: there are no ragged tensors: use UnicodeTranscode to UTF-32-BE
+UnicodeEncode: there are no ragged tensors: use UnicodeTranscode from UTF-32-BE
+UnicodeScript: Python has no table of scripts: use unicodedata.name in tf.py_func
 """
 
 

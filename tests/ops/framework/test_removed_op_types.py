@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.framework.removed_op_types import INSTEAD
 
 
 def test_removed_op_types_refuse_calls_in_tensorflows_words():
@@ -29,5 +32,19 @@ def test_left_out_op_types_say_what_to_use():
         _ = tf.raw_ops.RefSelect
     with pytest.raises(AttributeError, match="use TensorArrayConcatV3"):
         _ = tf.raw_ops.TensorArrayConcatV2
+    with pytest.raises(AttributeError, match=r"Requantize' is declared: use tf\.quantization"):
+        _ = tf.raw_ops.Requantize
     with pytest.raises(AttributeError, match=r"'Frobnicate' is declared$"):
         _ = tf.raw_ops.Frobnicate
+
+
+def test_what_is_named_instead_of_left_out_op_types_is_there():
+    assert not INSTEAD.keys() & set(dir(tf.raw_ops))
+    for words in INSTEAD.values():
+        for path in re.findall(r"\btf\.([\w.]*\w)", words):
+            value = tf
+            for name in path.split("."):
+                value = getattr(value, name)
+            assert callable(value)
+        for op_type in re.findall(r"\b(?:use|and|from) ([A-Z]\w+)(?=,|$| to| from)", words):
+            assert op_type in {*dir(tf.raw_ops), "UTF"}

@@ -240,9 +240,9 @@ for _name, _reduce, _gradient, _what in (
         attrs={
             "pooling_ratio": Attr("list(float)", required=True),
             "pseudo_random": Attr("bool", False),
+            **_OVERLAPPING,
             "deterministic": Attr("bool", False),
             **SEED_ATTRS,
-            **_OVERLAPPING,
         },
         stateful=True,
         infer=_infer,
