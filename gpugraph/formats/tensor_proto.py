@@ -90,9 +90,11 @@ def make_ndarray(tensor: Any) -> NDArray[Any]:
     """A new array of a TensorProto's dtype and shape, with its values; bytes for strings.
 
     Raises:
-      TypeError: the dtype is a resource, a variant, or none.
+      TypeError: it is not a TensorProto, or its dtype is a resource, a variant, or none.
       ValueError: the shape is not known, or does not fit the values.
     """
+    if getattr(getattr(tensor, "DESCRIPTOR", None), "full_name", "") != "tensorflow.TensorProto":
+        raise TypeError(f"make_ndarray needs a TensorProto, but got {tensor!r:.200}")
     dtype = as_dtype(tensor.dtype).base_dtype
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:

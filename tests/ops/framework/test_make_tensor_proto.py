@@ -41,5 +41,7 @@ def test_what_does_not_fit_is_an_error():
         tf.make_tensor_proto([1, 2], shape=[4], verify_shape=True)
     with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(4,\), got \(2,\)"):
         tf.make_tensor_proto([1, 2], shape=[4], allow_broadcast=True)
+    with pytest.raises(TypeError, match="make_ndarray needs a TensorProto, but got 5"):
+        tf.make_ndarray(5)
     with pytest.raises(ValueError, match="None values not supported"):
         tf.make_tensor_proto(None)
