@@ -197,11 +197,7 @@ class LoopGradient:
         forward = self.forward_context
         context = output_context(value.op)
         with self.graph.control_dependencies(None):
-            with (
-                within(self.graph, self._home_of_stacks()),
-                # it is where its values are, not where the op is that has made it necessary
-                self.graph.colocate_with(value.op, ignore_existing=True),
-            ):
+            with within(self.graph, self._home_of_stacks()), self.graph.colocate_with(value.op):
                 stack: Tensor = raw_ops.StackV2(
                     constant(-1), elem_type=value.dtype.base_dtype, name="f_acc"
                 )

@@ -371,7 +371,10 @@ def test_the_initial_value_of_a_loop_that_is_being_made_is_named() -> None:
 
 
 def test_what_branches_of_other_devices_keep_for_the_gradient() -> None:
-    """The stack of a loop in branches of a loop makes stacks of the branches' predicates."""
+    """The stack of a loop in branches of a loop makes stacks of the branches' predicates.
+
+    They are colocated with both, as in TensorFlow, which refuses devices that differ too.
+    """
     x = tf.placeholder(tf.float64, [])
 
     def branches(i: Any, a: Any) -> Any:
@@ -384,7 +387,11 @@ def test_what_branches_of_other_devices_keep_for_the_gradient() -> None:
 
     with tf.device("/gpu:0"):
         y = loop(2, branches, x)
-    options = tf.GPUOptions(virtual_gpus=2)
-    with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
-        found = session.run(tf.gradients(y, x), {x: 1.1})
-    np.testing.assert_allclose(found, [16 * 1.1**15])
+    gradients = tf.gradients(y, x)
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
+    with tf.Session(config=config) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="was colocated with a group"):
+            session.run(gradients, {x: 1.1})
+    config.allow_soft_placement = True
+    with tf.Session(config=config) as session:
+        np.testing.assert_allclose(session.run(gradients, {x: 1.1}), [16 * 1.1**15])
