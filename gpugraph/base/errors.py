@@ -51,8 +51,11 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The failing node as plain data, or None."""
-        return self._node_def
+        """The failing node, or None: a NodeDef message; without protobuf, plain data."""
+        try:
+            return self._node_def.as_message()
+        except (AttributeError, ModuleNotFoundError):  # it is no node, or there are no messages
+            return self._node_def
 
     @property
     def op(self) -> Any:

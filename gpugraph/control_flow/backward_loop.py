@@ -294,7 +294,7 @@ class LoopGradient:
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
         """The gradient at an Enter, after the last backward iteration."""
         loop = self.grad_context
-        if op.get_attr("is_constant"):
+        if op.attrs["is_constant"]:
             source = op._inputs[0]
             known = self.outer is None or value_static_shape(source).is_fully_defined()
             if known and isinstance(grad, IndexedSlices) and can_accumulate(grad):

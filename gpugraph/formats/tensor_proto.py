@@ -57,10 +57,13 @@ _NEVER_AS_BYTES = frozenset(
 )
 
 
-def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> Any:
+def tensor_proto_of(
+    array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
+) -> Any:
     """A TensorProto of `shape` whose values are the array's; strings are an array of bytes.
 
     An array that is smaller than the shape stands for one that goes on with its last value.
+    as_values: whether the values are never raw bytes, how many they may be.
 
     Raises:
       ValueError: the content is larger than 2 GiB, the limit of any message.
@@ -74,7 +77,7 @@ def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> 
         raise TypeError(f"Element type not supported in TensorProto: {dtype.name}")
     if array.nbytes >= _LARGEST and dtype is not dtypes.string:
         raise ValueError("Cannot create a tensor proto whose content is larger than 2GB.")
-    if dtype not in _NEVER_AS_BYTES and array.size == prod(shape) > 1:
+    if not as_values and dtype not in _NEVER_AS_BYTES and array.size == prod(shape) > 1:
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         proto.tensor_content = little.tobytes()
         return proto
@@ -86,6 +89,21 @@ def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> 
     return proto
 
 
+def is_tensor_proto(value: Any) -> bool:
+    """Whether it is a TensorProto, ours or a TensorFlow's."""
+    descriptor = getattr(type(value), "DESCRIPTOR", None)
+    return getattr(descriptor, "full_name", "") == "tensorflow.TensorProto"
+
+
+def proto_value_count(tensor: Any) -> int | None:
+    """How many values the field of a TensorProto's dtype holds; None where they are raw bytes."""
+    if tensor.tensor_content:
+        return None
+    dtype = as_dtype(tensor.dtype).base_dtype
+    width = 2 if dtype.is_complex else 1
+    return len(getattr(tensor, _FIELDS[dtype])) // width
+
+
 def make_ndarray(tensor: Any) -> NDArray[Any]:
     """A new array of a TensorProto's dtype and shape, with its values; bytes for strings.
 
@@ -93,7 +111,7 @@ def make_ndarray(tensor: Any) -> NDArray[Any]:
       TypeError: it is not a TensorProto, or its dtype is a resource, a variant, or none.
       ValueError: the shape is not known, or does not fit the values.
     """
-    if getattr(getattr(tensor, "DESCRIPTOR", None), "full_name", "") != "tensorflow.TensorProto":
+    if not is_tensor_proto(tensor):
         raise TypeError(f"make_ndarray needs a TensorProto, but got {tensor!r:.200}")
     dtype = as_dtype(tensor.dtype).base_dtype
     sizes = [dim.size for dim in tensor.tensor_shape.dim]

@@ -9,11 +9,14 @@ Attrs are plain Python values (a `DType`, a `TensorShape`, ints, strings, lists,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
+from gpugraph.formats import messages_pb2
+from gpugraph.formats.attr_value_messages import write_attr
 
 
 class ArgDef(NamedTuple):
@@ -72,16 +75,6 @@ class OpDef(NamedTuple):
     host_outputs: frozenset[int] = frozenset()
     summary: str = ""
 
-    @property
-    def input_arg(self) -> list[ArgDef]:
-        """The inputs, by the name that TensorFlow's message has for them."""
-        return list(self.inputs)
-
-    @property
-    def output_arg(self) -> list[ArgDef]:
-        """The outputs, likewise."""
-        return list(self.outputs)
-
 
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
@@ -116,6 +109,19 @@ class NodeDef:
     input: list[str] = field(default_factory=list)
     device: str = ""
     attr: dict[str, Any] = field(default_factory=dict)
+
+    def as_message(self) -> Any:
+        """The same as a NodeDef message, but for attrs that are no message's values.
+
+        ModuleNotFoundError where protobuf is not installed.
+        """
+        message = messages_pb2.NodeDef(
+            name=self.name, op=self.op, input=self.input, device=self.device
+        )
+        for key, value in self.attr.items():
+            with suppress(TypeError):
+                write_attr(message.attr[key], value)
+        return message
 
     def __str__(self) -> str:
         inputs = "".join(f'  input: "{name}"\n' for name in self.input)

@@ -350,12 +350,12 @@ class DirectRunner(Runner):
 
     def _with_op(self, error: OpError) -> OpError:
         """The error with the client's operation, where its node is one."""
-        name = getattr(error, "node_name", None) or getattr(error.node_def, "name", None)
+        name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
         graph = self.session.graph
         op = graph._by_name.get(name) if graph is not None and name is not None else None
         if op is None or error.op is not None:
             return error
-        return same_kind(error, op.node_def, op, error.message)
+        return same_kind(error, op._record, op, error.message)
 
 
 def _is_taken(plan: Plan) -> bool:

@@ -133,7 +133,7 @@ class PartialRunGraph:
         for op in self.operations:
             guard = self._guard(op, guards)
             if op.type in ("Enter", "RefEnter"):
-                frame = str(op.get_attr("frame_name"))
+                frame = str(op.attrs["frame_name"])
                 entries[frame] = entries.get(frame, _ALWAYS) | guard
                 guard |= {("frame", frame)}
             elif op.type in ("Exit", "RefExit"):

@@ -145,7 +145,7 @@ class PartialRun:
             has_effect = op._op_def.is_stateful and not op.type.startswith(_LIVES_AS_LONG_AS_A_RUN)
             if op in blocked and has_effect:
                 raise UnimplementedError(
-                    op.node_def,
+                    op._record,
                     op,
                     f"'{op.name}' (made at {op.origin}) would run twice in one partial run: "
                     f"{tensor.name} shares a branch or loop with what waits for other feeds. Feed "

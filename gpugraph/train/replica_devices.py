@@ -136,7 +136,7 @@ def byte_size_load_fn(op: Operation) -> int:
     if len(outputs) != 1:
         raise ValueError(f"Op {op!r} must have a single output, but it has {len(outputs)}")
     if op.type == "VarHandleOp":
-        dtype, shape = op.get_attr("dtype"), TensorShape(op.get_attr("shape"))
+        dtype, shape = op.attrs["dtype"], TensorShape(op.attrs["shape"])
     else:
         dtype, shape = outputs[0].dtype.base_dtype, outputs[0].shape
     known = TensorShape([]) if shape.rank is None else shape

@@ -287,7 +287,7 @@ def test_options_reach_the_loop(graph: tf.Graph) -> None:
     tf.map_fn(lambda v: v, x)
     tf.scan(lambda a, v: a + v, x, parallel_iterations=3)
     found = {
-        op.name.partition("/")[0]: op.get_attr("parallel_iterations")
+        op.name.partition("/")[0]: op.attrs["parallel_iterations"]
         for op in graph.get_operations()
         if op.type == "Enter"
     }

@@ -267,7 +267,7 @@ def test_parallel_iterations_are_kept_and_change_nothing(parallel: int | None) -
     assert run(found) == (20, 2.0**20 - 1)
     assert log == list(range(20))
     enters = [op for op in tf.get_default_graph().get_operations() if op.type == "Enter"]
-    assert {op.get_attr("parallel_iterations") for op in enters} == {parallel or 10}
+    assert {op.attrs["parallel_iterations"] for op in enters} == {parallel or 10}
 
 
 def test_inner_frames_are_cleaned_up_whatever_ends_the_run() -> None:

@@ -49,7 +49,7 @@ def test_it_may_name_another_op_type(graph: tf.Graph) -> None:
     x = tf.constant(2.0)
     with graph.gradient_override_map({"Square": "Identity"}):
         y = tf.square(x)
-    assert y.op.get_attr("_gradient_op_type") == "Identity"
+    assert y.op.attrs["_gradient_op_type"] == "Identity"
     assert slope(y, x) == 1.0
 
 

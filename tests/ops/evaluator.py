@@ -81,7 +81,7 @@ class Evaluator:
             for size, dtype in zip(shapes, types, strict=not kernel.dynamic)
         ]
         inputs = [_read_only(value) for value in values]
-        host = host_slots(op.op_def.inputs, op.op_def.host_inputs, op.attrs)
+        host = host_slots(op._op_def.inputs, op._op_def.host_inputs, op.attrs)
         passed = [item for index, item in enumerate(inputs) if index not in host]
         context = ArrayContext(op.name, op.attrs, inputs, shapes, types, self.states)
         with np.errstate(all="ignore"):
@@ -104,7 +104,7 @@ def _infer(op: Operation, values: Sequence[np.ndarray]) -> Sequence[TensorShape]
         len(op.outputs),
         values.__getitem__,
     )
-    shapes: Sequence[TensorShape] = op.op_def.infer(context)  # type: ignore[misc]
+    shapes: Sequence[TensorShape] = op._op_def.infer(context)  # type: ignore[misc]
     return shapes
 
 

@@ -252,7 +252,7 @@ def test_loops_may_be_told():
     cell = rnn_cell.GRUCell(2)
     tf.nn.dynamic_rnn(cell, x, dtype=tf.float32, parallel_iterations=1, swap_memory=True)
     enters = [op for op in tf.get_default_graph().get_operations() if op.type == "Enter"]
-    assert {op.get_attr("parallel_iterations") for op in enters} == {1}
+    assert {op.attrs["parallel_iterations"] for op in enters} == {1}
 
 
 # -- errors

@@ -58,7 +58,7 @@ def test_a_variable_is_a_handle_what_initializes_it_and_a_read(graph):
     assert (v.handle.dtype, v.handle.shape.as_list()) == (tf.resource, [])
     assert (v.dtype, v.shape.as_list()) == (tf.float32, [2])
     assert v.initializer.name == v.create.name == "v/Assign"
-    assert v.op.get_attr("shared_name") == "v"
+    assert v.op.attrs["shared_name"] == "v"
     assert isinstance(v, tf.Variable)
     assert repr(v) == "<tf.Variable 'v:0' shape=(2,) dtype=float32>"
     assert graph.get_operation_by_name("v/Initializer/initial_value").colocation_groups() == [

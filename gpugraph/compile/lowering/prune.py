@@ -109,8 +109,8 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
     if not unfed:
         return
     op = unfed[0]
-    dtype = _SHORT.get(op.get_attr("dtype").name, op.get_attr("dtype").name)
-    sizes = op.get_attr("shape").sizes
+    dtype = _SHORT.get(op.attrs["dtype"].name, op.attrs["dtype"].name)
+    sizes = op.attrs["shape"].sizes
     listed = "<unknown>" if sizes is None else _listed(sizes)
     also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
     raise _refusal(
@@ -122,7 +122,7 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
 
 def _refusal(op: Operation, message: str) -> InvalidArgumentError:
     where = f"\n\t [[node {op.name} (defined at {op.origin})]]"
-    return InvalidArgumentError(op.node_def, op, message + where)
+    return InvalidArgumentError(op._record, op, message + where)
 
 
 _SHORT = {"float32": "float", "float64": "double", "float16": "half"}
@@ -181,7 +181,7 @@ def _referring(variable: Operation) -> list[Operation]:
 def _is_resizable(variable: Operation) -> bool:
     """Whether some op may give the variable another shape."""
     return any(
-        op.type == "Assign" and not op.get_attr("validate_shape") for op in _referring(variable)
+        op.type == "Assign" and not op.attrs["validate_shape"] for op in _referring(variable)
     )
 
 

@@ -44,7 +44,7 @@ def lowered(op: Operation) -> Lowered | None:
     lowering = _lowering(op)
     if op.type == "GuaranteeConst" and op._inputs[0]._dtype is resource:
         raise InvalidArgumentError(
-            op.node_def,
+            op._record,
             op,
             f"Input tensor cannot be a resource variable handle, but that of '{op.name}', made at "
             f"{op.origin}, is '{op._inputs[0].name}': read the variable",
@@ -55,7 +55,7 @@ def lowered(op: Operation) -> Lowered | None:
     maker = op if op.type == "VarHandleOp" else handle_maker(op._inputs[0])
     if maker is None:
         raise InvalidArgumentError(
-            op.node_def,
+            op._record,
             op,
             f"'{op.name}' (op type: {op.type}), made at {op.origin}, needs the handle of a "
             f"variable, but '{op._inputs[0].name}' is none",
@@ -131,7 +131,7 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 def add_axis(unit: Unit, op: Operation, node: Node) -> None:
     """Gives what a ResourceGather became the axis, which the op type implies."""
-    axis = unit.add_constant(node, "axis", np.array(op.get_attr("batch_dims"), np.int32))
+    axis = unit.add_constant(node, "axis", np.array(op.attrs["batch_dims"], np.int32))
     variable = node.input_edge(0).src
     unit.graph.add_control_edge(variable, axis)  # so that it is in the same loop
     unit.graph.add_edge(axis, 0, node, 2)
@@ -142,7 +142,7 @@ def refuse_handle(tensor: Tensor) -> None:
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is not None:
         raise InvalidArgumentError(
-            tensor.op.node_def,
+            tensor.op._record,
             tensor.op,
             f"'{tensor.name}' is the handle of the variable '{maker.name}', made at "
             f"{maker.origin}, and has no value: fetch the variable",

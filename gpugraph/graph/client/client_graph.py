@@ -19,11 +19,12 @@ from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
 from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
+from gpugraph.graph.client.node_messages import graph_def_of, version_message
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.graph.op_def import NodeDef, OpDef, VersionDef
+from gpugraph.graph.op_def import OpDef, VersionDef
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
 _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
@@ -47,6 +48,8 @@ class Graph(Scopes, Collections):
         self._barred = 0  # how often one of these two grew
         self._functions: dict[str, Any] = {}
         self._seed: int | None = None
+        self._versions = _VERSIONS
+        self._value_counts: dict[Operation, int] = {}  # how many values filled a constant's shape
 
     def as_default(self) -> AbstractContextManager[Graph]:
         """Makes this the default graph of the thread inside a `with` block."""
@@ -173,9 +176,9 @@ class Graph(Scopes, Collections):
         return len(self._ops)
 
     @property
-    def graph_def_versions(self) -> VersionDef:
-        """The version of the graph's format."""
-        return _VERSIONS
+    def graph_def_versions(self) -> Any:
+        """The versions of the graph's format, a VersionDef message."""
+        return version_message(self._versions)
 
     @property
     def building_function(self) -> bool:
@@ -185,9 +188,20 @@ class Graph(Scopes, Collections):
     def __iter__(self) -> Iterator[Operation]:
         return iter(self.get_operations())
 
-    def as_graph_def(self) -> list[NodeDef]:
-        """The graph as data: a NodeDef for each operation."""
-        return [op.node_def for op in self._ops]
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a GraphDef message.
+
+        Args:
+          from_version: changes nothing, as in TensorFlow 1.15.
+          add_shapes: whether nodes get the static shapes of their outputs, as `_output_shapes`.
+
+        Raises:
+          ValueError: the message is larger than 2 GiB.
+          ModuleNotFoundError: protobuf is not installed.
+        """
+        del from_version
+        with self._lock:
+            return graph_def_of(self._ops, self._versions, add_shapes)
 
     # -- what a session may feed and fetch
 

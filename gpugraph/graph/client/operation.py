@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpugraph.base.dtypes import DType
 from gpugraph.graph.client.creation_origin import Origin
 from gpugraph.graph.client.default_stacks import session_for
+from gpugraph.graph.client.node_messages import node_def_of, op_def_message, public_attr
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import NodeDef, OpDef
 
@@ -72,9 +73,12 @@ class Operation:
         return self._op_def.name
 
     @property
-    def op_def(self) -> OpDef:
-        """The signature of the op."""
-        return self._op_def
+    def op_def(self) -> Any:
+        """The signature of the op as an OpDef message.
+
+        ModuleNotFoundError where protobuf is not installed.
+        """
+        return op_def_message(self._op_def)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -109,17 +113,26 @@ class Operation:
         return self._attrs
 
     def get_attr(self, name: str) -> Any:
-        """The attr's value; ValueError when the operation has none of that name."""
+        """The attr's value as TensorFlow has it: text as bytes, dtypes as `DType`, lists as lists.
+
+        A shape is a TensorShapeProto, a constant's value a TensorProto. ValueError when the
+        operation has no attr of that name.
+        """
         if name not in self._attrs:
             raise ValueError(
-                f"No attr named '{name}' in operation '{self.name}' of type {self.type}; it has "
+                f"Operation '{self.name}' has no attr named '{name}'. The {self.type} has "
                 f"{sorted(self._attrs)}"
             )
-        return self._attrs[name]
+        return public_attr(self, name)
 
     @property
-    def node_def(self) -> NodeDef:
-        """This operation as data."""
+    def node_def(self) -> Any:
+        """This operation as a NodeDef message; ModuleNotFoundError without protobuf."""
+        return node_def_of(self)
+
+    @property
+    def _record(self) -> NodeDef:
+        """This operation as plain data, for errors."""
         inputs = [
             tensor.op.name if tensor.value_index == 0 else tensor.name for tensor in self._inputs
         ]
@@ -198,4 +211,7 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
     def __str__(self) -> str:
-        return str(self.node_def)
+        try:
+            return str(self.node_def)
+        except ModuleNotFoundError:  # protobuf's
+            return str(self._record)

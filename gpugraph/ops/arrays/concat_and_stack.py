@@ -244,7 +244,7 @@ def _stacked(signature: Signature, *arrays: Any) -> Pairs:
 
 
 def _pack_back(op: Any, dy: Any) -> list[Any]:
-    return list(raw_ops.Unpack(dy, num=len(op.inputs), axis=op.get_attr("axis")))
+    return list(raw_ops.Unpack(dy, num=len(op.inputs), axis=op.attrs["axis"]))
 
 
 _pack = op(

@@ -60,7 +60,7 @@ def _check(counts: Sequence[int], size: int) -> None:
 
 
 def _back(op: Any, dy: Any) -> list[Any]:
-    attrs = {key: op.get_attr(key) for key in ("seq_dim", "batch_dim")}
+    attrs = {key: op.attrs[key] for key in ("seq_dim", "batch_dim")}
     return [raw_ops.ReverseSequence(dy, op.inputs[1], **attrs), None]
 
 

@@ -63,7 +63,7 @@ _unpack = op(
     attrs={"num": Attr("int", required=True), "T": ALL, "axis": Attr("int", 0)},
     infer=_infer_unpack,
     **copying(_unstacked),
-    grad=lambda op, *dys: raw_ops.Pack(_each(op, dys), axis=op.get_attr("axis")),
+    grad=lambda op, *dys: raw_ops.Pack(_each(op, dys), axis=op.attrs["axis"]),
     doc="The slices of a tensor along an axis, as `num` tensors.",
 )
 

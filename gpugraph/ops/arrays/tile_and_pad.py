@@ -285,7 +285,7 @@ _mirror_pad = op(
     attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=partial(_infer_mirror_pad, 1),
     **copying(_mirrored),
-    grad=lambda op, dy: [raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
+    grad=lambda op, dy: [raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
     doc="The input padded by its own mirror image, with (SYMMETRIC) or without its border.",
 )
 
@@ -296,7 +296,7 @@ op(
     attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
     infer=partial(_infer_mirror_pad, -1),
     **cuda_kernels("mirror_pad_gradient.cu", _launch_mirror_pad_grad, _MIRROR_PAD_GRAD),
-    grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.get_attr("mode")), None],
+    grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
     doc="The gradient of MirrorPad: borders added to the parts that they mirror, and removed.",
 )
 
@@ -331,7 +331,7 @@ def pad(
 def _set_known_sizes(padded: Tensor) -> None:
     """Sets the sizes that follow where paddings are a list of numbers and tensors."""
     source, paddings = padded.op.inputs[:2]
-    if source.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.get_attr("axis"):
+    if source.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs["axis"]:
         return
     rows = [_known_row(row) for row in paddings.op.inputs]
     if len(rows) == len(source.shape.sizes):

@@ -50,7 +50,7 @@ def _launch(signature: Signature) -> list[Launch]:
 def _gradient(op: Any, dy: Any) -> Any:
     """The incoming gradient, checked too."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
-    return raw_ops.CheckNumerics(dy, message=f"{text} {op.get_attr('message')}")
+    return raw_ops.CheckNumerics(dy, message=f"{text} {op.attrs['message']}")
 
 
 _check_numerics = op(

@@ -84,7 +84,7 @@ def _bind_args_gradient(context: KernelContext, dy: Any, x: Any, out: Any) -> Ca
 
 
 def _attrs_of(op: Any, *names: str) -> dict[str, Any]:
-    return {name: op.get_attr(name) for name in (*names, "num_bits", "narrow_range")}
+    return {name: op.attrs[name] for name in (*names, "num_bits", "narrow_range")}
 
 
 def _args_back(op: Any, dy: Any) -> Any:

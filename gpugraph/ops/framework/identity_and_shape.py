@@ -65,9 +65,7 @@ stop_gradient: InputFunction = of_parts(
 
 def _refuse_gradient(op: Any, dy: Any) -> Any:
     del dy
-    raise LookupError(
-        f"Gradient explicitly disabled. Reason: {op.get_attr('message')} ('{op.name}')"
-    )
+    raise LookupError(f"Gradient explicitly disabled. Reason: {op.attrs['message']} ('{op.name}')")
 
 
 _prevent_gradient = _same(

@@ -16,7 +16,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import ResourceExhaustedError
-from gpugraph.base.shapes import Dimension, TensorShape, as_shape
+from gpugraph.base.shapes import Dimension, as_shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
         array = _from_numpy(np.asarray(value), wanted)
     else:
         array = _from_python(value, wanted)
-    return array if shape is None else _fill(array, as_shape(shape))
+    return array if shape is None else filled_up(array, shape)
 
 
 def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
@@ -166,7 +166,9 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
     return flat.reshape(array.shape)
 
 
-def _fill(array: NDArray[Any], shape: TensorShape) -> NDArray[Any]:
+def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
+    """The array in the shape `dims`, whose rest its last value fills; ValueError if it can't."""
+    shape = as_shape(dims)
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
         raise ValueError(f"A constant needs a fully defined shape, but got {shape}")

@@ -30,7 +30,7 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
     """These attrs of an operation, as arguments of another."""
-    return {key: op.get_attr(key) for key in keys}
+    return {key: op.attrs[key] for key in keys}
 
 
 def int_argument(value: Any) -> Any:

@@ -14,13 +14,14 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import Dimension, TensorShape
+from gpugraph.formats.tensor_proto import is_tensor_proto, make_ndarray, proto_value_count
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.graph.op_library import OP_DEFS, register_conversion
-from gpugraph.ops.framework.numpy_conversion import constant_array
+from gpugraph.ops.framework.numpy_conversion import constant_array, filled_up
 
 Conversion = Callable[..., Any]
 
@@ -54,17 +55,32 @@ def constant(
 
     `value` is a Python value or an array; `dtype` follows from it by default (floats: float32,
     ints: int32). With `shape`, a scalar fills it; with `verify_shape` the value must have it
-    exactly. TypeError for a value of another kind than `dtype`, ValueError for one that does not
-    fit `shape`.
+    exactly. A TensorProto has its own dtype and shape, whatever is asked for. TypeError for a
+    value of another kind than `dtype`, ValueError for one that does not fit `shape`.
     """
-    array = constant_array(value, dtype, None if verify_shape else shape)
+    if is_tensor_proto(value):
+        return constant_of(make_ndarray(value), name, proto_value_count(value))
+    array = constant_array(value, dtype)
+    count = array.size
     if verify_shape and shape is not None and array.shape != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
+    if shape is not None:
+        array = filled_up(array, shape)
+    return constant_of(array, name, None if array.size == count else count)
+
+
+def constant_of(array: Any, name: str, count: int | None = None) -> Tensor:
+    """The array, which nobody changes any more, as a constant of the default graph.
+
+    count: of how many of the values a message is made, the last of which stands for the rest.
+    """
     array.setflags(write=False)
     graph = get_default_graph()
     element = dtypes.as_dtype(array.dtype)
-    attrs = {"value": array, "dtype": element}
-    return graph._make(CONST, [], [element], attrs, name)._outputs[0]
+    op = graph._make(CONST, [], [element], {"value": array, "dtype": element}, name)
+    if count is not None:
+        graph._value_counts[op] = count
+    return op._outputs[0]
 
 
 def register_tensor_conversion_function(

@@ -142,7 +142,7 @@ def _crops_back(op: Any, dy: Any) -> list[Any]:
             numbers,
             raw_ops.Shape(images),
             T=images.dtype.base_dtype,
-            method=op.get_attr("method"),
+            method=op.attrs["method"],
         )
     return [dimages, raw_ops.CropAndResizeGradBoxes(dy, images, boxes, numbers), None, None]
 

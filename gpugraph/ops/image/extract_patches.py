@@ -136,7 +136,7 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 def _patches_back(op: Any, dy: Any) -> Any:
     """The gradient of each pixel of a patch, added where the pixel is in the padded images."""
     images = op.inputs[0]
-    windows = _windows(op.attrs, len(op.get_attr("ksizes")))
+    windows = _windows(op.attrs, len(op.attrs["ksizes"]))
     shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
     axes, channels = range(1, len(windows) + 1), shape[len(windows) + 1]
     pads = []

@@ -168,7 +168,7 @@ def _bind_resize_grad(
 
 
 def _modes(op: Any) -> dict[str, Any]:
-    return {mode: op.get_attr(mode) for mode in _MODES}
+    return {mode: op.attrs[mode] for mode in _MODES}
 
 
 def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:

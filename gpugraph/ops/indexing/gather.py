@@ -136,7 +136,7 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
     params, indices, axis = op.inputs
     value = constant_value(axis)
     first = value is not None and int(value) == 0
-    if first and op.get_attr("batch_dims") == 0:
+    if first and op.attrs["batch_dims"] == 0:
         return [gathered_rows(params, indices, dy), None, None]
     dx = _gather_back_anywhere(op, dy)
     dx.set_shape(params.shape)
@@ -167,7 +167,7 @@ def _gather_back_anywhere(op: Any, dy: Any) -> Any:
     params, indices, axis = op.inputs
     shape = raw_ops.Shape(params)
     axis = raw_ops.FloorMod(cast(axis, dtypes.int32), raw_ops.Rank(params))
-    batch: Any = np.array(op.get_attr("batch_dims"), np.int32)
+    batch: Any = np.array(op.attrs["batch_dims"], np.int32)
     if batch < 0:
         batch = raw_ops.Add(raw_ops.Rank(indices), batch)
     sizes = raw_ops.SplitV(

@@ -86,7 +86,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 
 def _back(op: Any, dy: Any) -> list[Any]:
-    inputs, output = _labels({"equation": op.get_attr("equation")}, len(op.inputs))
+    inputs, output = _labels({"equation": op.attrs["equation"]}, len(op.inputs))
     plain = all(len(set(labels)) == len(labels) for labels in inputs)
     if not plain or _DOT in "".join(inputs):
         raise LookupError(

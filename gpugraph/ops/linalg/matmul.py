@@ -58,9 +58,7 @@ def _matmul_back(op: Any, dy: Any) -> list[Any]:
         return raw_ops.MatMul(left, right, transpose_a=turn_left, transpose_b=turn_right)
 
     a, b = map(conj, op.inputs)
-    return _factor_gradients(
-        product, a, b, dy, op.get_attr("transpose_a"), op.get_attr("transpose_b")
-    )
+    return _factor_gradients(product, a, b, dy, op.attrs["transpose_a"], op.attrs["transpose_b"])
 
 
 def _factor_gradients(
@@ -147,7 +145,7 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
         return raw_ops.BatchMatMulV2(left, right, adj_x=adjoint_left, adj_y=adjoint_right)
 
     x, y = op.inputs
-    adjoints = op.get_attr("adj_x"), op.get_attr("adj_y")
+    adjoints = op.attrs["adj_x"], op.attrs["adj_y"]
     x_gradient, y_gradient = _factor_gradients(product, x, y, dy, *adjoints)
     return _unbroadcast_batches(x_gradient, y_gradient, x, y)
 

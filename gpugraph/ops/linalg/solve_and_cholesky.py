@@ -119,7 +119,7 @@ def _bind_inverse(context: KernelContext, matrices: Any, out: Any) -> Callable[[
 
 def _inverse_back(op: Any, dy: Any) -> Any:
     y = op.outputs[0]
-    if op.get_attr("adjoint"):
+    if op.attrs["adjoint"]:
         product = matmul(y, matmul(dy, y, adjoint_a=True))
     else:
         product = matmul(y, matmul(dy, y, adjoint_b=True), adjoint_a=True)
@@ -260,7 +260,7 @@ def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> 
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    solved, turned = op.outputs[0], op.get_attr("adjoint")
+    solved, turned = op.outputs[0], op.attrs["adjoint"]
     dright = raw_ops.MatrixSolve(op.inputs[0], dy, adjoint=not turned)
     return [_from_right(dright, solved, turned), dright]
 
@@ -296,7 +296,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 
 
 def _triangular_back(op: Any, dy: Any) -> list[Any]:
-    lower, turned = op.get_attr("lower"), op.get_attr("adjoint")
+    lower, turned = op.attrs["lower"], op.attrs["adjoint"]
     dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not turned)
     whole = _from_right(dright, op.outputs[0], turned)
     return [triangle(whole, lower), dright]

@@ -37,7 +37,7 @@ def _bind(context: KernelContext, a: Any, b: Any, out: Any) -> Any:
 
 def _back(op: Any, dy: Any) -> list[Any]:
     a, b = (cast(tensor, float32) for tensor in op.inputs)
-    turned_a, turned_b = (op.get_attr(flag) for flag in _FLAGS[:2])
+    turned_a, turned_b = (op.attrs[flag] for flag in _FLAGS[:2])
     by_a = (
         raw_ops.MatMul(b, dy, transpose_a=turned_b, transpose_b=True)
         if turned_a

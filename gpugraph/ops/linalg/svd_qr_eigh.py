@@ -101,11 +101,11 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
     matrices = op.inputs[0]
     if matrices.dtype.is_complex:
         raise NotImplementedError("The gradient of Svd is not implemented for complex matrices")
-    if not op.get_attr("compute_uv"):
+    if not op.attrs["compute_uv"]:
         _, left, right = raw_ops.Svd(matrices, compute_uv=True, full_matrices=False)
         return matmul(_columns(left, ds), right, transpose_b=True)
     values, left, right = op.outputs
-    if op.get_attr("full_matrices"):
+    if op.attrs["full_matrices"]:
         _check_full(matrices)
         left, du = _thin(left, du, values)
         right, dv = _thin(right, dv, values)
@@ -213,7 +213,7 @@ def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
     if r.dtype.is_complex:
         raise NotImplementedError("The gradient of Qr is not implemented for complex matrices")
     if rows is not None and columns is not None:
-        full = op.get_attr("full_matrices") and rows != columns
+        full = op.attrs["full_matrices"] and rows != columns
         if full or columns > rows:
             raise NotImplementedError(
                 "The gradient of Qr is not implemented for more columns than rows, nor for "
@@ -284,7 +284,7 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
     """The gradient of the lower triangle, the only part that is read."""
     matrices = op.inputs[0]
-    if op.get_attr("compute_v"):
+    if op.attrs["compute_v"]:
         values, vectors = op.outputs
         turned = raw_ops.Mul(_differences(values), matmul(vectors, dv, adjoint_a=True))
         inner = raw_ops.AddV2(raw_ops.MatrixDiag(de), turned)

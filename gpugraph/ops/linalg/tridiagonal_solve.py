@@ -158,7 +158,7 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
     turned = raw_ops.ConcatV2(
         [_next(columns[..., 2:]), columns[..., 1:2], _previous(columns[..., :1])], _LAST
     )
-    pivoting = op.get_attr("partial_pivoting")
+    pivoting = op.attrs["partial_pivoting"]
     dright = raw_ops.TridiagonalSolve(matrix_transpose(turned), dy, partial_pivoting=pivoting)
     x = conj(solved)
     rows = [_row(raw_ops.Mul(factor, dright)) for factor in (_next(x), x, _previous(x))]

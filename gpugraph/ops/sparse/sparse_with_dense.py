@@ -173,7 +173,7 @@ def _adjoint(matrix: Any) -> Any:
 
 def _product_back(op: Any, dy: Any) -> list[Any]:
     indices, values, shape, b = op.inputs
-    turned, adjoint_b = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
+    turned, adjoint_b = op.attrs["adjoint_a"], op.attrs["adjoint_b"]
     db = raw_ops.SparseTensorDenseMatMul(indices, values, shape, dy, adjoint_a=not turned)
     row, column = raw_ops.Unpack(indices, num=2, axis=1)
     of_output, of_b = (column, row) if turned else (row, column)

@@ -78,7 +78,7 @@ def sliced_variable(variable: Any, key: Any) -> Any:
     if part.op.type != "StridedSlice":
         return part
     _, begin, end, strides = part.op.inputs
-    masks = {key: part.op.get_attr(key) for key in MASKS}
+    masks = {key: part.op.attrs[key] for key in MASKS}
 
     def assign(value: Any, name: str | None = None) -> Any:
         label = f"{part.op.name}/_assign" if name is None else name

@@ -82,7 +82,7 @@ def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gather_gradient(op: Operation, dy: Any) -> list[Any]:
-    if op.get_attr("batch_dims"):
+    if op.attrs["batch_dims"]:
         raise LookupError(f"'{op.name}' has no gradient: its batch_dims are not 0")
     return [gathered_rows(op._inputs[0], op._inputs[1], dy), None]
 

@@ -67,7 +67,7 @@ def read_gradient(op: Operation, grad: Tensor) -> list[Any]:
 def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
     """Reads the gradient of what was written."""
     array, barrier = _of_write(op, flow)
-    grad = raw_ops.TensorArrayReadV3(array.handle, op.inputs[1], array.flow, dtype=op.get_attr("T"))
+    grad = raw_ops.TensorArrayReadV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
@@ -79,9 +79,7 @@ def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
 def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
     """Gathers the gradient of what was scattered."""
     array, barrier = _of_write(op, flow)
-    grad = raw_ops.TensorArrayGatherV3(
-        array.handle, op.inputs[1], array.flow, dtype=op.get_attr("T")
-    )
+    grad = raw_ops.TensorArrayGatherV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
@@ -93,5 +91,5 @@ def concat_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
 def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
     """Joins the gradient of what was split."""
     array, barrier = _of_write(op, flow)
-    grad, _ = raw_ops.TensorArrayConcatV3(array.handle, array.flow, dtype=op.get_attr("T"))
+    grad, _ = raw_ops.TensorArrayConcatV3(array.handle, array.flow, dtype=op.attrs["T"])
     return [None, grad, None, barrier]

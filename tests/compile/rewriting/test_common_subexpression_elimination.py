@@ -137,7 +137,7 @@ def test_constants_are_told_apart_by_their_bits_and_dtypes():
     made = [tf.identity(tf.constant(value)) for value in values]
     assert count(after(made), "Const") == len(values)
     for tensor, answer in zip(made, run(made)):
-        value = tensor.op.inputs[0].op.get_attr("value")
+        value = tensor.op.inputs[0].op.attrs["value"]
         assert np.asarray(answer).tolist() == value.tolist() or np.isnan(value)
         assert value.dtype == object or np.asarray(answer).tobytes() == value.tobytes()
 

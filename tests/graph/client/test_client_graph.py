@@ -101,7 +101,7 @@ def test_a_name_that_is_taken_while_its_operation_is_made_is_refused(g: Graph) -
 
     with g.device(rival), pytest.raises(ValueError, match="'x' is already in the graph"):
         constant(2, name="x/")
-    assert [op.get_attr("value") for op in g] == [1]
+    assert [op.attrs["value"] for op in g] == [1]
 
 
 # -- looking things up
@@ -200,11 +200,11 @@ def test_create_op_takes_attrs_from_inputs_and_signature(g: Graph) -> None:
     x = float_input()
     made = g.create_op("Add", [x, x], name="sum")
     assert made.outputs[0].dtype is dtypes.float32
-    assert made.get_attr("T") is dtypes.float32
+    assert made.attrs["T"] is dtypes.float32
     assert made.outputs[0].shape == (2,)
     axis = constant(0)
     joined = g.create_op("ConcatV2", [x, x, x, axis])
-    assert (joined.get_attr("N"), joined.get_attr("Tidx")) == (3, dtypes.int32)
+    assert (joined.attrs["N"], joined.attrs["Tidx"]) == (3, dtypes.int32)
     assert joined.outputs[0].shape == (6,)
     assert g.create_op("ConcatV2", [x, x, axis], attrs={"N": 2}).type == "ConcatV2"
 
@@ -275,7 +275,7 @@ def test_what_programs_ask_of_a_graph(g: Graph) -> None:
     assert graph.executing_eagerly() is False
     x = float_input()
     raw_ops.Add(x, x, name="y")
-    assert [(node.name, node.op, node.input) for node in g.as_graph_def()] == [
+    assert [(node.name, node.op, node.input) for node in g.as_graph_def().node] == [
         ("x", "Placeholder", []),
         ("y", "Add", ["x", "x"]),
     ]
@@ -443,7 +443,7 @@ def test_what_inference_raises_is_told_with_op_and_line(
             raise raised
 
     x = float_input()
-    odd = x.op.op_def._replace(name="Odd", infer=infer)
+    odd = x.op._op_def._replace(name="Odd", infer=infer)
     before = g.version
     with pytest.raises(error, match=said) as caught:
         g.create_op("Odd", [], attrs=x.op.attrs, name="mine", op_def=odd)

@@ -247,7 +247,7 @@ def test_groups_are_a_copy_and_leave_out_other_classes(g: Graph) -> None:
 def test_a_container_is_named_by_stateful_ops_that_take_one(g: Graph) -> None:
     def variable(container: str = "") -> Any:
         attrs = {"shape": (2,), "dtype": dtypes.float32, "container": container}
-        return g.create_op("VariableV2", [], attrs=attrs).get_attr("container")
+        return g.create_op("VariableV2", [], attrs=attrs).attrs["container"]
 
     with g.container("c") as name:
         assert name == "c"

@@ -36,8 +36,8 @@ def test_turned_twice_it_is_as_it_was(lengths, time_first):
 
 def test_older_names_of_the_axes():
     output = tf.reverse_sequence(tf.zeros([2, 3]), [1, 2], seq_dim=1, batch_dim=0)
-    assert output.op.get_attr("seq_dim") == 1
-    assert output.op.get_attr("batch_dim") == 0
+    assert output.op.attrs["seq_dim"] == 1
+    assert output.op.attrs["batch_dim"] == 0
 
 
 @pytest.mark.parametrize(

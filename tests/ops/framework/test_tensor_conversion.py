@@ -53,7 +53,7 @@ def test_it_is_a_copy_that_nobody_changes():
     fetched[1] = 9
     assert value(output).tolist() == [1, 2]
     with pytest.raises(ValueError, match="read-only"):
-        output.op.get_attr("value")[0] = 9
+        output.op.attrs["value"][0] = 9
 
 
 def test_dtype_and_shape():

@@ -119,7 +119,7 @@ class TestGetItem:
             scattered = np.zeros_like(array)
             scattered[index] = weights
             inputs = tensor.op.inputs
-            masks = {key: tensor.op.get_attr(key) for key in slicing.MASKS}
+            masks = {key: tensor.op.attrs[key] for key in slicing.MASKS}
             back = raw_ops.StridedSliceGrad([3, 3, 3], *inputs[1:], constant(weights), **masks)
             same(back, scattered)
 

@@ -58,8 +58,8 @@ def test_shapes_of_what_is_assigned():
 def test_attrs_of_the_functions():
     v = tf.Variable(1.0)
     results = [tf.assign(v, 1.0), tf.assign(v, 1.0, False, False), tf.assign_add(v, 1.0, True)]
-    assert [tensor.op.get_attr("use_locking") for tensor in results] == [True, False, True]
-    assert [tensor.op.get_attr("validate_shape") for tensor in results[:2]] == [True, False]
+    assert [tensor.op.attrs["use_locking"] for tensor in results] == [True, False, True]
+    assert [tensor.op.attrs["validate_shape"] for tensor in results[:2]] == [True, False]
 
 
 def test_every_op_that_writes_is_stateful_and_runs_beside_its_variable():

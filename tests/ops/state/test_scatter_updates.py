@@ -52,9 +52,9 @@ def test_names_and_attrs(graph):
     assert update.op.name == "ScatterUpdate"
     assert [tensor.name for tensor in update.op.inputs][:2] == ["v:0", "ScatterUpdate/indices:0"]
     assert update.op.colocation_groups() == [b"loc:@v"]
-    assert update.op.get_attr("use_locking") is True
-    assert tf.scatter_add(v, [0], [3.0]).op.get_attr("use_locking") is False
-    assert tf.scatter_nd_update(v, [[0]], [3.0]).op.get_attr("use_locking") is True
+    assert update.op.attrs["use_locking"] is True
+    assert tf.scatter_add(v, [0], [3.0]).op.attrs["use_locking"] is False
+    assert tf.scatter_nd_update(v, [[0]], [3.0]).op.attrs["use_locking"] is True
 
 
 def test_the_result_is_the_variable_after_it():

@@ -262,7 +262,7 @@ def test_gradients_under_any_name() -> None:
             *tf.gradients(read.read(0) * 3.0, x),
         ]
     sources = [
-        op.get_attr("source")
+        op.attrs["source"]
         for op in tf.get_default_graph().get_operations()
         if op.type == "TensorArrayGradV3"
     ]

@@ -79,7 +79,7 @@ def test_attrs():
         optimizer = tf.train.MomentumOptimizer(0.1, 0.9, use_locking=True, use_nesterov=True)
         optimizer.minimize(Linear().loss)
         op = graph.get_operation_by_name("Momentum/update_w/ApplyMomentum")
-        assert op.get_attr("use_locking") and op.get_attr("use_nesterov")
+        assert op.attrs["use_locking"] and op.attrs["use_nesterov"]
 
 
 @pytest.mark.parametrize("make", [lambda value: value, lambda value: lambda: value])

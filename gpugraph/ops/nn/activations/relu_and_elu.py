@@ -206,7 +206,7 @@ _leaky_relu = op(
     **_FORWARD,
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
-    grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.get_attr("alpha")),
+    grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"]),
     doc="features where they are positive, else alpha * features",
 )
 
@@ -217,7 +217,7 @@ op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky_grad), decomposition(_leaky_slope)),
     grad=lambda op, ddy: [
-        raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.get_attr("alpha")),
+        raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.attrs["alpha"]),
         raw_ops.ZerosLike(op.inputs[1]),
     ],
     doc="gradients where features > 0, else alpha * gradients",

@@ -40,7 +40,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(op: Any) -> _Layout:
-    if op.get_attr("data_format") in ("NHWC", b"NHWC"):
+    if op.attrs["data_format"] in ("NHWC", b"NHWC"):
         return _Layout(np.array([0, 1, 2], np.int32), None, True)
     return _Layout(np.array([0, 2, 3], np.int32), np.array([1, -1, 1, 1], np.int32), False)
 
@@ -72,7 +72,7 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
     others: the gradients of batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
     """
     x, scale = op.inputs[:2]
-    training = op.get_attr("is_training")
+    training = op.attrs["is_training"]
     reserves = op.outputs[3:] if training else [*op.inputs[3:5], *op.outputs[5:]]
     gradients = getattr(raw_ops, backward)(dy, x, scale, *reserves, **_attrs_of(op))
     dx = gradients[0]
@@ -111,7 +111,7 @@ class _Values:
         self.scale = cast(scale, dtype)
         self.n = _count(x, layout, mean)
         self.d = raw_ops.Sub(cast(x, dtype), self.spread(mean))
-        epsilon = np.asarray(op.get_attr("epsilon"), dtype.as_numpy_dtype)
+        epsilon = np.asarray(op.attrs["epsilon"], dtype.as_numpy_dtype)
         self.r = raw_ops.Rsqrt(raw_ops.Add(variance, epsilon))
         self.q = raw_ops.Mul(self.r, self.r)
         self.dy_d = self.sum(raw_ops.Mul(self.dy, self.d))
@@ -133,7 +133,7 @@ def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
     inner = v.a_dy  # the sum of a dx / (scale r)
     by_d = raw_ops.Mul(v.dy, v.spread(raw_ops.Mul(v.b, v.r)))
     moving = None
-    if op.get_attr("is_training"):
+    if op.attrs["is_training"]:
         sum_a, sum_dy = v.sum(v.a), v.sum(v.dy)
         share = raw_ops.RealDiv(v.q, v.n)
         a_d = v.sum(raw_ops.Mul(v.a, v.d))

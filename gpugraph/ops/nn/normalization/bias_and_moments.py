@@ -62,7 +62,7 @@ def _bias_terms(signature: Signature, value: Term, bias: Term) -> list[Term]:
 
 
 def _bias_add_back(op: Any, dy: Any) -> list[Any]:
-    return [dy, raw_ops.BiasAddGrad(dy, data_format=op.get_attr("data_format"))]
+    return [dy, raw_ops.BiasAddGrad(dy, data_format=op.attrs["data_format"])]
 
 
 _BIAS_ATTRS = {"T": NUMERIC, "data_format": Attr("string", "NHWC")}
@@ -122,7 +122,7 @@ def _channels_then_ones(source: Tensor) -> Any:
 
 def _bias_grad_back(op: Any, ddy: Any) -> Any:
     """The bias's gradient repeated along all axes but the channels'."""
-    source, data_format = op.inputs[0], op.get_attr("data_format")
+    source, data_format = op.inputs[0], op.attrs["data_format"]
     if data_format in ("NCHW", b"NCHW"):
         ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
     return raw_ops.BroadcastTo(ddy, shape_of(source))

@@ -163,7 +163,7 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
     distances = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
-    band = cast(raw_ops.LessEqual(distances, np.int32(op.get_attr("depth_radius"))), dtype)
+    band = cast(raw_ops.LessEqual(distances, np.int32(op.attrs["depth_radius"])), dtype)
 
     def near(value: Any) -> Any:
         rows = raw_ops.Reshape(value, raw_ops.Pack([-1, depth]))
@@ -177,7 +177,7 @@ def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
     dy, x, y = op.inputs
     near = _near(op, x)
     number = x.dtype.base_dtype.as_numpy_dtype
-    alpha, beta, bias = (number(op.get_attr(key)) for key in ("alpha", "beta", "bias"))
+    alpha, beta, bias = (number(op.attrs[key]) for key in ("alpha", "beta", "bias"))
     norm = raw_ops.Add(raw_ops.Mul(near(raw_ops.Mul(x, x)), alpha), bias)
     shrunk = raw_ops.Pow(norm, -beta)
     twice = number(2) * alpha * beta

@@ -216,14 +216,14 @@ def _mean_grad(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _max_back(op: Any, slope: Any, *_: Any) -> Any:
     pooled, rows, columns = op.outputs
     return raw_ops.FractionalMaxPoolGrad(
-        op.inputs[0], pooled, slope, rows, columns, overlapping=op.get_attr("overlapping")
+        op.inputs[0], pooled, slope, rows, columns, overlapping=op.attrs["overlapping"]
     )
 
 
 def _mean_back(op: Any, slope: Any, *_: Any) -> Any:
     shape = raw_ops.Shape(op.inputs[0], out_type=int64)
     result = raw_ops.FractionalAvgPoolGrad(
-        shape, slope, *op.outputs[1:], overlapping=op.get_attr("overlapping")
+        shape, slope, *op.outputs[1:], overlapping=op.attrs["overlapping"]
     )
     result.set_shape(op.inputs[0].shape)
     return result

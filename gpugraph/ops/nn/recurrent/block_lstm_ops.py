@@ -157,7 +157,7 @@ def _cell_back(op: Any, *slopes: Any) -> list[Any]:
     """As TensorFlow's: the gradients of cs and h count."""
     x, _, output, w = op.inputs[:4]
     d_before, d_gates, *d_peepholes = raw_ops.LSTMBlockCellGrad(
-        *op.inputs, *op.outputs[:6], slopes[1], slopes[6], use_peephole=op.get_attr("use_peephole")
+        *op.inputs, *op.outputs[:6], slopes[1], slopes[6], use_peephole=op.attrs["use_peephole"]
     )
     joined = raw_ops.MatMul(d_gates, w, transpose_b=True)
     width = raw_ops.Shape(x)[1:2]
@@ -264,7 +264,7 @@ def _sequence_back(order: Sequence[int]) -> Callable[..., list[Any]]:
     def gradient(op: Any, *slopes: Any) -> list[Any]:
         *first, w, wci, wcf, wco, b = op.inputs
         weights = _reordered(w, order), wci, wcf, wco, _reordered(b, order)
-        peeps = op.get_attr("use_peephole")
+        peeps = op.attrs["use_peephole"]
         results = raw_ops.BlockLSTMGrad(
             *first, *weights, *op.outputs, slopes[1], slopes[6], use_peephole=peeps
         )

@@ -67,7 +67,7 @@ def test_arguments_have_several_forms():
         tf.nn.conv2d(IMAGES, FILTER, 2, [[0, 0], [1, 1], [0, 0], [0, 0]]),
     ]
     assert others[-2].op.name == "mine"
-    assert others[-1].op.get_attr("padding") in ("EXPLICIT", b"EXPLICIT")
+    assert others[-1].op.attrs["padding"] in ("EXPLICIT", b"EXPLICIT")
     for other in others:
         np.testing.assert_array_equal(*value(whole, other))
 

@@ -142,7 +142,7 @@ def test_fused_batch_norm_of_float16_and_of_channels_first():
 
 def test_small_epsilons_grow():
     y = tf.nn.fused_batch_norm(IMAGES, np.ones(5, np.float32), np.ones(5, np.float32), epsilon=0)[0]
-    assert y.op.get_attr("epsilon") == pytest.approx(1.001e-5)
+    assert y.op.attrs["epsilon"] == pytest.approx(1.001e-5)
 
 
 def test_a_gradient_that_mean_and_variance_do_not_get():

@@ -1,0 +1,107 @@
+"""Values of attrs as AttrValue messages, and back.
+
+A value is plain Python: a number, text, a `DType`, a `TensorShape`, an array, or a list of one of
+these. Which field it fills follows from the attr's kind, such as `"list(int)"`; where that is not
+known, as for attrs that no signature has (`_class`), from the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.formats.tensor_proto import make_ndarray, tensor_proto_of
+
+_FIELDS = {"string": "s", "int": "i", "float": "f", "bool": "b"}
+_FIELDS |= {name: name for name in ("type", "shape", "tensor", "func")}
+"""The field of an AttrValue that holds a value of a kind."""
+
+KINDS = {field: kind for kind, field in _FIELDS.items()}
+"""The kind of attr whose value a field holds."""
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    """Text as the bytes it was read from, also of what is no UTF-8."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+
+
+def as_text(content: bytes) -> str:
+    """Bytes as text; what is no UTF-8 is escaped by surrogates, so that it is written again."""
+    return content.decode("utf-8", "surrogateescape")
+
+
+def kind_of(value: Any) -> str:
+    """The kind of attr that a value is one of; `"list()"` for a list of nothing."""
+    if isinstance(value, (list, tuple)):
+        return f"list({kind_of(value[0]) if value else ''})"
+    for types, kind in (
+        ((str, bytes), "string"),
+        ((bool, np.bool_), "bool"),
+        ((int, np.integer), "int"),
+        ((float, np.floating), "float"),
+        (DType, "type"),
+        (TensorShape, "shape"),
+        (np.ndarray, "tensor"),
+    ):
+        if isinstance(value, types):
+            return kind
+    raise TypeError(f"An attr can't hold {value!r}")
+
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "string": as_bytes,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "type": lambda dtype: dtype.as_datatype_enum,
+}
+_MESSAGES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda shape: as_shape(shape).as_proto(),
+    "tensor": lambda array: tensor_proto_of(array, as_dtype(array.dtype), array.shape),
+}
+
+
+def write_attr(message: Any, value: Any, kind: str = "") -> None:
+    """Puts a value into an AttrValue; TypeError for what no attr holds."""
+    kind = kind or kind_of(value)
+    if kind in _PLAIN:
+        setattr(message, _FIELDS[kind], _PLAIN[kind](value))
+    elif kind in _MESSAGES:
+        getattr(message, _FIELDS[kind]).CopyFrom(_MESSAGES[kind](value))
+    else:
+        message.list.SetInParent()
+        element = kind[len("list(") : -1]
+        if value:
+            convert = _PLAIN.get(element) or _MESSAGES[element]
+            getattr(message.list, _FIELDS[element]).extend([convert(item) for item in value])
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "s": as_text,
+    "type": as_dtype,
+    "shape": as_shape,
+    "tensor": make_ndarray,
+}
+
+
+def read_attr_value(message: Any) -> Any:
+    """The value that an AttrValue holds, None where it holds none; a list has bytes for texts.
+
+    Raises ValueError or TypeError for dtypes, shapes and tensors that are none, and for functions.
+    """
+    field = message.WhichOneof("value")
+    if field is None:
+        return None
+    if field in ("func", "placeholder"):
+        raise ValueError(f"holds a function ('{field}'): there are no functions of graphs here")
+    if field != "list":
+        value = getattr(message, field)
+        return _READERS[field](value) if field in _READERS else value
+    for descriptor, values in message.list.ListFields():
+        read = None if descriptor.name == "s" else _READERS.get(descriptor.name)
+        return list(values) if read is None else [read(item) for item in values]
+    return []

@@ -1,0 +1,166 @@
+"""Operations, signatures and graphs as messages: what `as_graph_def` writes.
+
+What TensorFlow has not is left out: attrs that an op type has only here. What TensorFlow has under
+another name, or always, is written as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.formats import messages_pb2
+from gpugraph.formats.attr_value_messages import as_bytes, write_attr
+from gpugraph.formats.tensor_proto import tensor_proto_of
+from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
+
+_LARGEST = (2 << 30) - 1
+"""Bytes of a message, by protobuf."""
+
+_OWN_ATTRS = {
+    **dict.fromkeys((f"Batch{name}FFT{axes}" for name in ("", "I") for axes in ("", "2D", "3D")),
+                    "Tcomplex"),
+    "BatchMatrixBandPart": "Tindex",
+    "BiasAddV1": "data_format",
+}  # fmt: skip
+"""The attr that an op type has here and not in TensorFlow."""
+
+_CONSTANT_ATTRS: dict[str, tuple[str, str, Any]] = {
+    "CropAndResizeGradBoxes": ("method", "string", "bilinear")
+}
+"""The attr that an op type has in TensorFlow and not here, with its kind and only value."""
+
+_ARGUMENTS = {"ref": "resource"}
+"""The name in TensorFlow of inputs of dtype resource."""
+
+_AGGREGATES = frozenset({"Add", "AddN", "AddV2"})
+
+
+def node_def_of(op: Any) -> Any:
+    """The operation as a NodeDef; ModuleNotFoundError where protobuf is not installed."""
+    node = messages_pb2.NodeDef(name=op.name, op=op.type, device=op._device)
+    node.input.extend(
+        [
+            tensor.op.name if tensor.value_index == 0 else f"{tensor.op.name}:{tensor.value_index}"
+            for tensor in op._inputs
+        ]
+    )
+    node.input.extend([f"^{control.name}" for control in op._control_inputs])
+    own, attr_defs = _OWN_ATTRS.get(op.type), op._op_def.attrs
+    for key, value in op._attrs.items():
+        if key == own:
+            continue
+        attr = attr_defs.get(key)
+        if attr is not None and attr.kind == "tensor":
+            node.attr[key].tensor.CopyFrom(_constant_message(op, key))
+        else:
+            write_attr(node.attr[key], value, "" if attr is None else attr.kind)
+    if op.type in _CONSTANT_ATTRS:
+        key, kind, value = _CONSTANT_ATTRS[op.type]
+        write_attr(node.attr[key], value, kind)
+    return node
+
+
+def _constant_message(op: Any, key: str) -> Any:
+    """A constant as a TensorProto: of all its values, or of those that fill its shape."""
+    array = op._attrs[key]
+    dtype = as_dtype(array.dtype)
+    count = op.graph._value_counts.get(op)
+    if count is None:
+        return tensor_proto_of(array, dtype, array.shape)
+    return tensor_proto_of(array.reshape(-1)[:count], dtype, array.shape, as_values=True)
+
+
+def public_attr(op: Any, name: str) -> Any:
+    """The value of an attr as `Operation.get_attr` gives it."""
+    value = op._attrs[name]
+    if isinstance(value, str):
+        return as_bytes(value)
+    if isinstance(value, TensorShape):
+        return value.as_proto()
+    if isinstance(value, (list, tuple)):
+        attr = op._op_def.attrs.get(name)
+        if attr is not None and attr.kind == "list(shape)":
+            return [as_shape(shape).as_proto() for shape in value]
+        return [as_bytes(item) if isinstance(item, str) else item for item in value]
+    return _constant_message(op, name) if hasattr(value, "dtype") else value
+
+
+def op_def_message(op_def: OpDef) -> Any:
+    """A signature as an OpDef message, without texts."""
+    message = messages_pb2.OpDef(
+        name=op_def.name,
+        is_commutative=op_def.is_commutative,
+        is_aggregate=op_def.name in _AGGREGATES,
+        is_stateful=op_def.is_stateful and not any(arg.is_ref for arg in op_def.inputs),
+        allows_uninitialized_input=op_def.allows_uninitialized_input,
+    )
+    message.input_arg.extend([_arg_message(arg) for arg in op_def.inputs])
+    message.output_arg.extend([_arg_message(arg) for arg in op_def.outputs])
+    for attr in op_def.attrs.values():
+        if attr.name == _OWN_ATTRS.get(op_def.name):
+            continue
+        attr_message = message.attr.add(name=attr.name, type=attr.kind)
+        if attr.has_default and (attr.default is not None or attr.kind == "shape"):
+            write_attr(attr_message.default_value, attr.default, attr.kind)
+        if attr.minimum is not None:
+            attr_message.has_minimum, attr_message.minimum = True, attr.minimum
+        if attr.allowed:
+            write_attr(attr_message.allowed_values, attr.allowed, "list(type)")
+    return message
+
+
+def _arg_message(arg: ArgDef) -> Any:
+    message = messages_pb2.OpDef.ArgDef(
+        name=_ARGUMENTS.get(arg.name, arg.name) if _is_resource(arg.type) else arg.name,
+        type_attr=arg.type_attr,
+        number_attr=arg.number_attr,
+        type_list_attr=arg.type_list_attr,
+        is_ref=arg.is_ref,
+    )
+    if arg.type is not None:
+        message.type = arg.type.as_datatype_enum
+    return message
+
+
+def _is_resource(dtype: DType | None) -> bool:
+    return dtype is not None and dtype.name == "resource"
+
+
+def graph_def_of(ops: Iterable[Any], versions: VersionDef, add_shapes: bool) -> Any:
+    """The operations as a GraphDef; with `add_shapes`, their static shapes as `_output_shapes`.
+
+    ValueError for more than 2 GiB, the limit of any message.
+    """
+    ops = list(ops)
+    if sum(_constant_bytes(op) for op in ops) > _LARGEST:
+        raise ValueError("GraphDef cannot be larger than 2GB.")
+    graph_def = messages_pb2.GraphDef(versions=version_message(versions))
+    for op in ops:
+        node = node_def_of(op)
+        controls = len(op._control_inputs)
+        if controls > 1:
+            node.input[-controls:] = sorted(node.input[-controls:])
+        if add_shapes and op._outputs:
+            shapes: list[TensorShape] = [tensor._shape for tensor in op._outputs]
+            write_attr(node.attr["_output_shapes"], shapes, "list(shape)")
+        graph_def.node.append(node)
+    if graph_def.ByteSize() > _LARGEST:
+        raise ValueError("GraphDef cannot be larger than 2GB.")
+    return graph_def
+
+
+def version_message(versions: VersionDef) -> Any:
+    """Versions as a VersionDef message."""
+    return messages_pb2.VersionDef(
+        producer=versions.producer,
+        min_consumer=versions.min_consumer,
+        bad_consumers=versions.bad_consumers,
+    )
+
+
+def _constant_bytes(op: Any) -> int:
+    """The bytes of a constant's values that a message holds, but for texts."""
+    return 0 if op.type != "Const" else int(op._attrs["value"].nbytes)
