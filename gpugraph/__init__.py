@@ -19,7 +19,8 @@ from gpugraph import (
 )
 from gpugraph.api import (
     bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,
-    dtypes as dtypes, gfile as gfile, image as image, initializers as initializers, io as io,
+    dtypes as dtypes, gfile as gfile, graph_util as graph_util, image as image,
+    initializers as initializers, io as io,
     linalg as linalg, manip as manip, math as math, nn as nn, quantization as quantization,
     random as random, sets as sets, signal as signal, sparse as sparse, spectral as spectral,
     strings as strings, test as test,

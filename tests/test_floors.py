@@ -36,6 +36,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "gradients",
         "variables",
         "variable_scope",
+        "graph_files",
         "compatibility",
         "compile runtime",
         "session",
@@ -52,7 +53,12 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "cli",
         "__main__",
     ),
-    "graph": ("op_def inference_context device_names", "attr_values", "op_library", "client nodes"),
+    "graph": (
+        "op_def inference_context device_names",
+        "attr_values default_types",
+        "op_library",
+        "client nodes",
+    ),
     "memory": (
         "allocator_stats arena_planning",
         "allocator",

@@ -31,6 +31,7 @@ FACES = (
     tf,
     tf.bitwise,
     tf.debugging,
+    tf.graph_util,
     tf.image,
     tf.initializers,
     tf.io,
@@ -659,6 +660,13 @@ greater: x y name
 greater_equal: x y name
 guarantee_const: input name
 hessians: ys xs name colocate_gradients_with_ops gate_gradients aggregation_method
+graph_util.convert_variables_to_constants: sess input_graph_def output_node_names
+    variable_names_whitelist variable_names_blacklist
+graph_util.extract_sub_graph: graph_def dest_nodes
+graph_util.import_graph_def: graph_def input_map return_elements name op_dict producer_op_list
+graph_util.must_run_on_cpu: node pin_variables_on_cpu
+graph_util.remove_training_nodes: input_graph protected_nodes
+graph_util.tensor_shape_from_node_def_name: graph input_name
 histogram_fixed_width: values value_range nbins dtype name
 histogram_fixed_width_bins: values value_range nbins dtype name
 identity: input name
@@ -751,6 +759,7 @@ initializers.variance_scaling: scale mode distribution seed dtype
 initializers.zeros: dtype
 invert_permutation: x name
 io.decode_compressed: bytes compression_type name
+io.write_graph: graph_or_graph_def logdir name as_text
 io.gfile.GFile: name mode
 io.gfile.copy: src dst overwrite
 io.gfile.exists: path
@@ -1455,6 +1464,7 @@ train.noisy_linear_cosine_decay: learning_rate global_step decay_steps initial_v
     variance_decay num_periods alpha beta name
 train.piecewise_constant: x boundaries values name
 train.piecewise_constant_decay: x boundaries values name
+train.write_graph: graph_or_graph_def logdir name as_text
 train.polynomial_decay: learning_rate global_step decay_steps end_learning_rate power cycle name
 trainable_variables: scope
 transpose: a perm name conjugate
@@ -1513,6 +1523,7 @@ test.is_built_with_xla:
 Module: name
 io.is_jpeg: contents name
 make_ndarray: tensor
+import_graph_def: graph_def input_map return_elements name op_dict producer_op_list
 make_tensor_proto: values dtype shape verify_shape allow_broadcast
 """
 

@@ -9,7 +9,8 @@ import sys
 
 from gpugraph import config, distributions, keras, layers, losses, metrics, train
 from gpugraph.api import (
-    bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
+    bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
+    linalg, manip,
     math, nn, quantization, random, rnn_cell, sets, signal, sparse, spectral, strings, test,
 )
 from gpugraph.base import errors, nest, shapes, version
@@ -18,7 +19,8 @@ from gpugraph.platform import app, flags, gfile_v2, logging
 from gpugraph.session import direct_session
 
 _API = (
-    bitwise, compat, contrib, debugging, dtypes, gfile, image, initializers, io, linalg, manip,
+    bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
+    linalg, manip,
     math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
     contrib.distributions, contrib.framework, contrib.layers, contrib.legacy_seq2seq,
     contrib.rnn, contrib.seq2seq, contrib.training,

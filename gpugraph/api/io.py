@@ -1,5 +1,6 @@
 """Files, and what is in them: read, written, listed, decoded and encoded."""
 
+from gpugraph.graph_files.write_graph import write_graph as write_graph
 from gpugraph.ops.files.decode_compressed import decode_compressed as decode_compressed
 from gpugraph.ops.files.decode_csv import decode_csv as decode_csv
 from gpugraph.ops.files.decode_raw import decode_raw as decode_raw

@@ -25,6 +25,9 @@ _AS_INT = (
     *(dtypes.int32, dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.uint16),
     *(dtypes.qint8, dtypes.quint8, dtypes.qint16, dtypes.quint16, dtypes.qint32),
 )
+_MOST_FILLED = 1 << 24
+"""Bytes of an array whose last value fills most of it; a larger one has one value only."""
+
 _FIELDS: dict[DType, str] = {
     dtypes.float16: "half_val",
     dtypes.bfloat16: "half_val",
@@ -152,6 +155,10 @@ def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
         last: Any = values[-1]
     else:
         last = b"" if values.dtype.kind == "O" else np.zeros((), values.dtype)[()]
+    if count * values.itemsize > _MOST_FILLED:  # a file of few bytes takes no more memory
+        if values.size > 1:
+            raise ValueError(f"{values.size} values are too few for the shape {tuple(sizes)}")
+        return np.broadcast_to(np.array(last, values.dtype), sizes)
     result = np.empty(count, values.dtype)
     result[: values.size] = values
     result[values.size :] = last

@@ -80,7 +80,6 @@ io.decode_jpeg: {_CODEC}
 io.encode_jpeg: {_CODEC}
 io.extract_jpeg_shape: {_CODEC}
 lite: models are run by a Session, not by TensorFlow Lite
-io.write_graph: {_GRAPH_DEF}
 load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
 load_library: {_OWN_OPS}
 load_op_library: {_OWN_OPS}
@@ -120,7 +119,6 @@ train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
 train.sdca_fprint: {_DUAL}
 train.sdca_optimizer: {_DUAL}
 train.sdca_shrink_l1: {_DUAL}
-train.write_graph: {_GRAPH_DEF}
 """
 
 _RENAMED = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpugraph.graph_files.write_graph import write_graph as write_graph
 from gpugraph.train import experimental as experimental
 from gpugraph.train.global_step import (
     assert_global_step as assert_global_step,

@@ -48,7 +48,6 @@ LEFT_OUT = {
     "train.experimental.disable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
     "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
     "train.sdca_fprint": "use tf.train.FtrlOptimizer",
-    "train.write_graph": "graphs are not written as messages yet",
     "train.sdca_shrink_l1": "use tf.train.FtrlOptimizer",
 }
 

@@ -114,7 +114,7 @@ class Graph(Scopes, Collections):
         if in_context:
             self._check_contexts(op)
         if compute_shapes and op_def.infer is not None:
-            _infer_shapes(op)
+            infer_shapes(op)
         self._enter_scopes(op)
         with self._lock:
             if self._by_name.setdefault(name, op) is not op:
@@ -281,7 +281,7 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
     return [*misfit.shapes, *unknown[len(misfit.shapes) :]]
 
 
-def _infer_shapes(op: Operation) -> None:
+def infer_shapes(op: Operation) -> None:
     """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
 
     It is a TypeError where inference raised one, else a ValueError.

@@ -14,12 +14,13 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import as_bytes, write_attr
 from gpugraph.formats.tensor_proto import tensor_proto_of
+from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 
 _LARGEST = (2 << 30) - 1
 """Bytes of a message, by protobuf."""
 
-_OWN_ATTRS = {
+OWN_ATTRS = {
     **dict.fromkeys((f"Batch{name}FFT{axes}" for name in ("", "I") for axes in ("", "2D", "3D")),
                     "Tcomplex"),
     "BatchMatrixBandPart": "Tindex",
@@ -27,7 +28,7 @@ _OWN_ATTRS = {
 }  # fmt: skip
 """The attr that an op type has here and not in TensorFlow."""
 
-_CONSTANT_ATTRS: dict[str, tuple[str, str, Any]] = {
+CONSTANT_ATTRS: dict[str, tuple[str, str, Any]] = {
     "CropAndResizeGradBoxes": ("method", "string", "bilinear")
 }
 """The attr that an op type has in TensorFlow and not here, with its kind and only value."""
@@ -48,7 +49,7 @@ def node_def_of(op: Any) -> Any:
         ]
     )
     node.input.extend([f"^{control.name}" for control in op._control_inputs])
-    own, attr_defs = _OWN_ATTRS.get(op.type), op._op_def.attrs
+    own, attr_defs = OWN_ATTRS.get(op.type), op._op_def.attrs
     for key, value in op._attrs.items():
         if key == own:
             continue
@@ -57,8 +58,8 @@ def node_def_of(op: Any) -> Any:
             node.attr[key].tensor.CopyFrom(_constant_message(op, key))
         else:
             write_attr(node.attr[key], value, "" if attr is None else attr.kind)
-    if op.type in _CONSTANT_ATTRS:
-        key, kind, value = _CONSTANT_ATTRS[op.type]
+    if op.type in CONSTANT_ATTRS:
+        key, kind, value = CONSTANT_ATTRS[op.type]
         write_attr(node.attr[key], value, kind)
     return node
 
@@ -100,11 +101,12 @@ def op_def_message(op_def: OpDef) -> Any:
     message.input_arg.extend([_arg_message(arg) for arg in op_def.inputs])
     message.output_arg.extend([_arg_message(arg) for arg in op_def.outputs])
     for attr in op_def.attrs.values():
-        if attr.name == _OWN_ATTRS.get(op_def.name):
+        if attr.name == OWN_ATTRS.get(op_def.name):
             continue
         attr_message = message.attr.add(name=attr.name, type=attr.kind)
-        if attr.has_default and (attr.default is not None or attr.kind == "shape"):
-            write_attr(attr_message.default_value, attr.default, attr.kind)
+        default = default_of(op_def.name, attr)
+        if default is not None:
+            write_attr(attr_message.default_value, default, attr.kind)
         if attr.minimum is not None:
             attr_message.has_minimum, attr_message.minimum = True, attr.minimum
         if attr.allowed:
@@ -163,4 +165,7 @@ def version_message(versions: VersionDef) -> Any:
 
 def _constant_bytes(op: Any) -> int:
     """The bytes of a constant's values that a message holds, but for texts."""
-    return 0 if op.type != "Const" else int(op._attrs["value"].nbytes)
+    if op.type != "Const":
+        return 0
+    array = op._attrs["value"]
+    return int(array.itemsize * op.graph._value_counts.get(op, array.size))

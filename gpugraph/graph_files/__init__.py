@@ -1,0 +1,1 @@
+"""Graphs and messages: GraphDefs and MetaGraphDefs imported, exported, cut and written."""

@@ -1,0 +1,152 @@
+"""`tf.graph_util`: what some nodes of a GraphDef need, and what only training needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.base.dtypes import int32, string
+from gpugraph.base.shapes import TensorShape
+from gpugraph.formats import messages_pb2
+
+_VARIABLE_TYPES = frozenset({"Variable", "VariableV2", "Queue", "TruncatedNormal"})
+_VARIABLE_TYPES |= {"Assign", "AssignAdd", "AssignSub"}
+_VARIABLE_TYPES |= {"ScatterAdd", "ScatterSub", "ScatterUpdate"}
+_HOST_TYPES = {
+    "Const": ("dtype", (string, int32)),
+    "DynamicStitch": ("T", (int32,)),
+    "ParallelDynamicStitch": ("T", (int32,)),
+    "Cast": ("SrcT", (int32,)),
+}
+"""Op types that run on the CPU alone: the attr that says so, and its dtypes."""
+
+_COLOCATION = "loc:@"
+
+
+def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
+    """Whether an Operation or NodeDef is one that TensorFlow's GPUs do not run.
+
+    pin_variables_on_cpu: whether variables, and what changes them, count as such.
+    """
+    node_def = checked_message(getattr(node, "node_def", node), "NodeDef", "node")
+    if pin_variables_on_cpu and node_def.op in _VARIABLE_TYPES:
+        return True
+    if node_def.op not in _HOST_TYPES:
+        return False
+    attr, dtypes = _HOST_TYPES[node_def.op]
+    return node_def.attr[attr].type in [dtype.as_datatype_enum for dtype in dtypes]
+
+
+def checked_message(message: Any, name: str, argument: str) -> Any:
+    """The message, ours or a TensorFlow's; TypeError where it is not one of that name."""
+    descriptor = getattr(type(message), "DESCRIPTOR", None)
+    if getattr(descriptor, "full_name", "") != f"tensorflow.{name}":
+        kind = {"GraphDef": "graph_pb2.GraphDef"}.get(name, name)
+        raise TypeError(f"{argument} must be a {kind} proto.")
+    return message
+
+
+def node_name(text: str) -> str:
+    """The name of the node that an input of a NodeDef names."""
+    return text.removeprefix("^").partition(":")[0]
+
+
+def colocated_names(node: Any) -> list[str]:
+    """The names of the nodes that a node is colocated with."""
+    if "_class" not in node.attr:
+        return []
+    groups = [group.decode("utf-8", "replace") for group in node.attr["_class"].list.s]
+    return [group.removeprefix(_COLOCATION) for group in groups]
+
+
+def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
+    """A GraphDef of the nodes `dest_nodes` and of all that they need, in the order of the whole.
+
+    Raises:
+      TypeError: `graph_def` is no GraphDef, or `dest_nodes` is a text.
+      AssertionError: there is no node of such a name.
+    """
+    checked_message(graph_def, "GraphDef", "graph_def")
+    if isinstance(dest_nodes, str):
+        raise TypeError("dest_nodes must be a list.")
+    nodes = {node.name: node for node in graph_def.node}
+    stack = list(dest_nodes)
+    for name in stack:
+        if name not in nodes:
+            raise AssertionError(f"{name} is not in graph")
+    reached = set(stack)
+    while stack:
+        node = nodes[stack.pop()]
+        for name in [*map(node_name, node.input), *colocated_names(node)]:
+            if name in nodes and name not in reached:
+                reached.add(name)
+                stack.append(name)
+    result = type(graph_def)()
+    result.node.extend([node for node in graph_def.node if node.name in reached])
+    result.library.CopyFrom(graph_def.library)
+    result.versions.CopyFrom(graph_def.versions)
+    return result
+
+
+def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> TensorShape:
+    """The static shape of a tensor, by the name that a NodeDef has for it: `"a"` or `"a:1"`."""
+    name = input_name if ":" in input_name else f"{input_name}:0"
+    shape: TensorShape = graph.get_tensor_by_name(name).get_shape()
+    return shape
+
+
+def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
+    """A GraphDef without checks of numbers, and without what only hands a tensor on.
+
+    What took the output of such a node takes its input. Nodes that others wait for, that wait for
+    others, or that share a device with others stay. TypeError for what is no GraphDef.
+
+    protected_nodes: names of nodes that stay in any case.
+    """
+    checked_message(input_graph, "GraphDef", "graph_def")
+    protected = frozenset(protected_nodes or ())
+    checks = {
+        node.name: node.input[0]
+        for node in input_graph.node
+        if node.op == "CheckNumerics" and node.name not in protected and node.input
+    }
+    nodes = _without(input_graph.node, checks, drop_controls=True)
+    needed = protected.union(
+        *([name for text in node.input if (name := node_name(text)) and text[0] == "^"]
+          for node in nodes),
+        *map(colocated_names, nodes),
+    )  # fmt: skip
+    passes = {
+        node.name: node.input[0]
+        for node in nodes
+        if node.op in ("Identity", "StopGradient") and node.name not in needed and node.input
+        if not any(text.startswith("^") for text in node.input)
+    }
+    result = messages_pb2.GraphDef()
+    result.node.extend(_without(nodes, passes, drop_controls=False))
+    return result
+
+
+def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) -> list[Any]:
+    """Copies of the nodes but for `passes`, whose users take what these take."""
+    result = []
+    for node in nodes:
+        if node.name in passes:
+            continue
+        copy = messages_pb2.NodeDef()
+        copy.CopyFrom(node)
+        del copy.input[:]
+        for text in node.input:
+            if not (drop_controls and text.startswith("^") and text[1:] in passes):
+                copy.input.append(_around(text, passes))
+        result.append(copy)
+    return result
+
+
+def _around(text: str, passes: dict[str, str]) -> str:
+    """The input, or what the nodes take that only hand it on; a cycle of these ends it."""
+    seen: set[str] = set()
+    while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:
+        seen.add(name)
+        text = passes[name]
+    return text

@@ -1,0 +1,298 @@
+"""Nodes of a GraphDef as operations, which enter the graph together when all of them are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import NotFoundError, UnimplementedError
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.formats.tensor_proto import proto_value_count
+from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
+from gpugraph.graph.client.creation_origin import here
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import check_valid
+from gpugraph.graph.op_def import OpDef
+from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.graph_files.attr_import import complete, input_types, node_error, read_attrs
+from gpugraph.graph_files.graph_def_index import GraphDefIndex, Source
+from gpugraph.graph_files.op_def_text import type_text, types_text
+from gpugraph.ops.framework.removed_op_types import INSTEAD, REMOVED, removed_function
+
+_MOST_OUTPUTS = 1 << 16
+"""Of one node: a file of few bytes could ask for any number."""
+
+_UNKNOWN = TensorShape.of(None)
+_COLOCATION = b"loc:@"
+
+
+class NodeImport:
+    """The operations of one GraphDef while they are made.
+
+    names: what each node is called in the graph. mapped: the tensors and operations that stand for
+    sources (`input_map`); `used` are those of them that were asked for.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        index: GraphDefIndex,
+        names: Mapping[str, str],
+        mapped: Mapping[Source, Any],
+        functions: frozenset[str],
+    ) -> None:
+        self.graph = graph
+        self.index = index
+        self.names = names
+        self.mapped = mapped
+        self.functions = functions
+        self.used: set[Source] = set()
+        self.ops: dict[str, Operation] = {}  # by the node's name in the file, in order
+        self._back: list[tuple[Operation, int, Source]] = []
+        self._value_counts: dict[Operation, int] = {}
+        self._origin = here(graph._origins)
+
+    def make(self) -> None:
+        """Makes all operations; ValueError, NotFoundError or UnimplementedError where one can't be.
+
+        The graph has none of them yet.
+        """
+        for number in self.index.in_order(self.mapped):
+            self._make(number)
+        for op, slot, source in self._back:
+            self._close(op, slot, source)
+
+    def enter(self) -> None:
+        """Puts the operations into the graph, and into the scopes around the import."""
+        graph, ops = self.graph, [*self.ops.values()]
+        with graph._lock:
+            for op in ops:
+                op._id = len(graph._ops)
+                graph._ops.append(op)
+                graph._by_name[op.name] = op
+                graph._names.setdefault(op.name.lower(), 1)
+            graph._value_counts.update(self._value_counts)
+        for block in graph._scope.controls:
+            block.seen.update(ops)
+        for op in ops:
+            device, controls, op._device = op._device, op._control_inputs, ""
+            if device and not _colocation(op):
+                with graph.device(device):
+                    graph._enter_scopes(op)
+            else:
+                graph._enter_scopes(op)
+            op._control_inputs = tuple(dict.fromkeys([*controls, *op._control_inputs]))
+        for op in ops:
+            self._follow_colocation(op)
+
+    def _follow_colocation(self, op: Operation) -> None:
+        """Asks for the device of what the op is colocated with."""
+        for name in _colocation(op):
+            leader = self.graph._by_name.get(name)
+            if leader is not None and leader._device:
+                op._device = leader._device
+                return
+
+    # -- one node
+
+    def _make(self, number: int) -> None:
+        index = self.index
+        node, name = index.nodes[number], index.names[number]
+        op_def = self._op_def(node.op, name)
+        full = self.names[name]
+        attrs = read_attrs(node, op_def, full)
+        inputs, controls = self._sources(number)
+        complete(attrs, op_def, [tensor._dtype for tensor in inputs], full)
+        self._check_inputs(op_def, attrs, inputs, full)
+        if node.device:
+            check_valid(node.device)
+        if "_class" in attrs:
+            attrs["_class"] = self._prefixed(attrs["_class"], name)
+        op = Operation(
+            self.graph, full, op_def, inputs, _types(op_def, attrs, full), attrs, self._origin
+        )
+        op._control_inputs = controls
+        op._device = node.device
+        self._infer(op, node)
+        self.ops[name] = op
+        if node.op == "Const":
+            self._note_values(op, node.attr["value"].tensor)
+        for slot, source in enumerate(index.sources[number]):
+            if self._is_back(number, source):
+                self._back.append((op, slot, source))
+
+    def _note_values(self, op: Operation, tensor: Any) -> None:
+        """How the constant is written again; ValueError where it is not of its own dtype."""
+        dtype = op._attrs["dtype"]
+        if tensor.dtype != dtype.as_datatype_enum:
+            raise node_error(
+                f"Attr 'value' has the DataType enum {tensor.dtype}, but attr 'dtype' is "
+                f"{type_text(dtype)}",
+                op.name,
+                op._op_def,
+            )
+        count = proto_value_count(tensor)
+        if count is not None:
+            self._value_counts[op] = count
+
+    def _op_def(self, op_type: str, name: str) -> OpDef:
+        op_def = OP_DEFS.get(op_type)
+        if op_def is not None:
+            return op_def
+        if op_type in REMOVED:
+            removed_function(op_type)()
+        if op_type in self.functions:
+            raise UnimplementedError(
+                None, None, f"Node '{name}' calls the function '{op_type}': functions of graphs "
+                "are not run here. Inline them, or freeze the graph, before it is written."
+            )  # fmt: skip
+        if op_type in INSTEAD:
+            raise UnimplementedError(
+                None, None, f"Node '{name}' is of op type '{op_type}', which is left out: "
+                f"{INSTEAD[op_type]}"
+            )  # fmt: skip
+        raise NotFoundError(
+            None, None, f"Op type not registered '{op_type}' in binary running on this machine. "
+            "Make sure the Op and Kernel are registered in the binary running in this process: "
+            f"node '{name}' needs it. tf.register_op declares one."
+        )  # fmt: skip
+
+    def _is_back(self, number: int, source: Source) -> bool:
+        return source not in self.mapped and self.index.is_back_edge(number, source)
+
+    def _sources(self, number: int) -> tuple[tuple[Tensor, ...], tuple[Operation, ...]]:
+        """The inputs and control inputs; what closes a loop is the first input meanwhile."""
+        inputs: list[Tensor | None] = []
+        controls: dict[Operation, None] = {}
+        for source in self.index.sources[number]:
+            if source in self.mapped:
+                self.used.add(source)
+                element = self.mapped[source]
+            elif self._is_back(number, source):
+                inputs.append(None)
+                continue
+            elif source[1] < 0:
+                element = self.ops[source[0]]
+            else:
+                element = self._output(self.index.names[number], source)
+            if source[1] < 0:
+                controls[element] = None
+            else:
+                inputs.append(element)
+        first = next((tensor for tensor in inputs if tensor is not None), None)
+        if first is None and inputs:
+            raise ValueError(
+                f"Node '{self.index.names[number]}' has no input from outside of its loop"
+            )
+        complete_inputs = [first if tensor is None else tensor for tensor in inputs]
+        return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
+
+    def _output(self, user: str, source: Source) -> Tensor:
+        outputs = self.ops[source[0]]._outputs
+        if source[1] >= len(outputs):
+            raise ValueError(
+                f"Node '{user}': Connecting to invalid output {source[1]} of source node "
+                f"{source[0]} which has {len(outputs)} outputs."
+            )
+        return outputs[source[1]]
+
+    def _check_inputs(
+        self, op_def: OpDef, attrs: Mapping[str, Any], inputs: tuple[Tensor, ...], name: str
+    ) -> None:
+        """ValueError unless the inputs are as many, and of the dtypes, that the attrs ask for."""
+        wanted = input_types(op_def, attrs, len(inputs))
+        if wanted is None or len(wanted) != len(inputs):
+            expected = "more inputs" if wanted is None else f"inputs '{types_text(wanted)}'"
+            raise node_error(
+                f"NodeDef expected {expected} do not match {len(inputs)} inputs specified",
+                name,
+                op_def,
+            )
+        for slot, (tensor, dtype) in enumerate(zip(inputs, wanted)):
+            self._check_type(name, slot, tensor, dtype)
+
+    def _check_type(self, name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
+        dtype = tensor._dtype
+        if dtype is wanted or (dtype.base_dtype is wanted and not wanted.is_ref_dtype):
+            return
+        raise ValueError(
+            f"Input {slot} of node {name} was passed {type_text(dtype)} from {tensor.name} "
+            f"incompatible with expected {type_text(wanted)}."
+        )
+
+    def _close(self, op: Operation, slot: int, source: Source) -> None:
+        """Makes the last operation of an iteration the input of its loop's Merge."""
+        tensor = self._output(op.name, source)
+        self._check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
+        op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
+
+    def _prefixed(self, groups: Any, name: str) -> list[bytes]:
+        """Colocation groups by the names that their operations have in the graph."""
+        result = []
+        for group in groups:
+            if isinstance(group, bytes) and group.startswith(_COLOCATION):
+                leader = group[len(_COLOCATION) :].decode("utf-8", "surrogateescape")
+                if leader not in self.names:
+                    raise ValueError(
+                        f"Node '{name}' expects to be colocated with unknown node '{leader}'"
+                    )
+                group = _COLOCATION + self.names[leader].encode()
+            result.append(group)
+        return result
+
+    # -- shapes
+
+    def _infer(self, op: Operation, node: Any) -> None:
+        """The static shapes: by inference, and those that the file says."""
+        if op._op_def.infer is not None:
+            infer_shapes(op)
+        if op.type in ("Merge", "RefMerge") and any(
+            self._is_back(self.index.by_name[node.name], source)
+            for source in self.index.sources[self.index.by_name[node.name]]
+        ):
+            op._outputs[0]._shape = _UNKNOWN
+        if op.type in ("Enter", "RefEnter") and not op._attrs["is_constant"]:
+            op._outputs[0]._shape = _UNKNOWN
+        if "_output_shapes" in node.attr:
+            self._refine(op, node.attr["_output_shapes"].list.shape)
+
+    def _refine(self, op: Operation, shapes: Any) -> None:
+        if len(shapes) > len(op._outputs):
+            raise ValueError(
+                f"Node '{op.name}' has {len(op._outputs)} outputs but the _output_shapes attribute "
+                f"specifies shapes for {len(shapes)} outputs"
+            )
+        for number, (tensor, message) in enumerate(zip(op._outputs, shapes)):
+            try:
+                shape = as_shape(message)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"Node '{op.name}' has an invalid _output_shapes attribute (shape #{number} "
+                    f"error: '{error}')"
+                ) from error
+            try:
+                tensor._shape = tensor._shape.merge_with(shape)
+            except (Misfit, ValueError) as error:
+                raise ValueError(
+                    f"Node '{op.name}' has an _output_shapes attribute inconsistent with the "
+                    f"GraphDef for output #{number}: {error}"
+                ) from error
+
+
+def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
+    """The dtypes of the outputs; ValueError for too many of them."""
+    for arg in op_def.outputs:
+        if arg.number_attr and attrs[arg.number_attr] > _MOST_OUTPUTS:
+            count = attrs[arg.number_attr]
+            raise node_error(f"{count} outputs are more than {_MOST_OUTPUTS}", name, op_def)
+    return output_types(op_def, attrs)
+
+
+def _colocation(op: Operation) -> list[str]:
+    """The names of other operations with which the op is colocated."""
+    groups = [group for group in op._attrs.get("_class", ()) if group.startswith(_COLOCATION)]
+    names = [group[len(_COLOCATION) :].decode() for group in groups]
+    return [name for name in names if name != op.name]

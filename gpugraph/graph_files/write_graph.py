@@ -1,0 +1,65 @@
+"""`tf.io.write_graph`: a graph as a file, of text or of bytes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph_files.graph_cutting import checked_message
+from gpugraph.platform import files
+
+
+def write_graph(
+    graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
+) -> str:
+    """Writes a Graph, or a GraphDef, into the file `name` of the folder `logdir`.
+
+    The folder is made where it is missing. The file is there as a whole, or as it was before.
+
+    Args:
+      graph_or_graph_def: what to write.
+      logdir: the folder.
+      name: the name of the file; it may have folders of its own.
+      as_text: whether the file is protobuf's text, else its bytes.
+
+    Returns:
+      The path of the file.
+
+    Raises:
+      TypeError: it is neither a Graph nor a GraphDef.
+      tf.errors.OpError: the class of what the file system refuses.
+    """
+    if isinstance(graph_or_graph_def, Graph):
+        graph_def = graph_or_graph_def.as_graph_def()
+    else:
+        graph_def = checked_message(graph_or_graph_def, "GraphDef", "graph_or_graph_def")
+    path = os.path.join(os.fspath(logdir), name)
+    content = str(graph_def).encode() if as_text else graph_def.SerializeToString()
+    write_whole(path, content)
+    return path
+
+
+def write_whole(path: str, content: bytes) -> None:
+    """Writes a file under another name and renames it, so that it is never there in part."""
+    folder = os.path.dirname(path) or "."
+    files.MakeDirs(folder)
+    with files.system_errors(path):
+        handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
