@@ -63,8 +63,7 @@ contrib.seq2seq.monotonic_attention: {_MONOTONIC}
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
 contrib.test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
-test.create_local_cluster: {_CLUSTER}
-tpu: there are no TPUs: GPUs are used where there are kernels
+contrib.tpu: there are no TPUs: GPUs are used where there are kernels
 errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
 function: there is no eager execution: build a graph and run it in a Session
 image.adjust_jpeg_quality: {_CODEC}
@@ -91,8 +90,7 @@ profiler: {_PROFILER}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
 python.eager.backprop: there is no eager execution: use tf.gradients
 python.test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
-test.create_local_cluster: {_CLUSTER}
-tpu: there are no TPUs: GPUs are used where there are kernels
+python.tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat: {_QUANTIZED}concat
 quantized_concat: {_QUANTIZED}concat
 random.Generator: {_GENERATORS}

@@ -50,7 +50,7 @@ assert samples_of_linalg.MATRICES  # their samples are in the table by now
 assert samples_of_sets.QUANTIZED
 assert samples_of_sparse.ROWS is not None
 assert samples_of_boxes.BOXES is not None
-assert samples_of_factors.three_diagonals
+assert samples_of_factors.UNSLOPED
 assert samples_of_images.IN_SINGLE
 assert samples_of_places.PLACED and samples_of_ctc.SPOKEN
 assert samples_of_integrals.NODES.size

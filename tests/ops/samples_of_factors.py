@@ -11,7 +11,10 @@ from gpugraph.base import dtypes
 from .samples_of_linalg import LOOSE, MATRICES, definite, regular
 from .sampling import add, case
 
-__all__ = ["three_diagonals"]
+__all__ = ["UNSLOPED", "three_diagonals"]
+
+UNSLOPED = {"QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "SparseMatMul"}
+"""Ops whose gradient is that of the identity, or that compute in float32 alone."""
 
 
 def _power_series(x: Any) -> Any:

@@ -26,6 +26,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, same_bits
 from .samples import RANDOM, TABLE, UNSAMPLED
 from .samples_of_ctc import SPOKEN
+from .samples_of_factors import UNSLOPED
 from .samples_of_images import IN_SINGLE as IMAGES
 from .samples_of_recurrence import GATED
 from .samples_of_sets import QUANTIZED
@@ -397,8 +398,8 @@ def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: st
 # -- gradients
 
 STEP = 1e-5
-IN_SINGLE = {*IMAGES, *QUANTIZED}
-"""Ops of float32 alone: test_image.py and test_fake_quantization.py hold their gradients."""
+IN_SINGLE = {*IMAGES, *QUANTIZED, *UNSLOPED}
+"""Ops of float32 alone, or that round: tests of their own hold their gradients."""
 NOTHING_FLOWS = {"StopGradient"}
 """Ops that depend on their input and by their meaning have no gradient."""
 STOPPED = {
@@ -450,7 +451,7 @@ def precise_samples(op_type: str) -> list[Sample]:
     """Samples in double precision, complex ones made so, at which the op is smooth."""
     result: list[Sample] = []
     if op_type in IN_SINGLE | SPOKEN | GATED:
-        return result  # test_image.py and test_ctc.py hold their gradients
+        return result  # tests of their own hold their gradients
     for sample in TABLE[op_type].samples:
         wide = sample.widened()
         if wide is not None and any(array.dtype.char == "F" for array in sample.flat):

@@ -255,7 +255,7 @@ def test_values_of_any_kind_go_to_later_parts() -> None:
         x = tf.placeholder(tf.float32, [None, 2])
         joined = tf.string_join([text, "!"])
         rows = tf.shape(x)[0]
-        low = tf.cast(x, tf.bfloat16)
+        low = tf.cast(x, tf.float16)
         late = tf.placeholder(tf.float32, [])
         fetches = [
             joined,

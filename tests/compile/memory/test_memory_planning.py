@@ -395,7 +395,8 @@ ALIASED = sorted(
     for name, decl in DECLARATIONS.items()
     if 0 in decl.alias
     and not any(arg.type is tf.resource for arg in decl.op_def.inputs)
-    and not name.startswith("TensorScatter")  # whose inputs are of different shapes
+    # whose inputs are of different shapes
+    and not name.startswith(("TensorScatter", "ScatterNdNonAliasing"))
 )
 
 

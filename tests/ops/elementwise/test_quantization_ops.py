@@ -87,6 +87,10 @@ def test_the_gradient_is_that_of_the_identity():
     x = tf.constant(NUMBERS)
     output = tf.quantization.quantize_and_dequantize(x, -1.0, 1.0, range_given=True)
     np.testing.assert_array_equal(run(tf.gradients(output, x)[0]), np.ones(8, np.float32))
+    by_bits = tf.raw_ops.QuantizeAndDequantizeV3(
+        input=x, input_min=-1.0, input_max=1.0, num_bits=5, range_given=True
+    )
+    np.testing.assert_array_equal(run(tf.gradients(by_bits, x)[0]), np.ones(8, np.float32))
 
 
 def test_a_range_upside_down_is_refused():
