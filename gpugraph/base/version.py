@@ -7,6 +7,9 @@ import sys
 VERSION = "0.1.0"
 """The version of gpugraph; the behaviour is TensorFlow 1.15's."""
 
+TENSORFLOW_VERSION = "1.15.0"
+"""The version of TensorFlow whose files these are, for who reads them."""
+
 GIT_VERSION = f"gpugraph-{VERSION}"
 """What it was made from: this version of gpugraph."""
 

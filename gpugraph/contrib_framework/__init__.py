@@ -11,8 +11,6 @@ from gpugraph.contrib_framework.graph_names import (
     get_graph_from_inputs as get_graph_from_inputs,
     get_name_scope as get_name_scope,
     get_placeholders as get_placeholders,
-    prepend_name_scope as prepend_name_scope,
-    strip_name_scope as strip_name_scope,
 )
 from gpugraph.contrib_framework.restorable_variables import (
     assign_from_values as assign_from_values,
@@ -37,4 +35,8 @@ from gpugraph.contrib_framework.tensor_checks import (
     remove_squeezable_dimensions as remove_squeezable_dimensions,
     with_same_shape as with_same_shape,
     with_shape as with_shape,
+)
+from gpugraph.graph.client.scoped_names import (
+    prepend_name_scope as prepend_name_scope,
+    strip_name_scope as strip_name_scope,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
-from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import (
     get_default_graph,
@@ -14,25 +12,6 @@ from gpugraph.graph.client.default_graph_functions import (
     graph_or_default,
 )
 from gpugraph.graph.client.tensor import Tensor
-
-_START = r"([\^]|loc:@|^)"  # what stands before a name: of a control input, of a colocation
-
-
-def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """A name without the scope that it is under; one that is not under it as it is."""
-    if not export_scope:
-        return name
-    scope = text_of("export_scope", export_scope).removesuffix("/")
-    pattern = rf"{_START}{re.escape(scope)}/+(.*)"
-    return re.sub(pattern, r"\1\2", text_of("name", name), count=1)
-
-
-def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """A name under a scope."""
-    if not import_scope:
-        return name
-    scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
-    return re.sub(rf"{_START}(.*)", rf"\1{scope}/\2", name, count=1)
 
 
 def get_name_scope() -> str:

@@ -7,4 +7,10 @@ of contexts that route what is used inside. This face re-exports; it defines not
 from gpugraph.control_flow.assertion import Assert as Assert
 from gpugraph.control_flow.case_and_switch_case import case as case, switch_case as switch_case
 from gpugraph.control_flow.cond import cond as cond
+from gpugraph.control_flow.context_protos import (
+    cond_from_proto as cond_from_proto,
+    cond_to_proto as cond_to_proto,
+    while_from_proto as while_from_proto,
+    while_to_proto as while_to_proto,
+)
 from gpugraph.control_flow.while_loop import while_loop as while_loop

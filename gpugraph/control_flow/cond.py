@@ -54,9 +54,9 @@ def cond(
             raise TypeError(f"pred must not be a Python bool, but it is {pred}")
         graph = get_default_graph()
         pred, pivots = _forked(graph, pred)
-        contexts = [CondContext(pred, pivot, branch) for branch, pivot in enumerate(pivots)]
-        true_result, true_tensors = _branch(contexts[1], true_fn, "true_fn")
-        false_result, false_tensors = _branch(contexts[0], false_fn, "false_fn")
+        if_true, if_false = (CondContext(pred, pivots[branch], branch) for branch in (1, 0))
+        true_result, true_tensors = _branch(if_true, true_fn, "true_fn")
+        false_result, false_tensors = _branch(if_false, false_fn, "false_fn")
         if not strict:
             true_result, false_result = _lone(true_result), _lone(false_result)
         _check_structures(true_result, false_result)
@@ -65,9 +65,9 @@ def cond(
             false_tensors = with_indices_alike(false_result, false_tensors)
         _check_dtypes(true_tensors, false_tensors)
         merged = [merge(pair) for pair in zip(false_tensors, true_tensors)]
-        if contexts[1].outer is None:
-            graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[1])
-            graph.add_to_collection(GraphKeys.COND_CONTEXT, contexts[0])
+        if if_true.outer is None:
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, if_true)
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, if_false)
         result = packed(true_result, merged)
         return result if strict else _lone(result)
 

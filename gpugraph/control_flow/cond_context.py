@@ -24,12 +24,14 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class CondContext(ControlFlowContext):
     """The branch of `pred` that is taken where it is `branch` (0: false, 1: true)."""
 
-    def __init__(self, pred: Tensor, pivot: Tensor, branch: int) -> None:
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
         super().__init__(pred.graph)
+        self.name = name or pred.graph.unique_name("cond_text")
         self.pred = pred
         self.pivot = pivot
         self.branch = branch
         self.known = {pred, pivot}
+        self.stand_ins = {pred: pred}
         pivot.op._control_flow_context = self
 
     @property

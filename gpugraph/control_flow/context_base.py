@@ -41,6 +41,9 @@ class ControlFlowContext(ABC):
         self.outer: ControlFlowContext | None = current(graph)
         self.known: set[Tensor] = set()
         self.stand_ins: dict[Tensor, Tensor] = {}
+        self.nested: list[ControlFlowContext] = []
+        if self.outer is not None:
+            self.outer.nested.append(self)
 
     # -- what the two kinds answer
 

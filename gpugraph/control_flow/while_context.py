@@ -46,7 +46,7 @@ _OF_SHAPE = ("Shape", "Size", "Rank")
 
 
 class WhileContext(LoopContext):
-    """One loop; `name` is that of its frame.
+    """One loop; `name` is that of its frame: a new one, or `frame`, which is there already.
 
     own_grad_state: where this is the backward loop of another, the record of the two.
     """
@@ -60,9 +60,10 @@ class WhileContext(LoopContext):
         maximum_iterations: Tensor | None = None,
         name: str = "while_context",
         own_grad_state: LoopRecord | None = None,
+        frame: str = "",
     ) -> None:
         super().__init__(graph)
-        self.name = graph.unique_name(name)
+        self.name = frame or graph.unique_name(name)
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
         self.swap_memory = swap_memory

@@ -32,8 +32,8 @@ def __getattr__(name: str) -> Any:
         message_classes = importlib.import_module("gpugraph.formats.messages.message_classes")
     except ModuleNotFoundError as error:
         raise protobuf_is_absent(error) from error
-    if name == "DESCRIPTOR":
-        return message_classes.DESCRIPTOR
+    if name in ("DESCRIPTOR", "parse_message"):
+        return getattr(message_classes, name)
     if name not in message_classes.NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = message_classes.NAMES[name]

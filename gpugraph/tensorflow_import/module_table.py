@@ -42,11 +42,12 @@ python.framework.dtypes: tf.dtypes tf
 python.framework.errors: tf.errors
 python.framework.errors_impl: tf.errors
 python.framework.function: tf
-python.framework.graph_util: tf
+python.framework.graph_util: tf.graph_util tf
 python.framework.importer: tf
 python.framework.indexed_slices: tf
 python.framework.load_library: tf
-python.framework.meta_graph: tf.train
+python.framework.meta_graph: gpugraph.graph_files.meta_graph_export
+    gpugraph.graph_files.meta_graph_import tf.train
 python.framework.op_def_library: tf
 python.framework.ops: tf gpugraph.tensorflow_import.private_names
 python.framework.random_seed: tf tf.random

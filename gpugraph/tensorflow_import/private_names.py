@@ -11,8 +11,15 @@ from typing import Any
 from gpugraph.base.dimensions import Dimension
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.collection_protos import (
+    register_proto_function as register_proto_function,
+)
 from gpugraph.graph.client.graph_scopes import requested_device
 from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.scoped_names import (
+    prepend_name_scope as prepend_name_scope,
+    strip_name_scope as strip_name_scope,
+)
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor

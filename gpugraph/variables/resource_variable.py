@@ -39,6 +39,13 @@ class ResourceVariable(Variable):
         name = scope[:-1]
         return raw_ops.VarHandleOp(dtype=self._dtype, shape=shape, shared_name=name, name=scope)
 
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        super()._init_from_proto(message, import_scope)
+        attrs = self._variable.op.attrs
+        self._dtype, self._shape = attrs["dtype"], attrs["shape"]
+        if self._snapshot.op.type != "ReadVariableOp":
+            self._cached = self._snapshot
+
     def _safe_initial_value(self) -> Tensor:
         return self._initial_value
 

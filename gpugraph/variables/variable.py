@@ -35,7 +35,6 @@ from gpugraph.variables.change_methods import by_coordinates, by_difference, by_
 from gpugraph.variables.initial_value_checks import check_outside, check_shape
 from gpugraph.variables.reference_or_resource import uses_resource
 from gpugraph.variables.replication_modes import (
-    ReplicatedState,
     VariableAggregation,
     VariableSynchronization,
     checked_modes,
@@ -43,12 +42,13 @@ from gpugraph.variables.replication_modes import (
 )
 from gpugraph.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
 from gpugraph.variables.variable_creators import CreatedByScopes
+from gpugraph.variables.variable_protos import VariableInProto, register_variable_protos
 
 VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 """What is called with each variable that is made, for tools that watch a program."""
 
 
-class Variable(ReplicatedState, metaclass=CreatedByScopes):
+class Variable(VariableInProto, metaclass=CreatedByScopes):
     """A tensor that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
 
     initial_value: anything a tensor can be made of, or a callable without arguments that gives
@@ -87,8 +87,11 @@ class Variable(ReplicatedState, metaclass=CreatedByScopes):
         aggregation: Any = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
-        if variable_def is not None or import_scope is not None:
-            raise ValueError("Variables can't be made from a variable_def: give an initial_value")
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._init_from_proto(variable_def, import_scope)
+            return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):
@@ -102,7 +105,6 @@ class Variable(ReplicatedState, metaclass=CreatedByScopes):
         self._synchronization, self._aggregation = checked_modes(synchronization, aggregation, name)
         self._trainable = trainable = trains(trainable, self._synchronization)
         self._constraint = constraint
-        self._save_slice_info: _SaveSliceInfo | None = None
         self._graph = get_default_graph()
         self._validate_shape = validate_shape
         self._caching_device = caching_device
@@ -273,13 +275,6 @@ class Variable(ReplicatedState, metaclass=CreatedByScopes):
     def _shared_name(self) -> str:
         return self.op.name
 
-    def _set_save_slice_info(self, save_slice_info: _SaveSliceInfo) -> None:
-        """Says which part of which variable this is, for what saves it."""
-        self._save_slice_info = save_slice_info
-
-    def _get_save_slice_info(self) -> _SaveSliceInfo | None:
-        return self._save_slice_info
-
     # -- changing
 
     def assign(
@@ -398,3 +393,4 @@ def _as_tensor(
 
 
 register_tensor_conversion_function(Variable, _as_tensor, 20)
+register_variable_protos(Variable.from_proto)

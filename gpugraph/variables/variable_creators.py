@@ -37,7 +37,9 @@ class CreatedByScopes(type):
     def _make(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance of the class, or of the subclass that its `_kind` chooses."""
         arguments = cls.__signature__.bind(*args, **kwargs).arguments
-        chosen: Any = cls._kind(arguments.get("use_resource"))  # type: ignore[attr-defined]
+        message = arguments.get("variable_def")
+        use_resource = getattr(message, "is_resource", arguments.get("use_resource"))
+        chosen: Any = cls._kind(use_resource)  # type: ignore[attr-defined]
         return type.__call__(chosen, *args, **kwargs)
 
     @property

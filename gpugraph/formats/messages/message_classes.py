@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message, message_factory
+from google.protobuf import (
+    any_pb2,
+    descriptor_pb2,
+    descriptor_pool,
+    message,
+    message_factory,
+    text_format,
+)
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 from gpugraph.formats.messages import (
@@ -175,3 +182,15 @@ def _named_classes() -> dict[str, Any]:
 
 NAMES = _named_classes()
 """The classes of messages, the enumerations and their values, by name."""
+
+
+def parse_message(message_class: Any, content: bytes) -> Any:
+    """The message that the bytes are, or that their text is; ValueError where they are neither."""
+    try:
+        return message_class.FromString(content)
+    except DecodeError as error:
+        reason = error
+    try:
+        return text_format.Parse(content.decode("utf-8"), message_class())
+    except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"neither its bytes ({reason}) nor its text ({error})") from error

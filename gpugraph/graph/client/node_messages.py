@@ -131,9 +131,12 @@ def _is_resource(dtype: DType | None) -> bool:
     return dtype is not None and dtype.name == "resource"
 
 
-def graph_def_of(ops: Iterable[Any], versions: VersionDef, add_shapes: bool) -> Any:
+def graph_def_of(
+    ops: Iterable[Any], versions: VersionDef, add_shapes: bool, sort_controls: bool = True
+) -> Any:
     """The operations as a GraphDef; with `add_shapes`, their static shapes as `_output_shapes`.
 
+    sort_controls: whether control inputs are in the order of their names, else of their making.
     ValueError for more than 2 GiB, the limit of any message.
     """
     ops = list(ops)
@@ -143,7 +146,7 @@ def graph_def_of(ops: Iterable[Any], versions: VersionDef, add_shapes: bool) -> 
     for op in ops:
         node = node_def_of(op)
         controls = len(op._control_inputs)
-        if controls > 1:
+        if controls > 1 and sort_controls:
             node.input[-controls:] = sorted(node.input[-controls:])
         if add_shapes and op._outputs:
             shapes: list[TensorShape] = [tensor._shape for tensor in op._outputs]

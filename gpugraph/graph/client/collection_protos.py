@@ -1,0 +1,57 @@
+"""How the items of collections become messages: `register_proto_function`.
+
+A collection without an entry is written as it is, as names, texts or numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gpugraph.formats import messages_pb2
+
+
+class CollectionProtos(NamedTuple):
+    """How the items of one collection are written and read.
+
+    proto_type: the class of the messages, or its name in `messages_pb2`.
+    to_proto: `to_proto(item, export_scope)`, a message, or None for what is not in the scope.
+    from_proto: `from_proto(message, import_scope)`, the item in the default graph.
+    """
+
+    proto_type: Any = None
+    to_proto: Callable[..., Any] | None = None
+    from_proto: Callable[..., Any] | None = None
+
+    @property
+    def message_class(self) -> Any:
+        """The class of the messages."""
+        is_name = isinstance(self.proto_type, str)
+        return getattr(messages_pb2, self.proto_type) if is_name else self.proto_type
+
+
+_REGISTERED: dict[str, CollectionProtos] = {}
+
+
+def register_proto_function(
+    collection_name: str,
+    proto_type: Any = None,
+    to_proto: Callable[..., Any] | None = None,
+    from_proto: Callable[..., Any] | None = None,
+) -> None:
+    """Registers how items of a collection become messages of `proto_type`, and back.
+
+    Raises TypeError for functions that can't be called, KeyError for a collection that has some.
+    """
+    if to_proto is not None and not callable(to_proto):
+        raise TypeError("to_proto must be callable.")
+    if from_proto is not None and not callable(from_proto):
+        raise TypeError("from_proto must be callable.")
+    if collection_name in _REGISTERED:
+        raise KeyError(f"Registering two proto_functions with name '{collection_name}'!")
+    _REGISTERED[collection_name] = CollectionProtos(proto_type, to_proto, from_proto)
+
+
+def collection_protos(collection_name: str) -> CollectionProtos:
+    """What is registered for a collection; nothing for one without an entry."""
+    return _REGISTERED.get(collection_name, CollectionProtos())

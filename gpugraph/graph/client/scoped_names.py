@@ -1,0 +1,41 @@
+"""Names of tensors, operations and colocation groups, taken out of a scope and put under one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpugraph.graph.attr_values import text_of
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+
+_START = r"([\^]|loc:@|^)"  # what stands before a name: of a control input, of a colocation
+
+
+def strip_name_scope(name: str, export_scope: str | None) -> str:
+    """A name without the scope that it is under; one that is not under it as it is."""
+    if not export_scope:
+        return name
+    scope = text_of("export_scope", export_scope).removesuffix("/")
+    pattern = rf"{_START}{re.escape(scope)}/+(.*)"
+    return re.sub(pattern, r"\1\2", text_of("name", name), count=1)
+
+
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
+    """A name under a scope."""
+    if not import_scope:
+        return name
+    scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
+    return re.sub(rf"{_START}(.*)", rf"\1{scope}/\2", name, count=1)
+
+
+def is_in_scope(name: str, export_scope: str | None) -> bool:
+    """Whether a name is one of those that an export of `export_scope` takes along."""
+    return not export_scope or name.startswith(export_scope)
+
+
+def element_in_scope(name: str, import_scope: str | None) -> Any:
+    """The tensor or operation of the default graph that has this name under the scope.
+
+    KeyError where there is none.
+    """
+    return get_default_graph().as_graph_element(prepend_name_scope(name, import_scope))
