@@ -1,0 +1,157 @@
+"""GraphDefs beside TensorFlow's: of the same programs, node by node, imported both ways and run.
+
+    python ci/against_tensorflow/graph_defs.py --tensorflow PYTHON [--only GRAPH]
+
+TensorFlow's Python loads both. For each graph of `sample_graphs.py` it imports what each library
+has written into the other, which has to write the same nodes again and to compute the same. It also
+counts the nodes that the two build alike for the program; in the graphs of ALIKE all have to be.
+Attrs that TensorFlow has since 1.15 are left out of the comparison.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sample_graphs import FEED, GRAPHS
+from sides import add_options, library, python_of_tensorflow, run_side
+
+_LATER = """
+allowed_devices axis bad_indices_policy debug_name explicit_paddings exponential_avg_factor grad_a
+grad_b grad_x grad_y index_type sparse_gradient Tk Tsegmentids validate_shape
+multiply_linear_by_lr _has_manual_control_dependencies
+"""
+LATER = frozenset(_LATER.split())
+"""Attrs of later TensorFlows; where 1.15 has one too, it is compared."""
+
+LIMIT = 1e-5
+
+ALIKE = frozenset({"elementwise", "strings", "tensor_arrays", "devices_and_controls"})
+"""Graphs that both build node by node; in others, functions and gradients take other ways."""
+
+
+def nodes_of(graph_def: Any) -> dict[str, Any]:
+    return {node.name: node for node in graph_def.node}
+
+
+def attrs_of(node: Any, other: Any) -> dict[str, bytes]:
+    """The attrs of a node as bytes, without those that only one of the two has and is later."""
+    return {
+        key: value.SerializeToString(deterministic=True)
+        for key, value in node.attr.items()
+        if key not in LATER or key in other.attr
+    }
+
+
+def difference(name: str, ours: Any, theirs: Any) -> str:
+    """How two nodes differ, or the empty text."""
+    for field in ("op", "device"):
+        if getattr(ours, field) != getattr(theirs, field):
+            return f"{name}.{field}: {getattr(ours, field)!r}, not {getattr(theirs, field)!r}"
+    if list(ours.input) != list(theirs.input):
+        return f"{name}.input: {list(ours.input)}, not {list(theirs.input)}"
+    mine, other = attrs_of(ours, theirs), attrs_of(theirs, ours)
+    for key in sorted({*mine, *other}):
+        if mine.get(key) != other.get(key):
+            texts = [" ".join(str(node.attr[key]).split())[:200] if key in node.attr else "none"
+                     for node in (ours, theirs)]  # fmt: skip
+            return f"{name}.{key}: {texts[0]}, not {texts[1]}"
+    return ""
+
+
+def differences(ours: Any, theirs: Any) -> list[str]:
+    """How two GraphDefs differ, node by node."""
+    mine, other = nodes_of(ours), nodes_of(theirs)
+    faults = [f"only here: {name}" for name in mine if name not in other]
+    faults += [f"only there: {name}" for name in other if name not in mine]
+    found = [difference(name, mine[name], other[name]) for name in mine if name in other]
+    return faults + [fault for fault in found if fault]
+
+
+def built(tf: Any, name: str) -> Any:
+    with tf.Graph().as_default() as graph:
+        GRAPHS[name](tf)
+        if tf.global_variables():
+            tf.global_variables_initializer()
+    return graph
+
+
+def run(tf: Any, graph: Any) -> Any:
+    """What `y` gives after the variables have been initialized."""
+    with tf.Session(graph=graph) as session:
+        names = {op.name for op in graph.get_operations()}
+        if "init" in names:
+            session.run("init")
+        feeds = {"x:0": FEED} if "x" in names else {}
+        if "train" in names:
+            session.run("train", feeds)
+        y = graph.get_operation_by_name("y")
+        return session.run(y.outputs[0] if y.outputs else y, feeds)
+
+
+def imported(tf: Any, content: bytes) -> Any:
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(tf.GraphDef.FromString(content), name="")
+    return graph
+
+
+def compare(name: str, ours: Any, theirs: Any) -> tuple[str, list[str]]:
+    """What a line says of a graph, and its faults."""
+    graphs = {"here": built(ours, name), "there": built(theirs, name)}
+    defs = {side: graph.as_graph_def() for side, graph in graphs.items()}
+    apart = differences(defs["here"], defs["there"])
+    faults = apart if name in ALIKE else []
+    again = imported(ours, defs["there"].SerializeToString())
+    faults += [f"imported here, {fault}"
+               for fault in differences(again.as_graph_def(), defs["there"])]  # fmt: skip
+    back = imported(theirs, defs["here"].SerializeToString())
+    faults += [f"imported there, {fault}"
+               for fault in differences(defs["here"], back.as_graph_def())]  # fmt: skip
+    expected = run(theirs, graphs["there"])
+    for where, tf, graph in (("here", ours, again), ("there", theirs, back)):
+        value = run(tf, graph)
+        if expected is not None and not np.allclose(value, expected, LIMIT, LIMIT):
+            faults.append(f"run {where}: {value}, not {expected}")
+    total = len(defs["here"].node)
+    return f"{total} nodes, {len(apart)} built otherwise", faults
+
+
+def compare_all(folder: Path, only: str) -> None:
+    theirs = library("tensorflow")
+    del sys.modules["gpugraph"]
+    ours = importlib.import_module("gpugraph")
+    lines = []
+    for name in [only] if only else list(GRAPHS):
+        try:
+            summary, faults = compare(name, ours, theirs)
+        except Exception as error:  # a graph that one of the two refuses is a fault
+            summary, faults = "not compared", [f"{type(error).__name__}: {error}"]
+        lines.append(f"{name}: {summary}, {len(faults)} faults")
+        lines += [f"  {fault}" for fault in faults]
+    (folder / "report").write_text("\n".join(lines), "utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", metavar="GRAPH", help="the one graph of this name")
+    add_options(parser)
+    options = parser.parse_args()
+    if options.side:
+        compare_all(Path(options.side[1]), options.only)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        python = python_of_tensorflow(options.tensorflow)
+        only = ["--only", options.only] if options.only else []
+        run_side(python, __file__, "both", Path(folder), *only)
+        text = (Path(folder) / "report").read_text("utf-8")
+    print(text)
+    return int("\n  " in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
