@@ -36,14 +36,17 @@ def seeds() -> list[Any]:
             x = tf.placeholder(tf.float32, [None, 4], name="a")
             w = tf.Variable(tf.ones([4, 2]), name="w", use_resource=use_resource)
             y = tf.nn.relu(tf.matmul(x, w)) + tf.constant([1.0, 2.0])
-            y = tf.while_loop(lambda v: tf.reduce_sum(v) < 9, lambda v: v * 2, [y])
-            y = tf.cond(y[0, 0] > 1, lambda: y * 2, lambda: y)
+            y = branch(tf.while_loop(lambda v: tf.reduce_sum(v) < 9, lambda v: v * 2, [y]))
             parts = tf.split(tf.concat([y, y], 1), 2, 1)
             tf.string_join([tf.as_string(tf.reshape(parts[0], [-1])), "text"], "-")
             tf.gather(tf.constant([3, 4], tf.int64), [0])
             tf.add_to_collection("kept", y)
             metas.append(export_scoped_meta_graph(graph=graph)[0])
     return metas
+
+
+def branch(y: Any) -> Any:
+    return tf.cond(y[0, 0] > 1, lambda: y * 2, lambda: y)
 
 
 def mutate_bytes(content: bytes, random_source: random.Random) -> bytes:
