@@ -132,7 +132,7 @@ def map_and_scan(tf: Any) -> None:
 @graph
 def tensor_arrays(tf: Any) -> None:
     array = tf.TensorArray(tf.float32, 3, name="array", clear_after_read=False).unstack(fed(tf))
-    summed(tf, array.read(1), array.stack(), array.gather([2, 0]), array.size())
+    summed(tf, array.read(1), array.stack(), array.gather([2, 0]))
 
 
 @graph

@@ -13,7 +13,6 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
-from gpugraph.control_flow import cond
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import identity
@@ -127,14 +126,6 @@ class ResourceVariable(Variable):
                 self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
             )
         return identity(slices)
-
-    def initialized_value(self) -> Tensor:
-        """The value, or the initial value as long as nothing was assigned: for initializers."""
-        with self._graph.control_dependencies(None):
-            value: Tensor = cond(
-                self.is_initialized(), self.read_value, lambda: self._initial_value
-            )
-        return value
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool scalar: whether the variable has a value in the session."""

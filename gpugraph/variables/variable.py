@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.identity_reference import Reference
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.control_flow import cond
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_for
@@ -183,7 +184,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
             for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
                 for other in graph.get_collection(key):
                     if getattr(other, "op", None) is op:
-                        return other.initialized_value()
+                        return initialized_value(other._variable, other._guarded_initial_value)
             return None
 
         return with_initialized_reads(self._initial_value, find, self.op.name)
@@ -230,7 +231,11 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value as long as nothing was assigned: for initializers."""
-        return initialized_value(self._variable, self._guarded_initial_value)
+        with self._graph.control_dependencies(None):
+            value: Tensor = cond(
+                self._is_initialized(), self.read_value, lambda: self._guarded_initial_value
+            )
+        return value
 
     @property
     def initializer(self) -> Operation:

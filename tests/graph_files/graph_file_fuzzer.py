@@ -83,7 +83,7 @@ def mutate_field(message: Any, random_source: random.Random, depth: int = 0) -> 
         keys = list(value)
         key = random_source.choice(keys) if keys else "T"
         if random_source.random() < 0.2:
-            del value[key]
+            value.pop(key, None)
         elif hasattr(value[key], "DESCRIPTOR"):
             mutate_field(value[key], random_source, depth + 1)
     elif hasattr(value, "DESCRIPTOR"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.dtypes import DType, as_dtype, bool as bool_type
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import as_bytes, write_attr
@@ -151,10 +151,43 @@ def graph_def_of(
         if add_shapes and op._outputs:
             shapes: list[TensorShape] = [tensor._shape for tensor in op._outputs]
             write_attr(node.attr["_output_shapes"], shapes, "list(shape)")
-        graph_def.node.append(node)
+        graph_def.node.extend(_as_tensorflow_s(node))
     if graph_def.ByteSize() > _LARGEST:
         raise ValueError("GraphDef cannot be larger than 2GB.")
     return graph_def
+
+
+def _as_tensorflow_s(node: Any) -> list[Any]:
+    """The node; for an op type that only this package has, nodes of TensorFlow's that do the same.
+
+    The last of them has its name and outputs.
+    """
+    if node.op != "InitializedValue":
+        return [node]
+    name, dtype = node.name, node.attr["T"]
+    variable, initial, *controls = node.input
+
+    def part(suffix: str, op: str, inputs: list[str], key: str = "T", is_bool: bool = False) -> Any:
+        message = messages_pb2.NodeDef(
+            name=f"{name}{suffix}", op=op, input=inputs, device=node.device
+        )
+        if is_bool:
+            write_attr(message.attr[key], bool_type, "type")
+        else:
+            message.attr[key].CopyFrom(dtype)
+        return message
+
+    pred = f"{name}/pred_id"
+    merge = part("", "Merge", [f"{name}/Switch", f"{name}/read", *controls])
+    write_attr(merge.attr["N"], 2, "int")
+    return [
+        part("/IsVariableInitialized", "IsVariableInitialized", [variable, *controls], "dtype"),
+        part("/pred_id", "Identity", [f"{name}/IsVariableInitialized"], is_bool=True),
+        part("/Switch", "Switch", [initial, pred]),
+        part("/read/Switch", "RefSwitch", [variable, pred]),
+        part("/read", "Identity", [f"{name}/read/Switch:1"]),
+        merge,
+    ]
 
 
 def version_message(versions: VersionDef) -> Any:

@@ -120,3 +120,20 @@ def test_the_node_of_an_error_is_a_message() -> None:
             session.run(bad, {x: [1.0, 2.0, 3.0]})
     assert isinstance(caught.value.node_def, tf.NodeDef)
     assert (caught.value.node_def.name, caught.value.node_def.op) == ("bad", "Reshape")
+
+
+def test_guarded_initial_values_are_written_as_tensorflow_has_them() -> None:
+    with tf.Graph().as_default() as graph:
+        first = tf.Variable([1.0, 2.0], name="first")
+        tf.Variable(first * 2.0, name="second")
+        third = tf.Variable(first.initialized_value() + 1.0, name="third")
+        tf.variables_initializer(tf.global_variables(), name="init")
+        tf.identity(third, name="y")
+    written = graph.as_graph_def()
+    assert "InitializedValue" not in {node.op for node in written.node}
+    assert "cond/Merge" in {node.name for node in written.node}
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(written, name="")
+        session.run("init")
+        assert session.run(["first:0", "second:0", "y:0"])[1].tolist() == [2.0, 4.0]
+        assert session.run("y:0").tolist() == [2.0, 3.0]
