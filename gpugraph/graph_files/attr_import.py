@@ -10,6 +10,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.formats.attr_value_messages import KINDS, as_text, read_attr_value
+from gpugraph.graph.client.client_graph import arg_types
 from gpugraph.graph.client.node_messages import CONSTANT_ATTRS, OWN_ATTRS
 from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import AttrDef, OpDef
@@ -169,14 +170,7 @@ def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str
 
 def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
     """The dtypes of the inputs that a node with these attrs takes; None for more than there are."""
-    types: list[DType] = []
-    for arg in op_def.inputs:
-        if arg.type_list_attr:
-            types += attrs[arg.type_list_attr]
-            continue
-        dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
-        count = attrs[arg.number_attr] if arg.number_attr else 1
-        if count > max(available, _MANY):
-            return None
-        types += [dtype._as_ref if arg.is_ref else dtype] * count
-    return types
+    try:
+        return arg_types(op_def.inputs, attrs, op_def.name, max(available, _MANY))
+    except ValueError:
+        return None

@@ -232,10 +232,9 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     def initialized_value(self) -> Tensor:
         """The value, or the initial value as long as nothing was assigned: for initializers."""
         with self._graph.control_dependencies(None):
-            value: Tensor = cond(
-                self._is_initialized(), self.read_value, lambda: self._guarded_initial_value
+            return convert_to_tensor(
+                cond(self._is_initialized(), self.read_value, lambda: self._guarded_initial_value)
             )
-        return value
 
     @property
     def initializer(self) -> Operation:

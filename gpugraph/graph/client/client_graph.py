@@ -6,7 +6,7 @@ the order in which they were made, and making one costs the same whatever the si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -24,7 +24,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.graph.op_def import OpDef, VersionDef
+from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
 _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
@@ -227,16 +227,23 @@ class Graph(Scopes, Collections):
 
 def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
     """The dtypes of an op's outputs, by its signature and attrs."""
+    return arg_types(op_def.outputs, attrs, op_def.name)
+
+
+def arg_types(
+    args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, most: int = _MOST_OUTPUTS
+) -> list[DType]:
+    """The dtypes of an op's inputs or outputs; ValueError for one of more than `most` tensors."""
     types: list[DType] = []
-    for arg in op_def.outputs:
+    for arg in args:
         if arg.type_list_attr:
             types += attrs[arg.type_list_attr]
             continue
         dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
         dtype = dtype._as_ref if arg.is_ref else dtype
         count = attrs[arg.number_attr] if arg.number_attr else 1
-        if count > _MOST_OUTPUTS:
-            raise ValueError(f"{count} outputs are too many for '{op_def.name}' Op")
+        if count > most:
+            raise ValueError(f"{count} outputs are too many for '{op_type}' Op")
         types += [dtype] * count
     return types
 
