@@ -72,7 +72,16 @@ def tensor_proto_of(
       ValueError: the content is larger than 2 GiB, the limit of any message.
       TypeError: the dtype is not one that a TensorProto holds.
     """
-    proto = messages_pb2.TensorProto(dtype=dtype.as_datatype_enum)
+    proto = messages_pb2.TensorProto()
+    write_tensor(proto, array, dtype, shape, as_values)
+    return proto
+
+
+def write_tensor(
+    proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
+) -> None:
+    """Fills an empty TensorProto, which may be part of a message; see `tensor_proto_of`."""
+    proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.SetInParent()
     for size in shape:
         proto.tensor_shape.dim.add(size=size)
@@ -83,13 +92,12 @@ def tensor_proto_of(
     if not as_values and dtype not in _NEVER_AS_BYTES and array.size == prod(shape) > 1:
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         proto.tensor_content = little.tobytes()
-        return proto
+        return
     flat = np.ascontiguousarray(array).reshape(-1)
     stored = flat.view(flat.dtype[0]) if dtype.is_quantized else flat
     if dtype in _STORED_AS:
         stored = stored.astype(dtype.as_numpy_dtype).view(_STORED_AS[dtype])
     getattr(proto, _FIELDS[dtype]).extend(stored.tolist())
-    return proto
 
 
 def is_tensor_proto(value: Any) -> bool:

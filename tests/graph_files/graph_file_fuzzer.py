@@ -75,6 +75,8 @@ def mutate_field(message: Any, random_source: random.Random, depth: int = 0) -> 
     fields = [descriptor for descriptor, _ in message.ListFields()]
     if not fields or random_source.random() < 0.05:
         fields = list(message.DESCRIPTOR.fields)
+    if not fields:
+        return
     field = random_source.choice(fields)
     value = getattr(message, field.name)
     if random_source.random() < 0.05:

@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import DType, as_dtype, bool as bool_type
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import as_bytes, write_attr
-from gpugraph.formats.tensor_proto import tensor_proto_of
+from gpugraph.formats.tensor_proto import write_tensor
 from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 
@@ -36,12 +36,22 @@ CONSTANT_ATTRS: dict[str, tuple[str, str, Any]] = {
 _ARGUMENTS = {"ref": "resource"}
 """The name in TensorFlow of inputs of dtype resource."""
 
+_OWN_OP_TYPES = frozenset({"InitializedValue"})
+"""Op types of graphs that only this package has."""
+
 _AGGREGATES = frozenset({"Add", "AddN", "AddV2"})
 
 
 def node_def_of(op: Any) -> Any:
     """The operation as a NodeDef; ModuleNotFoundError where protobuf is not installed."""
-    node = messages_pb2.NodeDef(name=op.name, op=op.type, device=op._device)
+    node = messages_pb2.NodeDef()
+    _write_node(node, op)
+    return node
+
+
+def _write_node(node: Any, op: Any) -> None:
+    """Fills an empty NodeDef in place: the values of a constant are large."""
+    node.name, node.op, node.device = op.name, op.type, op._device
     node.input.extend(
         [
             tensor.op.name if tensor.value_index == 0 else f"{tensor.op.name}:{tensor.value_index}"
@@ -55,23 +65,23 @@ def node_def_of(op: Any) -> Any:
             continue
         attr = attr_defs.get(key)
         if attr is not None and attr.kind == "tensor":
-            node.attr[key].tensor.CopyFrom(_constant_message(op, key))
+            _write_constant(node.attr[key].tensor, op, key)
         else:
             write_attr(node.attr[key], value, "" if attr is None else attr.kind)
     if op.type in CONSTANT_ATTRS:
         key, kind, value = CONSTANT_ATTRS[op.type]
         write_attr(node.attr[key], value, kind)
-    return node
 
 
-def _constant_message(op: Any, key: str) -> Any:
-    """A constant as a TensorProto: of all its values, or of those that fill its shape."""
+def _write_constant(proto: Any, op: Any, key: str) -> None:
+    """Fills a TensorProto: of all values of a constant, or of those that fill its shape."""
     array = op._attrs[key]
     dtype = as_dtype(array.dtype)
     count = op.graph._value_counts.get(op)
     if count is None:
-        return tensor_proto_of(array, dtype, array.shape)
-    return tensor_proto_of(array.reshape(-1)[:count], dtype, array.shape, as_values=True)
+        write_tensor(proto, array, dtype, array.shape)
+    else:
+        write_tensor(proto, array.reshape(-1)[:count], dtype, array.shape, as_values=True)
 
 
 def public_attr(op: Any, name: str) -> Any:
@@ -86,7 +96,11 @@ def public_attr(op: Any, name: str) -> Any:
         if attr is not None and attr.kind == "list(shape)":
             return [as_shape(shape).as_proto() for shape in value]
         return [as_bytes(item) if isinstance(item, str) else item for item in value]
-    return _constant_message(op, name) if hasattr(value, "dtype") else value
+    if not hasattr(value, "dtype"):
+        return value
+    proto = messages_pb2.TensorProto()
+    _write_constant(proto, op, name)
+    return proto
 
 
 def op_def_message(op_def: OpDef) -> Any:
@@ -140,30 +154,28 @@ def graph_def_of(
     ValueError for more than 2 GiB, the limit of any message.
     """
     ops = list(ops)
-    if sum(_constant_bytes(op) for op in ops) > _LARGEST:
+    if sum(map(_least_bytes, ops)) > _LARGEST:
         raise ValueError("GraphDef cannot be larger than 2GB.")
     graph_def = messages_pb2.GraphDef(versions=version_message(versions))
     for op in ops:
-        node = node_def_of(op)
+        node = graph_def.node.add()
+        _write_node(node, op)
         controls = len(op._control_inputs)
         if controls > 1 and sort_controls:
             node.input[-controls:] = sorted(node.input[-controls:])
         if add_shapes and op._outputs:
             shapes: list[TensorShape] = [tensor._shape for tensor in op._outputs]
             write_attr(node.attr["_output_shapes"], shapes, "list(shape)")
-        graph_def.node.extend(_as_tensorflow_s(node))
-    if graph_def.ByteSize() > _LARGEST:
-        raise ValueError("GraphDef cannot be larger than 2GB.")
+        if node.op in _OWN_OP_TYPES:
+            graph_def.node.extend(_as_tensorflow_s(graph_def.node.pop()))
     return graph_def
 
 
 def _as_tensorflow_s(node: Any) -> list[Any]:
-    """The node; for an op type that only this package has, nodes of TensorFlow's that do the same.
+    """For an InitializedValue, nodes of TensorFlow's op types that do the same.
 
     The last of them has its name and outputs.
     """
-    if node.op != "InitializedValue":
-        return [node]
     name, dtype = node.name, node.attr["T"]
     variable, initial, *controls = node.input
 
@@ -199,9 +211,13 @@ def version_message(versions: VersionDef) -> Any:
     )
 
 
-def _constant_bytes(op: Any) -> int:
-    """The bytes of a constant's values that a message holds, but for texts."""
+def _least_bytes(op: Any) -> int:
+    """What a message of the operation takes at least: its name, and the values of a constant."""
+    least = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
     if op.type != "Const":
-        return 0
+        return least
     array = op._attrs["value"]
-    return int(array.itemsize * op.graph._value_counts.get(op, array.size))
+    count = op.graph._value_counts.get(op, array.size)
+    if array.dtype.hasobject:
+        return least + sum(map(len, array.reshape(-1)[:count].tolist()))
+    return least + int(array.itemsize * count)
