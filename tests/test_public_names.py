@@ -1405,6 +1405,7 @@ tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
 test.Benchmark:
 test.StubOutForTesting:
+test.assert_equal_graph_def: actual expected checkpoint_v2 hash_table_shared_name
 test.benchmark_config:
 test.compute_gradient: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict
 test.compute_gradient_error: x x_shape y y_shape x_init_value delta init_targets extra_feed_dict

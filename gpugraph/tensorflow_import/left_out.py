@@ -27,7 +27,6 @@ _MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or Luon
 _PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
 _REVERSIBLE = "reversible blocks are not there yet: use tf.recompute_grad, which saves memory too"
 _CLUSTER = "programs run in one process: there are no clusters yet"
-_GRAPH_DEF = "graphs are not written as messages yet"
 
 _ROWS = f"""
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
@@ -62,7 +61,6 @@ contrib.seq2seq.LuongMonotonicAttention: {_MONOTONIC}
 contrib.seq2seq.monotonic_attention: {_MONOTONIC}
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
-contrib.test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels
 errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
 function: there is no eager execution: build a graph and run it in a Session
@@ -89,7 +87,6 @@ nn.quantized_relu_x: {_QUANTIZED}clip_by_value
 profiler: {_PROFILER}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
 python.eager.backprop: there is no eager execution: use tf.gradients
-python.test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
 python.tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat: {_QUANTIZED}concat
 quantized_concat: {_QUANTIZED}concat
@@ -107,7 +104,6 @@ strings.unicode_split: {_UNICODE}
 strings.unicode_split_with_offsets: {_UNICODE}
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
 sysconfig: {_OWN_OPS}
-test.assert_equal_graph_def: {_GRAPH_DEF}: compare what Graph.get_operations gives
 test.create_local_cluster: {_CLUSTER}
 tpu: there are no TPUs: GPUs are used where there are kernels
 train.SyncReplicasOptimizer: {_CLUSTER}: use any other tf.train optimizer

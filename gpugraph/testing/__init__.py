@@ -7,6 +7,7 @@ from gpugraph.testing.gradient_checks import (
     compute_gradient as compute_gradient,
     compute_gradient_error as compute_gradient_error,
 )
+from gpugraph.testing.graph_def_comparison import assert_equal_graph_def as assert_equal_graph_def
 from gpugraph.testing.lazy_mock import mock as mock
 from gpugraph.testing.session_test_case import TestCase as TestCase, main as main
 from gpugraph.testing.stub_out import StubOutForTesting as StubOutForTesting

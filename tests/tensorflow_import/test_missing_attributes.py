@@ -40,7 +40,6 @@ LEFT_OUT = {
     "strings.unicode_split_with_offsets": "there are no ragged tensors",
     "strings.unicode_script": "use unicodedata.name in tf.py_func",
     "sysconfig": "declare ops by tf.register_op",
-    "test.assert_equal_graph_def": "compare what Graph.get_operations gives",
     "test.create_local_cluster": "there are no clusters yet",
     "train.SyncReplicasOptimizer": "there are no clusters yet",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
