@@ -3,7 +3,8 @@
     python ci/against_tensorflow/graph_defs.py --tensorflow PYTHON [--only GRAPH]
 
 TensorFlow's Python loads both. For each graph of `sample_graphs.py` it imports what each library
-has written into the other, which has to write the same nodes again and to compute the same. It also
+has written into the other, which has to write the same nodes again and to compute the same; of some
+of them MetaGraphDefs too, with variables, branches and loops, and gradients through them. It also
 counts the nodes that the two build alike for the program; in the graphs of ALIKE all have to be.
 Attrs that TensorFlow has since 1.15 are left out of the comparison.
 """
@@ -33,6 +34,10 @@ LIMIT = 1e-5
 
 ALIKE = frozenset({"elementwise", "strings", "tensor_arrays", "devices_and_controls"})
 """Graphs that both build node by node; in others, functions and gradients take other ways."""
+
+
+WITH_GRADIENTS = frozenset({"branches", "nested_flow", "net_with_adam", "clipped_gradients"})
+"""Graphs that are imported by MetaGraphDefs too, for gradients after that."""
 
 
 def nodes_of(graph_def: Any) -> dict[str, Any]:
@@ -121,6 +126,46 @@ def compare(name: str, ours: Any, theirs: Any) -> tuple[str, list[str]]:
     return f"{total} nodes, {len(apart)} built otherwise", faults
 
 
+def meta_graph_module(tf: Any) -> Any:
+    """The two functions that export and import MetaGraphDefs."""
+    if tf.__name__ == "gpugraph":
+        return importlib.import_module("gpugraph.graph_files.meta_graph_import")
+    return importlib.import_module("tensorflow.python.framework.meta_graph")
+
+
+def gradient_of_meta_graph(tf: Any, content: bytes) -> Any:
+    """The gradient of `y` by `x` and by the variables in an imported MetaGraphDef."""
+    module = meta_graph_module(tf)
+    path = Path(tempfile.mkdtemp()) / "graph.meta"
+    path.write_bytes(content)
+    with tf.Graph().as_default() as graph:
+        module.import_scoped_meta_graph(str(path))
+        sources = [graph.get_tensor_by_name("x:0"), *tf.trainable_variables()]
+        slopes = [slope for slope in tf.gradients(graph.get_tensor_by_name("y:0"), sources)
+                  if slope is not None]  # fmt: skip
+        with tf.Session() as session:
+            session.run([variable.initializer for variable in tf.global_variables()])
+            values = session.run(slopes, {"x:0": FEED})
+    return [value for value in values if isinstance(value, np.ndarray)]
+
+
+def compare_meta_graphs(name: str, ours: Any, theirs: Any) -> list[str]:
+    """The faults of one graph as a MetaGraphDef."""
+    metas = {}
+    for where, tf in (("here", ours), ("there", theirs)):
+        meta, _ = meta_graph_module(tf).export_scoped_meta_graph(graph=built(tf, name))
+        metas[where] = meta.SerializeToString()
+    expected = gradient_of_meta_graph(theirs, metas["there"])
+    faults = []
+    for where, tf, meta in (("here", ours, "there"), ("there", theirs, "here")):
+        values = gradient_of_meta_graph(tf, metas[meta])
+        if len(values) != len(expected) or not all(
+            np.allclose(value, other, LIMIT, LIMIT) for value, other in zip(values, expected)
+        ):
+            faults.append(f"gradients {where}: {values}, not {expected}")
+    return faults
+
+
 def compare_all(folder: Path, only: str) -> None:
     theirs = library("tensorflow")
     del sys.modules["gpugraph"]
@@ -129,6 +174,8 @@ def compare_all(folder: Path, only: str) -> None:
     for name in [only] if only else list(GRAPHS):
         try:
             summary, faults = compare(name, ours, theirs)
+            if name in WITH_GRADIENTS:
+                faults += compare_meta_graphs(name, ours, theirs)
         except Exception as error:  # a graph that one of the two refuses is a fault
             summary, faults = "not compared", [f"{type(error).__name__}: {error}"]
         lines.append(f"{name}: {summary}, {len(faults)} faults")

@@ -122,6 +122,19 @@ def loops(tf: Any) -> None:
 
 
 @graph
+def nested_flow(tf: Any) -> None:
+    x = fed(tf)
+    w = tf.get_variable("w", initializer=np.float32(1.5))
+
+    def body(i: Any, v: Any) -> Any:
+        v = tf.cond(tf.equal(i, 1), lambda: v * w, lambda: v + w)
+        return i + 1, tf.while_loop(lambda u: tf.reduce_sum(u) < 60, lambda u: u * w, [v])
+
+    looped = tf.while_loop(lambda i, v: i < 3, body, (0, x))[1]
+    summed(tf, tf.map_fn(lambda row: row * w, looped))
+
+
+@graph
 def map_and_scan(tf: Any) -> None:
     x = fed(tf)
     mapped = tf.map_fn(lambda row: row * tf.reduce_sum(row), x)

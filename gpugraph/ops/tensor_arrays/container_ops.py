@@ -29,7 +29,7 @@ def closing_op(op_type: str, container: str) -> None:
 
     def bind(context: KernelContext, handle: Any) -> Run:
         del context
-        return lambda: handle[()].close()
+        return lambda: handle.item(0).close()
 
     doc = f"Gives back the memory of {container} before the run is over; it can't be used any more."
     container_op(op_type, bind, inputs="handle: resource", infer=no_outputs, doc=doc)
@@ -48,7 +48,7 @@ def writing_op(
         context: KernelContext, handle: Any, first: Any, second: Any, flow_in: Any, flow_out: Any
     ) -> Run:
         kind = element_kind(context.input_shapes[value], context.input_types[value])
-        return pass_flow(lambda: write(handle[()], first, second, kind), flow_in, flow_out)
+        return pass_flow(lambda: write(handle.item(0), first, second, kind), flow_in, flow_out)
 
     container_op(
         op_type,
@@ -62,12 +62,12 @@ def writing_op(
     )
 
 
-def infer_scalars(index: int, what: str, count: int = 1) -> InferFunction:
-    """The outputs are `count` scalars; input `index`, which is `what`, is one too."""
+def infer_scalar(index: int, what: str) -> InferFunction:
+    """The output is a scalar; input `index`, which is `what`, is one too."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         of_rank(context.shapes[index], 0, what)
-        return [SCALAR] * count
+        return [SCALAR]
 
     return infer
 

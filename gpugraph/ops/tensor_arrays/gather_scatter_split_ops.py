@@ -45,7 +45,7 @@ def _bind_gather(
 ) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0][1:], context.output_types[0])
-    return lambda: gather(handle[()], indices, value, kind)
+    return lambda: gather(handle.item(0), indices, value, kind)
 
 
 container_op(
@@ -99,7 +99,7 @@ def _bind_concat(
 ) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return lambda: concat(handle[()], value, lengths, kind)
+    return lambda: concat(handle.item(0), value, lengths, kind)
 
 
 container_op(

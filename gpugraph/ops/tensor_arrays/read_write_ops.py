@@ -26,7 +26,7 @@ from gpugraph.ops.tensor_arrays.container_ops import (
     closing_op,
     container_op,
     element_kind,
-    infer_scalars,
+    infer_scalar,
     pass_flow,
     writing_op,
 )
@@ -37,10 +37,18 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 def container(context: InferContext) -> ElementArray | None:
     """The array behind the handle; None before the run."""
     handle = context.value(0)
-    return None if handle is None else handle[()]
+    return None if handle is None else handle.item(0)
 
 
 # -- the array
+
+_HANDLE = TensorShape.of((2,))
+"""The shape of handles in TensorFlow, where they once were two strings; here both are one."""
+
+
+def _infer_array(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "TensorArray size")
+    return [_HANDLE, SCALAR]
 
 
 def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Run:
@@ -59,7 +67,7 @@ def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Ru
             raise invalid_argument(f"TensorArray {name}: Size should be >= 0, but it is {count}.")
         array = ElementArray(name, dtype, count, allocate, rules)
         context.keep(array)
-        handle[()] = array
+        handle.fill(array)
         flow[...] = 0
 
     return make
@@ -78,7 +86,7 @@ container_op(
         "identical_element_shapes": Attr("bool", False),
         "tensor_array_name": Attr("string", ""),
     },
-    infer=infer_scalars(0, "TensorArray size", 2),
+    infer=_infer_array,
     host_outputs=(0,),
     doc="A new array of `size` elements that are written one by one. It lives as long as the run.",
 )
@@ -87,7 +95,7 @@ container_op(
 def _infer_gradient(context: InferContext) -> Sequence[TensorShape]:
     if len(context.shapes) > 2:
         of_rank(context.shapes[2], 1, "shape_to_prepend")
-    return [SCALAR, SCALAR]
+    return [_HANDLE, SCALAR]
 
 
 def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: Any) -> Run:
@@ -96,7 +104,7 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
 
     def find() -> None:
         sizes = tuple(prepended[0].tolist()) if prepended else ()
-        grad_handle[()] = handle[()].gradient(source, sizes)
+        grad_handle.fill(handle.item(0).gradient(source, sizes))
 
     return pass_flow(find, flow_in, flow_out)
 
@@ -137,7 +145,7 @@ writing_op(
     "index: int32, value: T",
     lambda array, index, value, kind: array.write(index.item(), value, kind),
     2,
-    infer=infer_scalars(1, "index"),
+    infer=infer_scalar(1, "index"),
     grad=write_gradient,
     doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
     "written or read before, and for another dtype or a shape that does not fit.",
@@ -155,7 +163,7 @@ def _infer_read(context: InferContext) -> Sequence[TensorShape]:
 def _bind_read(context: KernelContext, handle: Any, index: Any, flow_in: Any, value: Any) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return lambda: handle[()].read(index.item(), value, kind)
+    return lambda: handle.item(0).read(index.item(), value, kind)
 
 
 container_op(
@@ -177,7 +185,7 @@ container_op(
 
 def _bind_size(context: KernelContext, handle: Any, flow_in: Any, size: Any) -> Run:
     del context, flow_in
-    return lambda: size.fill(handle[()].size())
+    return lambda: size.fill(handle.item(0).size())
 
 
 container_op(

@@ -20,7 +20,7 @@ from gpugraph.ops.tensor_arrays.container_ops import (
     closing_op,
     container_op,
     element_kind,
-    infer_scalars,
+    infer_scalar,
 )
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 
@@ -32,7 +32,7 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     def make() -> None:
         stack = ElementStack(name, dtype, max_size.item(), context.allocate)
         context.keep(stack)
-        handle[()] = stack
+        handle.fill(stack)
 
     return make
 
@@ -43,7 +43,7 @@ container_op(
     inputs="max_size: int32",
     outputs="handle: resource",
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
-    infer=infer_scalars(0, "max_size"),
+    infer=infer_scalar(0, "max_size"),
     host_outputs=(0,),
     doc="A new stack of at most `max_size` elements (below 0: any number), which lives as long as "
     "the run.",
@@ -54,10 +54,10 @@ def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> R
     kind = element_kind(context.input_shapes[1], context.input_types[1])
     allocate = context.allocate
     if output is elem:
-        return lambda: handle[()].push(elem, kind, allocate)
+        return lambda: handle.item(0).push(elem, kind, allocate)
 
     def push() -> None:
-        handle[()].push(elem, kind, allocate)
+        handle.item(0).push(elem, kind, allocate)
         output[...] = elem
 
     return push
@@ -80,12 +80,12 @@ def _infer_pop(context: InferContext) -> Sequence[TensorShape]:
     handle = context.value(0)
     if handle is None:
         return [UNKNOWN]
-    return [TensorShape.of(handle[()].top_shape())]
+    return [TensorShape.of(handle.item(0).top_shape())]
 
 
 def _bind_pop(context: KernelContext, handle: Any, elem: Any) -> Run:
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return lambda: handle[()].pop(elem, kind)
+    return lambda: handle.item(0).pop(elem, kind)
 
 
 container_op(
