@@ -18,10 +18,10 @@ from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.scoped_names import (
-    element_in_scope,
     is_in_scope,
     prepend_name_scope,
     strip_name_scope,
+    tensor_in_scope,
 )
 from gpugraph.graph.client.tensor import Tensor
 
@@ -79,7 +79,7 @@ def _written(
 
 def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContext:
     """The branch of a CondContextDef, in the default graph; KeyError for names it has not."""
-    find = partial(element_in_scope, import_scope=import_scope)
+    find = partial(tensor_in_scope, import_scope=import_scope)
     context = CondContext(
         find(message.pred_name),
         find(message.pivot_name),
@@ -92,7 +92,7 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
 
 def while_from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
     """The loop of a WhileContextDef, in the default graph; KeyError for names it has not."""
-    find = partial(element_in_scope, import_scope=import_scope)
+    find = partial(tensor_in_scope, import_scope=import_scope)
     pivot: Tensor = find(message.pivot_name)
     limit = message.maximum_iterations_name
     context = WhileContext(
@@ -121,7 +121,7 @@ def _read_shared(
 
     Returns all whose outputs the context knows and that are not from outside of it.
     """
-    find = partial(element_in_scope, import_scope=import_scope)
+    find = partial(tensor_in_scope, import_scope=import_scope)
     external = message.values_def.external_values
     for outer, stand_in in external.items():
         context.stand_ins[find(outer)] = find(stand_in)

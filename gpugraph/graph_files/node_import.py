@@ -231,9 +231,13 @@ class NodeImport:
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:
         """Colocation groups by the names that their operations have in the graph."""
+        if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
+            raise ValueError(
+                f"Node '{name}': attr '_class' is no list of names, but {groups!r:.100}"
+            )
         result = []
         for group in groups:
-            if isinstance(group, bytes) and group.startswith(_COLOCATION):
+            if group.startswith(_COLOCATION):
                 leader = group[len(_COLOCATION) :].decode("utf-8", "surrogateescape")
                 if leader not in self.names:
                     raise ValueError(
@@ -249,6 +253,7 @@ class NodeImport:
         """The static shapes: by inference, and those that the file says."""
         if op._op_def.infer is not None:
             infer_shapes(op)
+            _check_sizes(op)
         if op.type in ("Merge", "RefMerge") and any(
             self._is_back(self.index.by_name[node.name], source)
             for source in self.index.sources[self.index.by_name[node.name]]
@@ -280,6 +285,15 @@ class NodeImport:
                     f"Node '{op.name}' has an _output_shapes attribute inconsistent with the "
                     f"GraphDef for output #{number}: {error}"
                 ) from error
+
+
+def _check_sizes(op: Operation) -> None:
+    """ValueError for an output with a size of more than 63 bits, as sums of large sizes are."""
+    for tensor in op._outputs:
+        if max((size or 0 for size in tensor._shape.sizes or ()), default=0) >= 1 << 63:
+            raise ValueError(
+                f"Output of node '{op.name}' is too large: its shape is {tensor._shape}"
+            )
 
 
 def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:

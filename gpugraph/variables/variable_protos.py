@@ -9,7 +9,12 @@ from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.graph.client.scoped_names import element_in_scope, is_in_scope, strip_name_scope
+from gpugraph.graph.client.scoped_names import (
+    is_in_scope,
+    operation_in_scope,
+    strip_name_scope,
+    tensor_in_scope,
+)
 from gpugraph.variables.replication_modes import ReplicatedState, checked_modes, trains
 from gpugraph.variables.save_slice_info import SaveSliceInfo
 
@@ -66,14 +71,14 @@ class VariableInProto(ReplicatedState):
         if getattr(descriptor, "full_name", "") != "tensorflow.VariableDef":
             raise TypeError(f"variable_def must be a VariableDef proto, but it is {message!r}")
         self._graph = get_default_graph()
-        self._variable: Any = element_in_scope(message.variable_name, import_scope)
-        self._initializer: Any = element_in_scope(message.initializer_name, import_scope)
+        self._variable: Any = tensor_in_scope(message.variable_name, import_scope)
+        self._initializer: Any = operation_in_scope(message.initializer_name, import_scope)
         self._initial_value: Any = None
         if message.initial_value_name:
-            self._initial_value = element_in_scope(message.initial_value_name, import_scope)
+            self._initial_value = tensor_in_scope(message.initial_value_name, import_scope)
         inputs = self._initializer.inputs
         self._guarded_initial_value = inputs[1] if len(inputs) > 1 else self._initial_value
-        self._snapshot: Any = element_in_scope(
+        self._snapshot: Any = tensor_in_scope(
             message.snapshot_name or f"{self._variable.op.name}/Read/ReadVariableOp:0", import_scope
         )
         self._synchronization, self._aggregation = checked_modes(

@@ -185,6 +185,7 @@ def test_a_large_constant_of_one_value_takes_no_memory() -> None:
 # -- what is refused
 
 A = placeholder()
+HUGE = node("h", "Placeholder", dtype=FLOAT, shape={"shape": {"dim": [{"size": (1 << 63) - 1}]}})
 BAD_GRAPHS = [
     ([node("b", "Neg", "c", T=FLOAT)], "Node 'b': Unknown input node 'c'"),
     ([A, node("b", "Neg", "a:x", T=FLOAT)], "Node 'b': Unknown input node 'a:x'"),
@@ -210,6 +211,10 @@ BAD_GRAPHS = [
     ([A, node("b", "Unpack", "a", num={"i": 1 << 40}, T=FLOAT)], "outputs are more than"),
     ([A, node("d", "Assign", "a", "a", T=FLOAT)], "incompatible with expected float_ref."),
     ([A, node("b", "NoOp", _class={"list": {"s": [b"loc:@z"]}})], "with unknown node 'z'"),
+    ([node("b", "NoOp", _class={"s": b"loc:@b"})], "attr '_class' is no list of names"),
+    ([node("b", "NoOp", _class={"list": {"i": [3]}})], "attr '_class' is no list of names"),
+    ([HUGE, node("i", "Const", dtype=INT, value={"tensor": {"dtype": 3}}),
+      node("b", "ConcatV2", "h", "h", "i", N={"i": 2}, T=FLOAT)], "'import/b' is too large"),
     ([node("b", "NoOp", _f={"func": {"name": "f"}})], "there are no functions of graphs here"),
     ([node("b", "Merge", "n", T=FLOAT, N={"i": 1}), node("n", "NextIteration", "b", T=FLOAT)],
      "has no input from outside of its loop"),

@@ -111,5 +111,5 @@ def test_what_is_no_meta_graph_is_refused() -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="variables"):
         import_scoped_meta_graph(meta_graph)
     meta_graph.collection_def["variables"].bytes_list.value[:] = [b""]
-    with tf.Graph().as_default(), pytest.raises(KeyError):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="not a Tensor's"):
         import_scoped_meta_graph(meta_graph)

@@ -85,5 +85,11 @@ def test_what_is_no_variable_s_message_is_refused() -> None:
             tf.Variable(1.0, variable_def=message)
         with pytest.raises(TypeError, match="variable_def must be a VariableDef proto"):
             tf.Variable(variable_def=messages_pb2.SaverDef())
+        for field, name in (("initializer_name", "s/v:0"), ("snapshot_name", "s/v/read")):
+            wrong = messages_pb2.VariableDef()
+            wrong.CopyFrom(message)
+            setattr(wrong, field, name)
+            with pytest.raises(ValueError, match=name):
+                tf.Variable.from_proto(wrong)
     with tf.Graph().as_default(), pytest.raises(KeyError, match="s/v:0"):
         tf.Variable.from_proto(message)

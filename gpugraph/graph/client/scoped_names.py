@@ -33,9 +33,14 @@ def is_in_scope(name: str, export_scope: str | None) -> bool:
     return not export_scope or name.startswith(export_scope)
 
 
-def element_in_scope(name: str, import_scope: str | None) -> Any:
-    """The tensor or operation of the default graph that has this name under the scope.
+def tensor_in_scope(name: str, import_scope: str | None) -> Any:
+    """The tensor of the default graph that has this name under the scope.
 
-    KeyError where there is none.
+    KeyError where there is none, ValueError for the name of an operation.
     """
-    return get_default_graph().as_graph_element(prepend_name_scope(name, import_scope))
+    return get_default_graph().get_tensor_by_name(prepend_name_scope(name, import_scope))
+
+
+def operation_in_scope(name: str, import_scope: str | None) -> Any:
+    """The operation, likewise; ValueError for the name of a tensor."""
+    return get_default_graph().get_operation_by_name(prepend_name_scope(name, import_scope))
