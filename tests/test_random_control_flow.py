@@ -198,7 +198,7 @@ def session(gpus: int) -> tf.Session:
 
 
 @given(statements(3), st.integers(0, 1000), st.sampled_from([0, 2]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_values_are_those_of_plain_python(program: list[Statement], seed: int, gpus: int) -> None:
     given, want = expected(program, seed)
     with tf.Graph().as_default(), session(gpus) as sess:
@@ -210,7 +210,7 @@ def test_values_are_those_of_plain_python(program: list[Statement], seed: int, g
 
 
 @given(statements(3), st.integers(0, 1000), st.sampled_from([0, 2]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_gradients_are_those_of_plain_python(
     program: list[Statement], seed: int, gpus: int
 ) -> None:

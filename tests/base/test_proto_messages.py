@@ -18,8 +18,8 @@ def config():
     return config
 
 
+@pytest.mark.usefixtures("messages")
 def test_settings_have_the_bytes_of_tensorflows_messages():
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     serialized = config().SerializeToString()
     message = messages_pb2.ConfigProto.FromString(serialized)
     assert message.device_count["GPU"] == 2
@@ -32,8 +32,8 @@ def test_settings_have_the_bytes_of_tensorflows_messages():
     assert other == config()
 
 
+@pytest.mark.usefixtures("messages")
 def test_maps_of_numbers_and_of_messages():
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     settings = tf.ConfigProto()
     settings.cluster_def.job.add(name="worker", tasks={"0": "a:1", "3": "b:2"})
     optimizer = settings.graph_options.rewrite_options.custom_optimizers.add(name="x")
@@ -47,8 +47,8 @@ def test_maps_of_numbers_and_of_messages():
     assert again.step_stats.dev_stats[0].device == "/cpu:0"
 
 
+@pytest.mark.usefixtures("messages")
 def test_what_only_gpugraph_has_is_left_out():
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     assert tf.GPUOptions(virtual_gpus=2, allow_growth=True).SerializeToString() == b"\x20\x01"
 
 

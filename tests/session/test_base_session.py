@@ -156,6 +156,7 @@ def test_a_run_that_takes_too_long_is_ended_between_two_steps(where: str) -> Non
             assert session.run(slow, {x: 3}) == 3
 
 
+@pytest.mark.usefixtures("messages")
 def test_graph_def_is_the_graph_s(session: Any) -> None:
     assert [node.name for node in session.graph_def.node] == [
         op.name for op in session.graph.get_operations()
