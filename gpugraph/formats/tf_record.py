@@ -1,0 +1,85 @@
+"""TFRecord: records in a file, framed by their lengths and checksums.
+
+A record is its length as 8 bytes, the masked CRC-32C of these, its bytes, and their masked CRC-32C.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from gpugraph.base.errors import DataLossError
+from gpugraph.formats.crc32c import masked_crc32c
+
+_LENGTH, _CRC = struct.Struct("<Q"), struct.Struct("<I")
+_HEAD = _LENGTH.size + _CRC.size
+_READ_AT_ONCE = 16 << 20
+
+
+def write_record(target: Any, record: Any) -> int:
+    """Writes a record, bytes or a buffer of them, to a binary file; returns the bytes written."""
+    length = _LENGTH.pack(memoryview(record).nbytes)
+    target.write(length + _CRC.pack(masked_crc32c(length)))
+    target.write(record)
+    target.write(_CRC.pack(masked_crc32c(record)))
+    return _HEAD + memoryview(record).nbytes + _CRC.size
+
+
+def read_records(source: Any, name: Any) -> Iterator[bytes]:
+    """The records from where a binary file stands to its end.
+
+    source: an object whose `read(n)` gives at most n bytes, none at the end.
+    name: the path that errors name.
+
+    DataLossError for a wrong checksum and for an end within a record, with its offset. No more is
+    held than the file has.
+    """
+    offset = 0
+    while True:
+        record = read_record(source, name, offset)
+        if record is None:
+            return
+        yield record
+        offset += _HEAD + len(record) + _CRC.size
+
+
+def read_record(source: Any, name: Any, offset: int) -> bytes | None:
+    """The record at which the file stands, `offset` bytes after its beginning; None at its end.
+
+    DataLossError as of `read_records`; after one the file stands somewhere in the record.
+    """
+    head = _read(source, _HEAD)
+    if not head:
+        return None
+    if len(head) < _HEAD:
+        raise _truncated(name, offset, f"{len(head)} bytes of its head")
+    (size,), (crc,) = _LENGTH.unpack_from(head), _CRC.unpack_from(head, _LENGTH.size)
+    if masked_crc32c(head[: _LENGTH.size]) != crc:
+        raise DataLossError(
+            None, None, f"corrupted record at {offset}: the checksum of its length is wrong: {name}"
+        )
+    record = _read(source, size)
+    foot = _read(source, _CRC.size) if len(record) == size else b""
+    if len(foot) < _CRC.size:
+        raise _truncated(name, offset, f"{len(record)} of its {size} bytes")
+    if masked_crc32c(record) != _CRC.unpack(foot)[0]:
+        raise DataLossError(
+            None, None, f"corrupted record at {offset}: the checksum of its data is wrong: {name}"
+        )
+    return record
+
+
+def _read(source: Any, size: int) -> bytes:
+    """So many bytes, or fewer at the end; a size that is a lie costs no memory."""
+    parts = []
+    while size > 0 and (part := source.read(min(size, _READ_AT_ONCE))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _truncated(name: Any, offset: int, present: str) -> DataLossError:
+    return DataLossError(
+        None, None, f"truncated record at {offset}: the file ends after {present}: {name}"
+    )
