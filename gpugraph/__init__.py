@@ -106,7 +106,7 @@ from gpugraph.kernel import (
     Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
     Source as Source,
 )
-from gpugraph.layers.module import Module as Module
+from gpugraph.variables.module import Module as Module
 from gpugraph.ops.random.random_ops import get_seed as get_seed
 from gpugraph.platform import app as app, flags as flags, logging as logging
 from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session

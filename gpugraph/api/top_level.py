@@ -49,7 +49,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 from gpugraph.formats.tensor_proto import make_ndarray as make_ndarray
 from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto as make_tensor_proto
 from gpugraph.graph_files.import_graph_def import import_graph_def as import_graph_def
-from gpugraph.layers.module import Module as Module
+from gpugraph.variables.module import Module as Module
 from gpugraph.platform.logging import get_logger as get_logger
 from gpugraph.ops.state.count_up_to import count_up_to as count_up_to
 from gpugraph.ops.state.session_tensors import (

@@ -6,6 +6,7 @@ Each class is a `gpugraph.layers.base_layer.Layer`; each function is made of its
 
 from __future__ import annotations
 
+from gpugraph.keras.engine.input_spec import InputSpec as InputSpec
 from gpugraph.layers import keras_style as keras_style
 from gpugraph.layers.base_layer import Layer as Layer
 from gpugraph.layers.batch_normalization_layer import (
@@ -28,7 +29,6 @@ from gpugraph.layers.dense_dropout_flatten import (
     dropout as dropout,
     flatten as flatten,
 )
-from gpugraph.layers.input_spec import InputSpec as InputSpec
 from gpugraph.layers.pooling_layers import (
     AveragePooling1D as AveragePooling1D,
     AveragePooling2D as AveragePooling2D,

@@ -1,101 +1,49 @@
-"""The base of layers and recurrent cells: name, variable scope, calls.
+"""The base of `tf.layers` and recurrent cells: Keras's layer, its variables by variable scope.
 
 The first call opens the scope, named by the layer or its class. All later calls find the variables
-there, wherever they are. `layer_weights` has the variables, `layer_losses` losses and updates,
-`layer_nodes` the graph of calls, `layer_configs` configurations.
+there, wherever they are.
 """
 
 from __future__ import annotations
 
-import copy
-import inspect
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from typing import Any
 
-from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.nest import flatten, is_nested, map_structure
-from gpugraph.base.shapes import as_shape
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
-from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.layers.input_spec import check_inputs
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.keras.engine.keras_layer import Layer as KerasLayer
 from gpugraph.layers.keras_style import is_keras_style
-from gpugraph.layers.layer_configs import from_plain
-from gpugraph.layers.layer_nodes import LayerNodes
-from gpugraph.layers.layer_weights import LayerWeights
-from gpugraph.layers.module import Module, snake_case
-from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.arrays.constants_and_placeholders import placeholder
-from gpugraph.ops.framework.identity_and_shape import shape as shape_of
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
-from gpugraph.variable_scope.single_variable import default_initializer
-from gpugraph.variables import Variable
 
 _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
 
 
-class Layer(LayerWeights, LayerNodes, Module):
-    """A function with variables. Subclasses define `call`, and add variables in `build` or there.
+class Layer(KerasLayer):
+    """A layer whose variables are shared by variable scopes; see `tf.keras.layers.Layer`.
 
     name: of the scope, by default made of the class's name: `BasicLSTMCell` is `basic_lstm_cell`.
-    dtype: of the variables, by default that of the first input.
-    activity_regularizer: a function from the outputs to a penalty, a scalar; divided by the size
-      of the batch it joins the layer's losses.
+    Losses and updates join the collections REGULARIZATION_LOSSES and UPDATE_OPS.
     """
 
-    input_spec: Any = None
-    """An InputSpec, or a list of one for each input; None: any inputs."""
-
-    supports_masking = False
-    """Whether masks of inputs are passed on as masks of outputs."""
-
-    _SHARED_BY_COPIES = ("_graph", "_scope")
+    _loss_collection = GraphKeys.REGULARIZATION_LOSSES
+    _update_collection = GraphKeys.UPDATE_OPS
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
     ) -> None:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
-        self._activity_regularizer = kwargs.pop("activity_regularizer", None)
-        self._dynamic = bool(kwargs.pop("dynamic", False))
-        if kwargs:
-            raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
         self._is_keras_style = is_keras_style()
+        self._base_name = name or ""
         self._refuse_scopes(scope, self._reuse)
+        super().__init__(trainable, name, dtype, **kwargs)
         self._inside: str | None = None
-        LayerWeights.__init__(self, trainable)
-        LayerNodes.__init__(self)
-        self.built = False
-        self._base_name = name or snake_case(type(self).__name__)
-        self._name = name or _unique(self._base_name)
-        self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
         self._scope: VariableScope | None = None
         self._called = False
-        self._graph: Graph | None = None
         if scope is not None:
             with variable_scope(scope) as self._scope:
                 pass
-
-    # -- properties
-
-    @property
-    def dtype(self) -> DType | None:
-        """The dtype of the variables; None before the first call, where it is not given."""
-        return self._dtype
-
-    @property
-    def dynamic(self) -> bool:
-        """Whether the layer is to be run without a graph; kept for TensorFlow's sake."""
-        return self._dynamic
-
-    @property
-    def graph(self) -> Graph | None:
-        """The graph of the first call."""
-        return self._graph
 
     @property
     def scope_name(self) -> str:
@@ -113,126 +61,22 @@ class Layer(LayerWeights, LayerNodes, Module):
         graph = get_default_graph()
         return graph.name_scope(f"{self.scope_name}/")
 
-    @property
-    def activity_regularizer(self) -> Any:
-        """The function from outputs to a penalty, or None."""
-        return self._activity_regularizer
-
-    @activity_regularizer.setter
-    def activity_regularizer(self, regularizer: Any) -> None:
-        self._activity_regularizer = regularizer
-
-    # -- for subclasses
-
-    def build(self, input_shape: Any) -> None:
-        """Adds the variables, for the shape (or structure of shapes) of the first inputs.
-
-        Programs may call it before the first call, which then adds no variables.
-        """
-        del input_shape
-        self.built = True
-
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """What the layer computes: here its inputs."""
-        del args, kwargs
-        return inputs
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape; NotImplementedError where none says."""
-        raise NotImplementedError(
-            f"Please implement the compute_output_shape method on your layer "
-            f"({type(self).__name__}), which was asked for inputs {input_shape}"
-        )
-
-    def compute_output_signature(self, input_signature: Any) -> Any:
-        """TensorSpecs of the outputs for TensorSpecs of the inputs; TypeError for others."""
-        for spec in flatten(input_signature):
-            if not isinstance(spec, TensorSpec):
-                raise TypeError(
-                    "Only TensorSpec signature types are supported, but saw signature signature "
-                    f"entry: {spec}."
-                )
-        shapes = map_structure(lambda spec: spec.shape, input_signature)
-        dtype = self._dtype or flatten(input_signature)[0].dtype
-        return map_structure(
-            lambda shape: TensorSpec(shape, dtype), self.compute_output_shape(shapes)
-        )
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the outputs: that of the inputs. TypeError where masks are not supported."""
-        del inputs
-        if self.supports_masking:
-            return mask
-        if any(part is not None for part in flatten(mask)):
-            raise TypeError(
-                f"Layer {self._name} does not support masking, but was passed an input_mask: {mask}"
-            )
-        return None
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as a dict of plain values.
-
-        NotImplementedError for a subclass whose constructor takes others than a Layer's: it
-        defines `get_config` itself.
-        """
-        config: dict[str, Any] = {
-            "name": self._name,
-            "trainable": self.trainable,
-            "dtype": None if self._dtype is None else self._dtype.name,
-        }
-        if self._dynamic:
-            config["dynamic"] = True
-        parameters = list(inspect.signature(type(self).__init__).parameters.values())[1:]
-        unknown = [
-            parameter.name
-            for parameter in parameters
-            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name not in config
-        ]
-        if unknown and type(self).get_config is Layer.get_config:
-            raise NotImplementedError(
-                "Layers with arguments in `__init__` must override `get_config`: "
-                f"{type(self).__name__} takes {', '.join(unknown)}"
-            )
-        return config
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """The layer that `get_config` told of; its variables are its own."""
-        return cls(**from_plain(config))
-
-    # -- calls
-
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Calls `call` within the layer's scope, after `build` the first time."""
+        """Calls `call` within the layer's scope, after `build` the first time.
+
+        scope: the name or scope of the variables, at the first call.
+        """
         scope = kwargs.pop("scope", None)
         self._refuse_scopes(scope)
         if not self._is_keras_style:
             self._set_scope(scope)
-        inputs = map_structure(_tensor_of_value, inputs)
-        self._check_graph(inputs)
-        with self._within():
-            if not self.built:
-                self._check_spec(inputs)
-                self._build(inputs)
-            self._check_spec(inputs)
-            outputs = self.call(inputs, *args, **kwargs)
-            if self._activity_regularizer is not None:
-                self._regularize_activity(inputs, outputs)
+        outputs = super().__call__(inputs, *args, **kwargs)
         self._called = True
-        self.record_call(inputs, outputs, kwargs)
         return outputs
 
-    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The same as a call of the layer."""
-        return self(inputs, *args, **kwargs)
-
-    def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
-        graph = get_default_graph()
-        with graph.name_scope("ActivityRegularizer"):
-            for output in flatten(outputs):
-                loss = self._activity_regularizer(output)
-                mean = loss / cast(shape_of(output)[0], loss.dtype.base_dtype)
-                self.add_loss(mean, inputs=inputs)
+    def _default_name(self, base_name: str) -> str:
+        self._base_name = base_name
+        return _unique(base_name)
 
     def _set_scope(self, scope: Any) -> None:
         if self._scope is not None:
@@ -254,7 +98,7 @@ class Layer(LayerWeights, LayerNodes, Module):
                 )
 
     @contextmanager
-    def _within(self) -> Iterator[None]:
+    def _call_context(self) -> Iterator[None]:
         """In the layer's variable scope, and the name scope that this opened at first.
 
         In the style of tf.keras: in a name scope of the layer's name, a new one for each call.
@@ -275,84 +119,13 @@ class Layer(LayerWeights, LayerNodes, Module):
             with graph.name_scope(scope.original_name_scope):
                 yield
 
-    def _build(self, inputs: Any) -> None:
-        tensors = flatten(inputs)
-        if not tensors:
-            raise ValueError(f"Layer {self._name} takes a tensor, not {inputs!r}")
-        if self._dtype is None:
-            self._dtype = tensors[0].dtype.base_dtype
-        self.build(map_structure(lambda tensor: tensor.shape, inputs))
-        self.built = True
-
-    def _check_spec(self, inputs: Any) -> None:
-        if self.input_spec is not None:
-            check_inputs(self.input_spec, flatten(inputs), self._name)
-
-    def _check_graph(self, inputs: Any) -> None:
-        graph = graph_of(flatten(inputs))
-        if self._graph is None:
-            self._graph = graph
-        elif graph is not self._graph:
-            raise ValueError(
-                f"Input graph and Layer graph are not the same: layer {self._name} was called "
-                f"first in {self._graph!r}, but {flatten(inputs)[0]!r} is of {graph!r}. Make a "
-                "layer for each graph."
-            )
+    _variables_context = _call_context
 
     def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
-        if not self._is_keras_style:
-            return get_variable(name, shape, **options)
-        dtype, initializer = options["dtype"], options["initializer"]
-        initialize = initializer or default_initializer(name, dtype)
-        left_out = ("dtype", "initializer", "partitioner", "use_resource")
-        return Variable(
-            partial(initialize, as_shape(shape).as_list(), dtype=dtype),
-            name=name,
-            use_resource=options["use_resource"] is not False,
-            **{key: value for key, value in options.items() if key not in left_out},
-        )
-
-    # -- copies
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy that shares the tensors, variables, graph and scope; all else is copied."""
-        duplicate = type(self).__new__(type(self))
-        memo[id(self)] = duplicate
-        for name, value in vars(self).items():
-            if name in self._SHARED_BY_COPIES or _is_tensor(value):
-                vars(duplicate)[name] = value
-            elif _has_tensors(value):
-                vars(duplicate)[name] = copy.copy(value)
-            else:
-                vars(duplicate)[name] = copy.deepcopy(value, memo)
-        return duplicate
-
-    def shape_by_trial(self, input_shape: Any) -> Any:
-        """The shape of the outputs, by a call of an unbuilt copy in a graph of its own."""
-        with Graph().as_default():
-            duplicate = type(self)(**from_plain({**self.get_config(), "name": "trial"}))
-            dtype = self._dtype or "float32"
-            return duplicate(placeholder(dtype, as_shape(input_shape))).shape
-
-
-def _has_tensors(value: Any) -> bool:
-    """Whether it is a tensor or variable, or a structure with one."""
-    if isinstance(value, dict):
-        return any(_is_tensor(key) or _has_tensors(item) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return any(_has_tensors(item) for item in value)
-    return _is_tensor(value)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
-
-
-def _tensor_of_value(value: Any) -> Any:
-    """Numbers and arrays as tensors; tensors and variables unchanged."""
-    if value is None or _is_tensor(value):
-        return value
-    return value if is_nested(value) else convert_to_tensor(value)
+        """A variable by `tf.get_variable`, or in the style of tf.keras one of the layer's own."""
+        if self._is_keras_style:
+            return super()._new_variable(name, shape, **options)
+        return get_variable(name, shape, **options)
 
 
 def _unique(base_name: str) -> str:

@@ -15,13 +15,13 @@ from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond, static_bool
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.layers.batch_renormalization import (
     DeviationInitializer,
     checked_clipping,
     composed,
     corrected,
 )
-from gpugraph.layers.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import ONES, ZEROS, LayerOfArguments, layer_function
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat

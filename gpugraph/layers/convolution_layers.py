@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.input_spec import InputSpec
+from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import (
     ZEROS,
     LayerOfArguments,

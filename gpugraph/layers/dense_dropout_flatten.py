@@ -10,7 +10,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.input_spec import InputSpec
+from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import ZEROS, LayerOfArguments, channels_first, layer_function
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose

@@ -9,10 +9,10 @@ from typing import Any
 
 from gpugraph.base.named_function import named, with_signature
 from gpugraph.graph.attr_values import whole_number
+from gpugraph.keras.engine.layer_configs import arguments_config
 from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.layer_configs import arguments_config
-from gpugraph.layers.module import snake_case
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
+from gpugraph.variables.module import snake_case
 
 ONES, ZEROS = Ones(), Zeros()
 """Default initializers, where the scope has none."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.input_spec import InputSpec
+from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.layers.layer_arguments import (
     LayerOfArguments,
     channels_first,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.layers.input_spec import InputSpec
+from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reverse import reverse
 from gpugraph.ops.arrays.reverse_sequence import reverse_sequence

@@ -9,9 +9,9 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.nest import flatten
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.engine.input_spec import InputSpec
+from gpugraph.keras.engine.layer_configs import arguments_config
 from gpugraph.layers.base_layer import Layer
-from gpugraph.layers.input_spec import InputSpec
-from gpugraph.layers.layer_configs import arguments_config
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

@@ -62,7 +62,7 @@ python.framework.type_spec: tf
 python.framework.versions: tf tf.version
 python.keras.backend: tf.keras.backend
 python.keras.utils.tf_utils:
-    get_reachable_from_inputs=gpugraph.layers.reachable_tensors.get_reachable_from_inputs
+    get_reachable_from_inputs=gpugraph.keras.engine.reachable_tensors.get_reachable_from_inputs
 python.layers.base: tf.layers
 python.layers.convolutional: tf.layers
 python.layers.core: tf.layers

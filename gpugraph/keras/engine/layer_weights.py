@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,23 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
-from gpugraph.layers.layer_losses import LayerLosses
+from gpugraph.keras.engine.layer_losses import LayerLosses
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.variables import is_created_since, variable_parts
+from gpugraph.variables import PartitionedVariable, Variable, is_created_since, variable_parts
+from gpugraph.variables.module import leaves
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+_UNSEARCHED = (
+    *("_trainable_weights", "_non_trainable_weights", "_assignments", "_inbound_nodes"),
+    *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional"),
+)
+"""Attributes whose values are no sublayers and variables of a layer's own."""
+
+
+def distinct(items: Iterable[Any]) -> list[Any]:
+    """The items without repetition, by identity."""
+    return list({id(item): item for item in items}.values())
 
 
 class LayerWeights(LayerLosses):
@@ -33,24 +45,59 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable(self) -> bool:
-        """Whether its variables are trained; those of a layer that is not, never are."""
+        """Whether its variables are trained; to set it sets that of the sublayers too."""
         return self._trainable
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
         self._trainable = value
+        for layer in self.sublayers():
+            layer.trainable = value
+
+    def sublayers(self) -> list[Any]:
+        """The layers in this one's attributes, by the order of assignment."""
+        values = [
+            leaf
+            for name, value in vars(self).items()
+            if name not in _UNSEARCHED
+            for leaf in leaves(value)
+        ]
+        return distinct(value for value in values if isinstance(value, LayerWeights))
+
+    def _assigned_variables(self) -> list[Any]:
+        """The variables in the attributes that `add_weight` did not add."""
+        known = {id(weight) for weight in self._trainable_weights + self._non_trainable_weights}
+        return [
+            part
+            for name, value in vars(self).items()
+            if name not in _UNSEARCHED
+            for leaf in leaves(value)
+            if isinstance(leaf, (Variable, PartitionedVariable))
+            for part in variable_parts(leaf)
+            if id(part) not in known
+        ]
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Its trainable variables; none where the layer is not trainable."""
-        return list(self._trainable_weights) if self.trainable else []
+        """Its trainable variables and its sublayers'; none where the layer is not trainable."""
+        if not self.trainable:
+            return []
+        assigned = [part for part in self._assigned_variables() if part.trainable]
+        nested = [weight for layer in self.sublayers() for weight in layer.trainable_weights]
+        return distinct(self._trainable_weights + assigned + nested)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """Its variables that are not trained."""
+        """Its variables, and its sublayers', that are not trained."""
+        assigned = self._assigned_variables()
         if self.trainable:
-            return list(self._non_trainable_weights)
-        return self._trainable_weights + self._non_trainable_weights
+            own = self._non_trainable_weights + [part for part in assigned if not part.trainable]
+            nested = [
+                weight for layer in self.sublayers() for weight in layer.non_trainable_weights
+            ]
+            return distinct(own + nested)
+        nested = [weight for layer in self.sublayers() for weight in layer.weights]
+        return distinct(self._trainable_weights + self._non_trainable_weights + assigned + nested)
 
     @property
     def weights(self) -> list[Any]:
@@ -131,9 +178,9 @@ class LayerWeights(LayerLosses):
 
     # -- adding them
 
-    def _within(self) -> AbstractContextManager[None]:
-        """The context in which the layer's variables are got."""
-        raise NotImplementedError(f"{type(self).__name__} does not define `_within`")
+    def _variables_context(self) -> AbstractContextManager[Any]:
+        """The context in which the layer's variables are created: here the caller's."""
+        return nullcontext()
 
     def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
         """A variable by `tf.get_variable`, or one that no other layer shares."""
@@ -166,7 +213,7 @@ class LayerWeights(LayerLosses):
                 "synchronization=VariableSynchronization.ON_READ."
             )
         is_trainable = not on_read if trainable is None else trainable
-        with self._within():
+        with self._variables_context():
             version = get_default_graph().version
             variable = self._new_variable(
                 name,

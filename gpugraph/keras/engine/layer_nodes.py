@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpugraph.base.nest import flatten, map_structure
+from gpugraph.ops.framework.identity_and_shape import identity
 
 
 class KerasHistory(NamedTuple):
@@ -46,16 +47,25 @@ class LayerNode:
     @property
     def input_masks(self) -> Any:
         """The masks of the inputs, None for those without, in their structure."""
-        return map_structure(_mask_of, self.input_tensors)
+        return map_structure(mask_of, self.input_tensors)
 
     @property
     def output_masks(self) -> Any:
         """The masks of the outputs, None for those without, in their structure."""
-        return map_structure(_mask_of, self.output_tensors)
+        return map_structure(mask_of, self.output_tensors)
 
 
-def _mask_of(tensor: Any) -> Any:
+def mask_of(tensor: Any) -> Any:
+    """The mask of a tensor, bool, that a layer has given it; None without."""
     return getattr(tensor, "_keras_mask", None)
+
+
+def _copy(tensor: Any) -> Any:
+    """The tensor once more, with its mask."""
+    copied: Any = identity(tensor)
+    if mask_of(tensor) is not None:
+        copied._keras_mask = mask_of(tensor)
+    return copied
 
 
 class LayerNodes:
@@ -77,11 +87,18 @@ class LayerNodes:
         """The recorded calls of other layers that take this one's outputs."""
         return self._outbound_nodes
 
-    def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> None:
-        """Records a call whose inputs are all tensors of a network of layers."""
+    def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
+        """Records a call whose inputs are all tensors of a network of layers.
+
+        Returns the outputs; an output that is an input is copied, since it has a history already.
+        """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
-            return
+            return outputs
+        known = {id(tensor) for tensor in tensors}
+        outputs = map_structure(
+            lambda tensor: _copy(tensor) if id(tensor) in known else tensor, outputs
+        )
         node = LayerNode(self, inputs, outputs, arguments)
         for layer in node.inbound_layers:
             layer.outbound_nodes.append(node)
@@ -89,6 +106,7 @@ class LayerNodes:
         index = len(self._inbound_nodes) - 1
         for number, tensor in enumerate(flatten(outputs)):
             tensor._keras_history = KerasHistory(self, index, number)
+        return outputs
 
     @property
     def input(self) -> Any:
@@ -105,12 +123,12 @@ class LayerNodes:
     @property
     def input_mask(self) -> Any:
         """The masks of `input`, None where there is none."""
-        return map_structure(_mask_of, self.input)
+        return map_structure(mask_of, self.input)
 
     @property
     def output_mask(self) -> Any:
         """The masks of `output`, None where there is none."""
-        return map_structure(_mask_of, self.output)
+        return map_structure(mask_of, self.output)
 
     @property
     def input_shape(self) -> Any:

@@ -71,7 +71,7 @@ class Module:
             for name in sorted(vars(module)):
                 if name in module._unsearched:
                     continue
-                for value in _flat(vars(module)[name]):
+                for value in leaves(vars(module)[name]):
                     if id(value) not in seen:
                         seen.add(id(value))
                         yield value
@@ -94,14 +94,14 @@ def _is_variable(value: Any) -> bool:
     return isinstance(value, (Variable, PartitionedVariable))
 
 
-def _flat(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
     """The values in lists, tuples and dicts, those of dicts by sorted keys."""
     if isinstance(value, Mapping):
         for key in sorted(value, key=str):
-            yield from _flat(value[key])
+            yield from leaves(value[key])
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _flat(item)
+            yield from leaves(item)
     else:
         yield value
 

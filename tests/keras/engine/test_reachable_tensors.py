@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpugraph as tf
-from gpugraph.layers.reachable_tensors import get_reachable_from_inputs
+from gpugraph.keras.engine.reachable_tensors import get_reachable_from_inputs
 
 
 def test_what_is_computed_of_a_tensor():

@@ -1,0 +1,77 @@
+"""One call of a layer: its mask and learning phase, also of the layers that it calls."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.keras.engine.layer_nodes import mask_of
+
+
+class _Calls(threading.local):
+    """The calls that a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[LayerCall] = []
+
+
+_CALLS = _Calls()
+
+
+def innermost_call() -> LayerCall | None:
+    """The call that the current thread is in; None outside of all."""
+    return _CALLS.stack[-1] if _CALLS.stack else None
+
+
+class LayerCall:
+    """The arguments of one call; entered as a context while the layer runs.
+
+    keywords: what `call` gets: `mask` and `training` are added where it takes them and they were
+      not passed.
+    recorded: the arguments that a later call repeats: all but the mask.
+    mask: of the inputs.
+    training: passed, or that of the layer which calls this one; None where neither says.
+    """
+
+    def __init__(
+        self, layer: Any, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        names = _call_parameters(layer)
+        passed = {**dict(zip(names[1:], args)), **kwargs}
+        self.layer = layer
+        self.recorded = {name: value for name, value in passed.items() if name != "mask"}
+        self.keywords = dict(kwargs)
+        self.mask = passed["mask"] if "mask" in passed else _masks_of(inputs)
+        if "mask" in names and "mask" not in passed and _any_mask(self.mask):
+            self.keywords["mask"] = self.mask
+        outer = innermost_call()
+        self.training = passed.get("training")
+        if self.training is None and outer is not None and outer.training is not None:
+            self.training = outer.training
+            if "training" in names[len(args) + 1 :]:
+                self.keywords["training"] = self.training
+
+    def __enter__(self) -> None:
+        _CALLS.stack.append(self)
+
+    def __exit__(self, *error: object) -> None:
+        _CALLS.stack.pop()
+
+
+def _call_parameters(layer: Any) -> list[str]:
+    """The names of the parameters of a layer's `call`: the inputs' first."""
+    return [
+        parameter.name
+        for parameter in inspect.signature(layer.call).parameters.values()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+
+
+def _masks_of(inputs: Any) -> Any:
+    return map_structure(mask_of, inputs)
+
+
+def _any_mask(mask: Any) -> bool:
+    return any(part is not None for part in flatten(mask))
