@@ -41,7 +41,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "compile runtime",
         "session",
         "datasets distributions linear_operators losses train testing",
-        "metrics",
+        "metrics saved_models",
         "keras",
         "layers",
         "contrib_layers",

@@ -1,4 +1,4 @@
-"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `scopes`, `devices`."""
+"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `scopes`, `devices`, `show`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gpugraph.cli.devices import add_devices
 from gpugraph.cli.explain import add_explain
 from gpugraph.cli.run import add_run
 from gpugraph.cli.scopes import add_scopes
+from gpugraph.cli.show import add_show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_run, add_check, add_explain, add_scopes, add_devices):
+    for add in (add_run, add_check, add_explain, add_scopes, add_devices, add_show):
         add(commands)
     options = parser.parse_args(arguments)
     return options.command(options)

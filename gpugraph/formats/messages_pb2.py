@@ -10,6 +10,8 @@ from typing import Any
 
 from gpugraph.base.registered_messages import register_messages
 
+_FUNCTIONS = ("DESCRIPTOR", "parse_bytes", "parse_message", "parse_text")
+
 
 def protobuf_is_absent(error: ImportError) -> ModuleNotFoundError:
     """What to raise where a message is asked for and protobuf is not installed."""
@@ -32,7 +34,7 @@ def __getattr__(name: str) -> Any:
         message_classes = importlib.import_module("gpugraph.formats.messages.message_classes")
     except ModuleNotFoundError as error:
         raise protobuf_is_absent(error) from error
-    if name in ("DESCRIPTOR", "parse_message"):
+    if name in _FUNCTIONS:
         return getattr(message_classes, name)
     if name not in message_classes.NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import NotFoundError, UnimplementedError
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats.tensor_proto import proto_value_count
@@ -20,7 +19,7 @@ from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.graph_files.attr_import import complete, input_types, node_error, read_attrs
 from gpugraph.graph_files.graph_def_index import GraphDefIndex, Source
 from gpugraph.graph_files.op_def_text import type_text, types_text
-from gpugraph.ops.framework.removed_op_types import INSTEAD, REMOVED, removed_function
+from gpugraph.graph_files.op_type_support import op_type_refusal
 
 _MOST_OUTPUTS = 1 << 16
 """Of one node: a file of few bytes could ask for any number."""
@@ -139,26 +138,10 @@ class NodeImport:
             self._value_counts[op] = count
 
     def _op_def(self, op_type: str, name: str) -> OpDef:
-        op_def = OP_DEFS.get(op_type)
-        if op_def is not None:
-            return op_def
-        if op_type in REMOVED:
-            removed_function(op_type)()
-        if op_type in self.functions:
-            raise UnimplementedError(
-                None, None, f"Node '{name}' calls the function '{op_type}': functions of graphs "
-                "are not run here. Inline them, or freeze the graph, before it is written."
-            )  # fmt: skip
-        if op_type in INSTEAD:
-            raise UnimplementedError(
-                None, None, f"Node '{name}' is of op type '{op_type}', which is left out: "
-                f"{INSTEAD[op_type]}"
-            )  # fmt: skip
-        raise NotFoundError(
-            None, None, f"Op type not registered '{op_type}' in binary running on this machine. "
-            "Make sure the Op and Kernel are registered in the binary running in this process: "
-            f"node '{name}' needs it. tf.register_op declares one."
-        )  # fmt: skip
+        refusal = op_type_refusal(op_type, name, self.functions)
+        if refusal is not None:
+            raise refusal
+        return OP_DEFS[op_type]
 
     def _is_back(self, number: int, source: Source) -> bool:
         return source not in self.mapped and self.index.is_back_edge(number, source)

@@ -184,13 +184,29 @@ NAMES = _named_classes()
 """The classes of messages, the enumerations and their values, by name."""
 
 
-def parse_message(message_class: Any, content: bytes) -> Any:
-    """The message that the bytes are, or that their text is; ValueError where they are neither."""
+def parse_bytes(message_class: Any, content: bytes) -> Any:
+    """The message that the bytes are; ValueError where they are none."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:
-        reason = error
+        raise ValueError(str(error)) from error
+
+
+def parse_text(message_class: Any, content: bytes) -> Any:
+    """The message that the text is, which is UTF-8; ValueError where it is none."""
     try:
         return text_format.Parse(content.decode("utf-8"), message_class())
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+
+
+def parse_message(message_class: Any, content: bytes) -> Any:
+    """The message that the bytes are, or that their text is; ValueError where they are neither."""
+    try:
+        return parse_bytes(message_class, content)
+    except ValueError as error:
+        reason = error
+    try:
+        return parse_text(message_class, content)
+    except ValueError as error:
         raise ValueError(f"neither its bytes ({reason}) nor its text ({error})") from error

@@ -1,0 +1,144 @@
+"""`gpugraph show PATH`: what is in a graph, SavedModel, checkpoint or file of arrays."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpugraph.base.errors import OpError
+from gpugraph.cli.shown_graphs import ShownGraph, printable
+from gpugraph.formats import messages_pb2
+from gpugraph.formats.variable_files.archived_array import ArchivedArray
+from gpugraph.formats.variable_files.npz_files import NpzReader
+from gpugraph.formats.variable_files.safetensors import SafetensorsReader
+from gpugraph.memory import human_readable_bytes
+from gpugraph.saved_models.saved_model_file import maybe_saved_model_directory, parse_saved_model
+
+_MOST_LINES = 40
+_OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")
+_ARRAY_FILES: dict[str, Any] = {".safetensors": SafetensorsReader, ".npz": NpzReader}
+
+Section = tuple[str, list[str]]
+
+
+def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    show = commands.add_parser(
+        "show", help="print what is in a graph, SavedModel, checkpoint or file of arrays"
+    )
+    show.add_argument("--all", action="store_true", help="all lines of long lists")
+    show.add_argument("path", metavar="PATH", help="a file, a folder, or a checkpoint's prefix")
+    show.set_defaults(command=show_command)
+
+
+def show_command(options: argparse.Namespace) -> int:
+    """Prints it: 1 if an op of it can't run here, 2 if it can't be read."""
+    try:
+        return _show(options.path, sys.maxsize if options.all else _MOST_LINES)
+    except OpError as error:
+        print(f"gpugraph: {error.message}", file=sys.stderr)
+    except OSError as error:
+        problem = f"can't open {options.path!r}: {error.strerror}" if error.strerror else error
+        print(f"gpugraph: {problem}", file=sys.stderr)
+    except (ValueError, ImportError) as error:
+        print(f"gpugraph: {error}", file=sys.stderr)
+    return 2
+
+
+def _show(path: str, most_lines: int) -> int:
+    reader = _ARRAY_FILES.get(os.path.splitext(path)[1])
+    if maybe_saved_model_directory(path):
+        return _show_saved_model(path, parse_saved_model(path), most_lines)
+    if reader is not None:
+        with reader(path) as opened:
+            _print(f"arrays of {path}", [_arrays(opened.arrays.values())], most_lines)
+        return 0
+    with open(path, "rb") as file:
+        content = file.read()
+    message = _message(path, content)
+    kind = message.DESCRIPTOR.name
+    if kind == "SavedModel":
+        return _show_saved_model(path, message, most_lines)
+    if kind == "MetaGraphDef":
+        return _show_graphs(f"MetaGraphDef {path}", [("", message)], most_lines)
+    shown = ShownGraph(message)
+    versions = f"producer version {message.versions.producer}"
+    _print(f"GraphDef {path}, {versions}", shown.sections(), most_lines)
+    return int(shown.cannot_run)
+
+
+def _show_saved_model(path: str, saved_model: Any, most_lines: int) -> int:
+    graphs = [
+        (f"meta graph [{', '.join(meta.meta_info_def.tags)}]", meta)
+        for meta in saved_model.meta_graphs
+    ]
+    return _show_graphs(f"SavedModel {path}, {len(graphs)} meta graphs", graphs, most_lines)
+
+
+def _show_graphs(title: str, meta_graphs: list[tuple[str, Any]], most_lines: int) -> int:
+    print(printable(title))
+    status = 0
+    for name, meta_graph in meta_graphs:
+        version = meta_graph.meta_info_def.tensorflow_version or "an unknown version"
+        shown = ShownGraph(meta_graph.graph_def, meta_graph)
+        written = f"written by {version}"
+        _print(f"{name}, {written}" if name else written, shown.sections(), most_lines)
+        status |= shown.cannot_run
+    return int(status)
+
+
+def _arrays(arrays: Iterable[ArchivedArray]) -> Section:
+    listed = sorted(arrays, key=lambda array: array.name)
+    total = human_readable_bytes(sum(array.num_bytes for array in listed))
+    width = max((len(array.name) for array in listed), default=0)
+    lines = [
+        f"{array.name.ljust(width)}  {array.dtype.name:10} {list(array.shape)}" for array in listed
+    ]
+    return f"variables: {len(listed)}, {total}", lines
+
+
+def _print(title: str, sections: Iterable[Section], most_lines: int) -> None:
+    print(printable(title))
+    for heading, lines in sections:
+        print(f"  {printable(heading)}")
+        for line in lines[:most_lines]:
+            print(f"    {printable(line).rstrip()}")
+        if len(lines) > most_lines:
+            print(f"    ... and {len(lines) - most_lines} more: --all shows them")
+
+
+# -- which message a file holds
+
+
+def _message(path: str, content: bytes) -> Any:
+    """The message of the kind that the file is most likely of; ValueError where it is of none."""
+    kinds = ["GraphDef", "MetaGraphDef", "SavedModel"]
+    if path.endswith(".meta"):
+        kinds = ["MetaGraphDef", *kinds]
+    for message in _parsed(kinds, content):
+        if _is_likely(message):
+            return message
+    raise ValueError(f"{path} is no GraphDef, MetaGraphDef or SavedModel, and no checkpoint")
+
+
+def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:
+    for kind in kinds:
+        try:
+            yield messages_pb2.parse_message(getattr(messages_pb2, kind), content)
+        except ValueError:
+            continue
+
+
+def _is_likely(message: Any) -> bool:
+    """Whether the bytes are of this message: those of another one make no op types."""
+    kind = message.DESCRIPTOR.name
+    if kind == "SavedModel":
+        return all(_is_likely(meta.graph_def) for meta in message.meta_graphs) and bool(
+            message.meta_graphs
+        )
+    graph_def = message.graph_def if kind == "MetaGraphDef" else message
+    return bool(graph_def.node) and all(_OP_TYPE.fullmatch(node.op) for node in graph_def.node)

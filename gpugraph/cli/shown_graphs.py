@@ -1,0 +1,212 @@
+"""What `gpugraph show` says of graphs: signatures, variables, ops, and which are not here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import OpError
+from gpugraph.base.shapes import as_shape
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph_files.import_graph_def import import_graph_def
+from gpugraph.graph_files.op_type_support import op_type_refusal
+from gpugraph.saved_models.model_assets import asset_messages
+
+_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+_REFUSALS = (OpError, ValueError, TypeError, KeyError)
+
+
+class ShownGraph:
+    """The lines that describe one graph; `cannot_run` says whether any of it can't run here.
+
+    graph_def: the graph. meta_graph: the MetaGraphDef that it is of, if it is of one.
+    """
+
+    def __init__(self, graph_def: Any, meta_graph: Any = None) -> None:
+        self._graph_def = graph_def
+        self._meta_graph = meta_graph
+        self._functions = frozenset(
+            function.signature.name for function in graph_def.library.function
+        )
+        self._op_counts = Counter(node.op for node in graph_def.node)
+        self._refusals = self._refused_op_types()
+        self._import_error = "" if self._refusals else self._error_of_import()
+
+    @property
+    def cannot_run(self) -> bool:
+        """Whether an op type is missing, or the graph is refused as a whole."""
+        return bool(self._refusals or self._import_error)
+
+    def sections(self) -> Iterator[tuple[str, list[str]]]:
+        """Titles, and the lines below each."""
+        if self._meta_graph is not None:
+            for key in sorted(self._meta_graph.signature_def):
+                yield self._signature(key, self._meta_graph.signature_def[key])
+        inputs = [node for node in self._graph_def.node if node.op.startswith("Placeholder")]
+        yield f"placeholders: {len(inputs)}", _columns(_typed(node, "dtype") for node in inputs)
+        variables = [node for node in self._graph_def.node if node.op in _VARIABLES]
+        yield f"variables: {len(variables)}", _columns(map(self._variable, variables))
+        ends = self._ends()
+        yield f"ends, which no node takes: {len(ends)}", ends
+        if self._meta_graph is not None:
+            yield from self._collections_and_assets(self._meta_graph)
+        if self._functions:
+            yield f"functions: {len(self._functions)}", sorted(self._functions)
+        most = self._op_counts.most_common()
+        counts = [f"{count:7} {op_type}" for op_type, count in sorted(most, key=_by_count)]
+        yield f"ops: {len(self._graph_def.node)} nodes of {len(most)} types", counts
+        yield self._cannot_run()
+
+    def _signature(self, key: str, signature: Any) -> tuple[str, list[str]]:
+        rows = [
+            (kind, *_info(name, infos[name]))
+            for kind, infos in (("input", signature.inputs), ("output", signature.outputs))
+            for name in sorted(infos)
+        ]
+        return f"signature {key} ({signature.method_name or 'no method'})", _columns(rows)
+
+    def _variable(self, node: Any) -> tuple[str, ...]:
+        is_trainable = node.name in self._trainable()
+        return (*_typed(node, "dtype"), "trainable" if is_trainable else "")
+
+    def _trainable(self) -> frozenset[str]:
+        if self._meta_graph is None:
+            return frozenset()
+        collections = self._meta_graph.collection_def
+        if GraphKeys.TRAINABLE_VARIABLES not in collections:
+            return frozenset()
+        names = set()
+        for content in collections[GraphKeys.TRAINABLE_VARIABLES].bytes_list.value:
+            try:
+                variable = messages_pb2.parse_bytes(messages_pb2.VariableDef, content)
+            except ValueError:
+                continue
+            names.add(variable.variable_name.partition(":")[0])
+        return frozenset(names)
+
+    def _ends(self) -> list[str]:
+        taken = {
+            text.removeprefix("^").partition(":")[0]
+            for node in self._graph_def.node
+            for text in node.input
+        }
+        return [
+            f"{node.name}  ({node.op})"
+            for node in self._graph_def.node
+            if node.name not in taken and node.op not in _VARIABLES
+        ]
+
+    def _collections_and_assets(self, meta_graph: Any) -> Iterator[tuple[str, list[str]]]:
+        try:
+            assets = _columns((a.filename, a.tensor_info.name) for a in asset_messages(meta_graph))
+        except OpError as error:
+            assets = [f"not readable: {error.message}"]
+        if assets:
+            yield f"assets: {len(assets)}", assets
+        rows = []
+        for key in sorted(meta_graph.collection_def):
+            kind = meta_graph.collection_def[key].WhichOneof("kind")
+            count = len(getattr(meta_graph.collection_def[key], kind).value) if kind else 0
+            rows.append((key, str(count)))
+        if rows:
+            yield f"collections: {len(rows)}", _columns(rows)
+
+    # -- what can't run here
+
+    def _refused_op_types(self) -> dict[str, OpError]:
+        first: dict[str, str] = {}
+        for node in self._graph_def.node:
+            first.setdefault(node.op, node.name)
+        refusals = {
+            op_type: op_type_refusal(op_type, name, self._functions)
+            for op_type, name in first.items()
+        }
+        return {op_type: error for op_type, error in refusals.items() if error is not None}
+
+    def _error_of_import(self) -> str:
+        try:
+            with Graph().as_default():
+                import_graph_def(
+                    self._graph_def, name="", producer_op_list=_producer_ops(self._meta_graph)
+                )
+        except _REFUSALS as error:
+            return getattr(error, "message", None) or str(error)
+        return ""
+
+    def _cannot_run(self) -> tuple[str, list[str]]:
+        if self._import_error:
+            return "cannot be imported here", [self._import_error]
+        if not self._refusals:
+            return "all ops are here", []
+        count = sum(self._op_counts[op_type] for op_type in self._refusals)
+        lines = [
+            f"{self._op_counts[op_type]:7} {op_type}: {error.message}"
+            for op_type, error in sorted(self._refusals.items())
+        ]
+        return f"cannot run here: {count} nodes of {len(self._refusals)} types", lines
+
+
+def _producer_ops(meta_graph: Any) -> Any:
+    if meta_graph is None or not meta_graph.meta_info_def.HasField("stripped_op_list"):
+        return None
+    return meta_graph.meta_info_def.stripped_op_list
+
+
+def _by_count(row: tuple[str, int]) -> tuple[int, str]:
+    return -row[1], row[0]
+
+
+def _typed(node: Any, key: str) -> tuple[str, ...]:
+    """Name, dtype and shape of what a node gives, as its attrs say."""
+    dtype = dtype_text(node.attr[key].type) if key in node.attr else "?"
+    return node.name, dtype, shape_text(node.attr["shape"].shape if "shape" in node.attr else None)
+
+
+def _info(name: str, info: Any) -> tuple[str, ...]:
+    encoding = info.WhichOneof("encoding")
+    place = info.name
+    if encoding == "coo_sparse":
+        place = f"SparseTensor of {info.coo_sparse.values_tensor_name}"
+    elif encoding != "name":
+        place = encoding or "no tensor"
+    return name, dtype_text(info.dtype), shape_text(info.tensor_shape), place
+
+
+def dtype_text(number: int) -> str:
+    """The name of a dtype; its number where there is none of it."""
+    try:
+        return as_dtype(number).base_dtype.name
+    except (TypeError, KeyError, ValueError):
+        return f"dtype {number}"
+
+
+def shape_text(message: Any) -> str:
+    """A TensorShapeProto as text."""
+    if message is None or message.unknown_rank:
+        return "of any shape"
+    try:
+        sizes = as_shape(message).sizes or ()
+    except (TypeError, ValueError) as error:
+        return f"no shape: {error}"
+    return f"[{','.join('?' if size is None else str(size) for size in sizes)}]"
+
+
+def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Rows of texts under each other."""
+    table = [tuple(printable(text) for text in row) for row in rows]
+    if not table:
+        return []
+    widths = [min(60, max(map(len, column))) for column in zip(*table)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths)) for row in table]
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what a terminal would obey."""
+    return "".join(
+        letter if letter.isprintable() else repr(letter)[1:-1].replace("\\'", "'")
+        for letter in text
+    )

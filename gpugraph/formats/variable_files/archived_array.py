@@ -1,0 +1,122 @@
+"""An array in a file of named arrays: its name, dtype, shape and place, and their checks."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import DataLossError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_Opened = TypeVar("_Opened", bound="ArrayFile")
+_MOST_DIMENSIONS = 32
+_PIECE = 16 << 20
+
+
+class ArchivedArray(NamedTuple):
+    """An array in a file; `offset` is that of its first byte."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes it has."""
+        return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
+
+
+class ArrayFile(abc.ABC):
+    """An open file of arrays: what is in it, and its arrays one by one. A context manager.
+
+    Raises OSError where the file can't be opened; DataLossError, with the file and the byte, where
+    it is not what the format asks for: then nothing of it is read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = open(path, "rb")  # noqa: SIM115
+        try:
+            self.arrays = {array.name: array for array in self._read_headers()}
+        except BaseException:
+            self._file.close()
+            raise
+
+    @abc.abstractmethod
+    def _read_headers(self) -> list[ArchivedArray]:
+        """What is in the file."""
+
+    @abc.abstractmethod
+    def read(self, name: str) -> NDArray[Any]:
+        """The array of that name, in memory of its own. KeyError where there is none."""
+
+    def __enter__(self: _Opened) -> _Opened:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._file.close()
+
+
+def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
+    """A shape that a file says; DataLossError for what is none, or has too many dimensions."""
+    if not isinstance(sizes, (list, tuple)):
+        raise damaged(path, offset, f"the shape of {name!r:.100} is no list, but {sizes!r:.100}")
+    if len(sizes) > _MOST_DIMENSIONS:
+        raise damaged(path, offset, f"{name!r:.100} has {len(sizes)} dimensions")
+    if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
+        raise damaged(path, offset, f"the shape of {name!r:.100} is {sizes!r:.100}")
+    if prod(size or 1 for size in sizes) >= 1 << 62:
+        raise damaged(path, offset, f"the shape of {name!r:.100} is too large: {sizes!r:.100}")
+    return tuple(sizes)
+
+
+def damaged(path: str, offset: int, problem: str) -> DataLossError:
+    """The error for a file that is not what it says, at a byte of it."""
+    return DataLossError(None, None, f"Unable to read file {path} at byte {offset}: {problem}")
+
+
+def not_stored(name: str, dtype: DType, file_format: str) -> InvalidArgumentError:
+    """The error for an array whose dtype a file format has not."""
+    message = f"{file_format} files have no {dtype.name}, which is the dtype of '{name}'"
+    return InvalidArgumentError(None, None, message)
+
+
+def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int]) -> NDArray[Any]:
+    """A new array of little-endian bytes, which are as many as it has."""
+    numpy_dtype = np.dtype(dtype.as_numpy_dtype)
+    if numpy_dtype.kind == "b":
+        return (np.frombuffer(content, np.uint8) != 0).reshape(tuple(shape))
+    if numpy_dtype.kind == "V":  # bfloat16 is a type of its own
+        values = np.frombuffer(content, "<u2").astype(np.uint16)
+        return values.view(numpy_dtype).reshape(tuple(shape))
+    values = np.frombuffer(content, numpy_dtype.newbyteorder("<")).astype(numpy_dtype)
+    return values.reshape(tuple(shape))
+
+
+def write_array(file: BinaryIO, array: NDArray[Any]) -> None:
+    """Writes the little-endian bytes of an array, a piece at a time."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.kind != "V":
+        flat = flat.astype(flat.dtype.newbyteorder("<"), copy=False)
+    octets = flat.view(np.uint8) if flat.size else np.empty(0, np.uint8)
+    for start in range(0, octets.size, _PIECE):
+        file.write(octets[start : start + _PIECE].tobytes())
+
+
+def checked_arrays(
+    arrays: Iterator[tuple[str, NDArray[Any]]], expected: Sequence[ArchivedArray]
+) -> Iterator[tuple[ArchivedArray, NDArray[Any]]]:
+    """The arrays with what is expected of them; InvalidArgumentError for another shape or size."""
+    for wanted, (name, array) in zip(expected, arrays, strict=True):
+        if name != wanted.name or array.shape != wanted.shape or array.nbytes != wanted.num_bytes:
+            message = f"'{wanted.name}' is {wanted.shape}, but '{name}' with {array.shape} came"
+            raise InvalidArgumentError(None, None, message)
+        yield wanted, array

@@ -1,0 +1,38 @@
+"""Whether nodes of an op type can be imported, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gpugraph.base.errors import NotFoundError, OpError, UnimplementedError
+from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.ops.framework.removed_op_types import INSTEAD, REMOVED, removed_function
+
+
+def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) -> OpError | None:
+    """The error for a node whose op type is not here; None where it is.
+
+    functions: the names of the functions in the graph's library.
+    """
+    if op_type in OP_DEFS:
+        return None
+    if op_type in REMOVED:
+        try:
+            removed_function(op_type)()
+        except UnimplementedError as error:
+            return error
+    if op_type in functions:
+        return UnimplementedError(
+            None, None, f"Node '{node_name}' calls the function '{op_type}': functions of graphs "
+            "are not run here. Inline them, or freeze the graph, before it is written."
+        )  # fmt: skip
+    if op_type in INSTEAD:
+        return UnimplementedError(
+            None, None, f"Node '{node_name}' is of op type '{op_type}', which is left out: "
+            f"{INSTEAD[op_type]}"
+        )  # fmt: skip
+    return NotFoundError(
+        None, None, f"Op type not registered '{op_type}' in binary running on this machine. "
+        "Make sure the Op and Kernel are registered in the binary running in this process: "
+        f"node '{node_name}' needs it. tf.register_op declares one."
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Tensors of a graph as TensorInfos, and the tensors that TensorInfos name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import graph_or_default
+from gpugraph.graph.client.scoped_names import prepend_name_scope
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+
+def build_tensor_info(tensor: Any) -> Any:
+    """A TensorInfo of a Tensor, a variable or a SparseTensor: its name, dtype and shape.
+
+    TypeError for what is none of them.
+    """
+    is_sparse = isinstance(tensor, SparseTensor)
+    if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):
+        raise TypeError(f"A TensorInfo is built of a Tensor or a SparseTensor, not of {tensor!r}")
+    info = messages_pb2.TensorInfo(dtype=as_dtype(tensor.dtype).as_datatype_enum)
+    info.tensor_shape.CopyFrom(tensor.get_shape().as_proto())
+    if is_sparse:
+        info.coo_sparse.values_tensor_name = tensor.values.name
+        info.coo_sparse.indices_tensor_name = tensor.indices.name
+        info.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
+    else:
+        info.name = tensor.name
+    return info
+
+
+def get_tensor_from_tensor_info(
+    tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
+) -> Any:
+    """The Tensor or SparseTensor of a graph, by default of the default graph, that is named.
+
+    import_scope: a name scope that the names are under.
+
+    Raises:
+      KeyError: there is no such tensor.
+      ValueError: the TensorInfo names none, or one of several tensors that are not a SparseTensor.
+    """
+    graph = graph_or_default(graph)
+
+    def tensor(name: str) -> Any:
+        return graph.get_tensor_by_name(prepend_name_scope(name, import_scope))
+
+    encoding = tensor_info.WhichOneof("encoding")
+    if encoding == "name":
+        return tensor(tensor_info.name)
+    if encoding == "coo_sparse":
+        sparse = tensor_info.coo_sparse
+        return SparseTensor(
+            tensor(sparse.indices_tensor_name),
+            tensor(sparse.values_tensor_name),
+            tensor(sparse.dense_shape_tensor_name),
+        )
+    if encoding == "composite_tensor":
+        kind = tensor_info.composite_tensor.type_spec.type_spec_class
+        raise ValueError(
+            f"Invalid TensorInfo.encoding: {encoding}: values of the class {kind} are not here; "
+            "fetch their tensors, which the TensorInfo names in composite_tensor.components"
+        )
+    raise ValueError(f"Invalid TensorInfo.encoding: {encoding}")
+
+
+def element_of_tensor_info(tensor_info: Any, graph: Graph, import_scope: str | None) -> Any:
+    """The operation or tensor that a TensorInfo names; KeyError where there is none."""
+    return graph.as_graph_element(prepend_name_scope(tensor_info.name, import_scope))

@@ -1,0 +1,115 @@
+"""`gpugraph show`: what it prints of files of each kind, and its exit status."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.cli import main
+from gpugraph.formats import messages_pb2
+from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.saved_models.signatures import predict_signature_def
+
+pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
+
+
+@pytest.fixture
+def graph() -> tf.Graph:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        w = tf.Variable(tf.ones([4, 2]), name="w")
+        tf.Variable(3, name="step", trainable=False)
+        tf.nn.relu(tf.matmul(x, w), name="y")
+    return graph
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> list[str]:
+    assert main(["show", *arguments]) == status
+    output = capsys.readouterr()
+    assert not output.err
+    return [" ".join(line.split()) for line in output.out.splitlines()]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_graph(
+    as_text: bool, graph: tf.Graph, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tf.io.write_graph(graph, tmp_path, "graph.pb", as_text)
+    lines = shown(capsys, path)
+    assert lines[0] == f"GraphDef {path}, producer version {graph.as_graph_def().versions.producer}"
+    expected = {"placeholders: 1", "x float32 [?,4]", "w float32 [4,2]", "step int32 []"}
+    expected |= {"y (Relu)", "ops: 11 nodes of 7 types", "2 VariableV2", "all ops are here"}
+    assert expected <= set(lines)
+
+
+def test_a_meta_graph_and_a_saved_model(
+    graph: tf.Graph, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.meta"
+    meta_graph, _ = export_scoped_meta_graph(str(path), graph=graph)
+    lines = shown(capsys, str(path))
+    assert "w float32 [4,2] trainable" in lines and "step int32 []" in lines
+    assert "trainable_variables 1" in lines
+    tensors = [graph.get_tensor_by_name(name) for name in ("x:0", "y:0")]
+    signature = predict_signature_def({"images": tensors[0]}, {"scores": tensors[1]})
+    meta_graph.signature_def["serving_default"].CopyFrom(signature)
+    meta_graph.meta_info_def.tags.append("serve")
+    saved_model = messages_pb2.SavedModel(saved_model_schema_version=1, meta_graphs=[meta_graph])
+    (tmp_path / "saved_model.pb").write_bytes(saved_model.SerializeToString())
+    for place in (tmp_path, tmp_path / "saved_model.pb"):
+        lines = shown(capsys, str(place))
+        assert lines[0] == f"SavedModel {place}, 1 meta graphs"
+        assert lines[1].startswith("meta graph [serve], written by 1.15")
+        assert "signature serving_default (tensorflow/serving/predict)" in lines
+        assert "input images float32 [?,4] x:0" in lines
+        assert "output scores float32 [?,2] y:0" in lines
+
+
+def test_ops_that_are_not_here_are_listed_with_the_reason(
+    graph: tf.Graph, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph_def = graph.as_graph_def()
+    graph_def.node.add(name="a", op="Zappa")
+    graph_def.node.add(name="b", op="Zappa")
+    graph_def.node.add(name="c", op="called")
+    graph_def.library.function.add().signature.name = "called"
+    lines = shown(capsys, tf.io.write_graph(graph_def, tmp_path, "g.pb", False), status=1)
+    assert "cannot run here: 3 nodes of 2 types" in lines
+    assert any(line.startswith("2 Zappa: Op type not registered 'Zappa'") for line in lines)
+    assert any("functions of graphs are not run here" in line for line in lines)
+    graph_def = graph.as_graph_def()
+    graph_def.node[0].input.append("nobody")
+    lines = shown(capsys, tf.io.write_graph(graph_def, tmp_path, "g.pb", False), status=1)
+    assert "cannot be imported here" in lines and any("nobody" in line for line in lines)
+
+
+def test_arrays_and_what_a_terminal_would_obey(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = {f"a{number}": np.zeros((number, 2), np.float32) for number in range(50)}
+    np.savez(tmp_path / "x.npz", **arrays, **{"bell\x1b[31m": np.zeros(2)})
+    lines = shown(capsys, str(tmp_path / "x.npz"))
+    assert "a3 float32 [3, 2]" in lines and lines[-1] == "... and 11 more: --all shows them"
+    lines = shown(capsys, "--all", str(tmp_path / "x.npz"))
+    assert len(lines) == 53 and lines[-1] == r"bell\x1b[31m float64 [2]"
+
+
+def test_what_can_not_be_read_is_said(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("nothing of the kind")
+    (tmp_path / "x.npz").write_text("no zip")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "saved_model.pb").write_bytes(b"\xff\xff")
+    for name, problem in {
+        "missing": "can't open",
+        "text": "is no GraphDef, MetaGraphDef or SavedModel",
+        "x.npz": "at byte 0: no zip file",
+        "folder": "Cannot parse file",
+    }.items():
+        assert main(["show", str(tmp_path / name)]) == 2
+        output = capsys.readouterr()
+        assert output.err.startswith("gpugraph: ") and problem in output.err and name in output.err
