@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from gpugraph.base.version import GIT_VERSION, TENSORFLOW_VERSION
+from gpugraph.base.whole_files import write_whole
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.collection_protos import collection_protos
@@ -16,7 +17,6 @@ from gpugraph.graph.client.node_messages import graph_def_of, op_def_message
 from gpugraph.graph.client.scoped_names import is_in_scope, strip_name_scope
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.graph_files.graph_cutting import checked_message, node_name
-from gpugraph.graph_files.write_graph import write_whole
 from gpugraph.platform import logging
 
 UNBOUND = "$unbound_inputs_"

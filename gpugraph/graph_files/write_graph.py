@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import Any
 
+from gpugraph.base.whole_files import write_whole
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph_files.graph_cutting import checked_message
-from gpugraph.platform import files
 
 
 def write_graph(
@@ -39,27 +38,3 @@ def write_graph(
     content = str(graph_def).encode() if as_text else graph_def.SerializeToString()
     write_whole(path, content)
     return path
-
-
-def write_whole(path: str, content: bytes) -> None:
-    """Writes a file under another name and renames it, so that it is never there in part."""
-    folder = os.path.dirname(path) or "."
-    files.MakeDirs(folder)
-    with files.system_errors(path):
-        handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -8,7 +8,6 @@ not there NotFoundError, one that may not be read PermissionDeniedError. Paths a
 from __future__ import annotations
 
 import contextlib
-import errno
 import fnmatch
 import os
 import re
@@ -17,35 +16,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpugraph.base import errors
+from gpugraph.base.whole_files import system_errors as system_errors
 
-_CLASSES = {
-    errno.ENOENT: errors.NotFoundError,
-    errno.EEXIST: errors.AlreadyExistsError,
-    errno.EACCES: errors.PermissionDeniedError,
-    errno.EPERM: errors.PermissionDeniedError,
-    errno.EROFS: errors.PermissionDeniedError,
-    errno.EISDIR: errors.FailedPreconditionError,
-    errno.ENOTDIR: errors.FailedPreconditionError,
-    errno.ENOTEMPTY: errors.FailedPreconditionError,
-    errno.EBUSY: errors.FailedPreconditionError,
-    errno.EINVAL: errors.InvalidArgumentError,
-    errno.ENAMETOOLONG: errors.InvalidArgumentError,
-    errno.ENOSPC: errors.ResourceExhaustedError,
-    errno.EMFILE: errors.ResourceExhaustedError,
-}
 _MAGIC = ("*", "?", "[", "\\")
 _OTHERWISE = re.compile(r"\\(.)|\[\^(\]?[^\]]*\])|(\[!?\]?[^\]]*\])")
-
-
-@contextlib.contextmanager
-def system_errors(path: Any) -> Iterator[None]:
-    """Makes of an OSError in it the error of its class, which names the path."""
-    try:
-        yield
-    except OSError as error:
-        kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
-        why = error.strerror or str(error)
-        raise kind(None, None, f"{_text(path)}; {why}") from error
 
 
 def _text(path: Any) -> str:

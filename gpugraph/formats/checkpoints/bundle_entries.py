@@ -1,0 +1,146 @@
+"""What the index of a checkpoint says: a header, and of each tensor where its bytes lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field as dataclass_field
+from math import prod
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.formats.checkpoints.slices import Slice, read_slice_message, slice_message
+from gpugraph.formats.checkpoints.wire import (
+    MalformedError,
+    as_bytes,
+    as_number,
+    field,
+    fields,
+    fixed32,
+)
+
+HEADER_KEY = b""
+_LARGEST = (1 << 63) - 1
+_PRODUCER = 1
+STORED = frozenset(
+    {
+        *(dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
+        *(dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64),
+        *(dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64),
+        *(dtypes.qint8, dtypes.qint16, dtypes.qint32, dtypes.quint8, dtypes.quint16),
+        *(dtypes.complex64, dtypes.complex128, dtypes.bool, dtypes.string),
+    }
+)
+"""The dtypes that a checkpoint can hold."""
+
+
+@dataclass
+class Entry:
+    """A tensor: its dtype and shape, the place of its bytes, and their masked checksum.
+
+    slices: the parts that hold the values instead, each under a key of its own.
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+    shard: int = 0
+    offset: int = 0
+    size: int = 0
+    crc: int = 0
+    slices: list[Slice] = dataclass_field(default_factory=list)
+
+    def message(self) -> bytes:
+        """The bytes of a BundleEntryProto."""
+        dims = b"".join(field(2, field(1, size)) for size in self.shape)
+        parts = (
+            field(1, self.dtype.as_datatype_enum),
+            field(2, dims),
+            *(field(3, self.shard), field(4, self.offset), field(5, self.size)),
+            fixed32(6, self.crc),
+            *(field(7, slice_message(part)) for part in self.slices),
+        )
+        return b"".join(parts)
+
+    @property
+    def elements(self) -> int:
+        """How many elements the tensor has."""
+        return prod(self.shape)
+
+
+def header_message(num_shards: int) -> bytes:
+    """The bytes of a BundleHeaderProto."""
+    return field(1, num_shards) + field(3, field(1, _PRODUCER))
+
+
+def read_header(message: bytes) -> tuple[int, int]:
+    """The number of shards and the byte order (0 little, 1 big) of a header.
+
+    MalformedError for what is none, and for a version that only later readers read.
+    """
+    num_shards = endianness = 0
+    for number, value in fields(message):
+        if number == 1:
+            num_shards = as_number(value)
+        elif number == 2:
+            endianness = as_number(value)
+        elif number == 3:
+            for inner, item in fields(as_bytes(value)):
+                consumer = as_number(item) if inner == 2 else 0
+                if consumer > _PRODUCER:
+                    raise MalformedError(
+                        f"it needs a reader of version {consumer}, this one has {_PRODUCER}"
+                    )
+    if not 0 < num_shards <= 99999:
+        raise MalformedError(f"it says that there are {num_shards} shards")
+    return num_shards, endianness
+
+
+def read_entry(message: bytes) -> Entry:
+    """The entry of a tensor; MalformedError for another message and for sizes out of bounds."""
+    dtype: DType | None = None
+    entry = Entry(dtypes.float32, ())
+    for number, value in fields(message):
+        if number == 1:
+            dtype = _dtype(as_number(value))
+        elif number == 2:
+            entry.shape = _shape(as_bytes(value))
+        elif number in (3, 4, 5):
+            setattr(entry, ("shard", "offset", "size")[number - 3], as_number(value))
+        elif number == 6:
+            entry.crc = as_number(value) & 0xFFFFFFFF
+        elif number == 7:
+            entry.slices.append(read_slice_message(as_bytes(value)))
+    if dtype is None:
+        raise MalformedError("an entry has no dtype")
+    entry.dtype = dtype
+    if min(entry.shard, entry.offset, entry.size) < 0:
+        raise MalformedError("an entry has a negative offset, size or shard")
+    return entry
+
+
+def _dtype(number: int) -> DType:
+    try:
+        return DType(number)
+    except TypeError as error:
+        raise MalformedError(str(error)) from None
+
+
+def _shape(message: bytes) -> tuple[int, ...]:
+    sizes = []
+    for number, value in fields(message):
+        if number == 3 and as_number(value):
+            raise MalformedError("a shape has no known rank")
+        if number == 2:
+            size = 0
+            for inner, item in fields(as_bytes(value)):
+                if inner == 1:
+                    size = as_number(item)
+            if size < 0:
+                raise MalformedError(f"a shape has the dimension {size}")
+            sizes.append(size)
+    if len(sizes) > 254:
+        raise MalformedError(f"a shape has {len(sizes)} dimensions")
+    elements = 1
+    for size in sizes:
+        elements *= max(size, 1)
+        if elements > _LARGEST:
+            raise MalformedError("the dimensions of a shape multiply to more than 2**63")
+    return tuple(sizes)

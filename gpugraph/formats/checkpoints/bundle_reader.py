@@ -1,0 +1,282 @@
+"""Reads checkpoints: the index at once, tensors when they are asked for.
+
+Nothing in a file is trusted: offsets and sizes are compared with the files before memory is taken,
+and all bytes with their checksums.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    invalid_argument,
+)
+from gpugraph.base.whole_files import system_errors
+from gpugraph.formats.checkpoints.bundle_entries import (
+    HEADER_KEY,
+    STORED,
+    Entry,
+    read_entry,
+    read_header,
+)
+from gpugraph.formats.checkpoints.slices import (
+    Slice,
+    bounds,
+    check_slice,
+    overlap,
+    shape_of_slice,
+    slice_key,
+    within,
+)
+from gpugraph.formats.checkpoints.sorted_table import read_table
+from gpugraph.formats.checkpoints.wire import MalformedError, read_varint
+from gpugraph.formats.crc32c import crc32c, mask_crc
+
+
+def index_name(prefix: str) -> str:
+    """The path of the index of a checkpoint."""
+    return f"{prefix}.index"
+
+
+def data_name(prefix: str, shard: int, num_shards: int) -> str:
+    """The path of one of the data files of a checkpoint."""
+    return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
+
+
+def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
+    """The number of shards and the messages of all entries, by key.
+
+    NotFoundError where there is no such checkpoint, InvalidArgumentError for one of another
+    format, DataLossError for a file that is none.
+    """
+    name = index_name(prefix)
+    if not os.path.exists(name):
+        if os.path.isfile(prefix):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{prefix} is one file, so no V2 checkpoint: V1 checkpoints (from before "
+                "TensorFlow 0.12) are not read. TensorFlow 1.15 converts one: restore it and save "
+                "it again",
+            )
+        raise NotFoundError(
+            None,
+            None,
+            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+            f"{prefix}",
+        )
+    with system_errors(name), open(name, "rb") as file:
+        items = read_table(file.read(), name)
+    header = items.pop(HEADER_KEY, None)
+    if header is None:
+        raise DataLossError(None, None, f"{name}: the index has no header, at offset 0")
+    try:
+        num_shards, endianness = read_header(header)
+    except MalformedError as error:
+        raise DataLossError(None, None, f"{name}: bad header, at offset 0: {error}") from None
+    if endianness:
+        raise InvalidArgumentError(
+            None, None, f"{name}: the bundle is of a machine with the other byte order"
+        )
+    return num_shards, items
+
+
+class BundleReader:
+    """A checkpoint that is there. Its data files are opened when they are first needed.
+
+    entries: of each tensor, by name, without those of parts.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self._num_shards, self._messages = read_index(prefix)
+        self._files: dict[int, tuple[BinaryIO, int, str]] = {}
+        self.entries: dict[str, Entry] = {}
+        for key in self._messages:
+            if key[0]:
+                self.entries[key.decode("utf-8", "surrogateescape")] = self._entry(key)
+
+    def __enter__(self) -> BundleReader:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the data files."""
+        for file, _, _ in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def entry(self, name: str) -> Entry:
+        """The entry of a tensor; NotFoundError for one that is not there."""
+        found = self.entries.get(name)
+        if found is None:
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")
+        return found
+
+    def read(self, name: str) -> Any:
+        """A tensor as an array. NotFoundError, DataLossError."""
+        entry = self.entry(name)
+        if not entry.slices:
+            return self._value(entry, name)
+        return self.read_slice(name, entry.shape, ((0, -1),) * len(entry.shape))
+
+    def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
+        """A part of a tensor of a full shape, whatever parts it is stored in.
+
+        InvalidArgumentError where the tensor has another shape or no values there.
+        """
+        entry = self.entry(name)
+        if tuple(shape) != entry.shape:
+            raise invalid_argument(
+                f"tensor_name = {name}: shape in shape_and_slice spec {list(shape)} does not match "
+                f"the shape stored in checkpoint: {list(entry.shape)}"
+            )
+        check_slice(shape, part, name)
+        wanted = bounds(shape, part)
+        if not entry.slices:
+            return np.ascontiguousarray(self._value(entry, name)[wanted])
+        if part in entry.slices:
+            return self._part(name, entry, part)
+        return self._joined(name, entry, part, wanted)
+
+    def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
+        """A part of the tensor, of all the stored parts that it overlaps."""
+        shared = []
+        for stored in entry.slices:
+            check_slice(entry.shape, stored, f"{name} in {self.prefix}")
+            both = overlap(wanted, bounds(entry.shape, stored))
+            if both is not None:
+                shared.append((stored, both))
+        shape = shape_of_slice(entry.shape, part)
+        self._check_room(name, entry, shape)
+        result = np.empty(shape, entry.dtype.as_numpy_dtype)
+        is_there = np.zeros(shape, bool)
+        for stored, both in shared:
+            target = within(both, wanted)
+            result[target] = self._part(name, entry, stored)[
+                within(both, bounds(entry.shape, stored))
+            ]
+            is_there[target] = True
+        if not is_there.all():
+            raise invalid_argument(
+                f"Checkpoint {self.prefix} does not have all of the slice {part} of {name}"
+            )
+        return result
+
+    def _check_room(self, name: str, entry: Entry, shape: Sequence[int]) -> None:
+        """DataLossError for a tensor that is larger than the data files of which it is."""
+        total = sum(self._data(shard)[1] for shard in range(self._num_shards))
+        if int(np.prod(shape, dtype=object)) * entry.dtype.size > 8 * total:
+            raise DataLossError(
+                None, None, f"{self._index}: {name} is larger than all data files, {total} bytes"
+            )
+
+    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
+        key = slice_key(name.encode("utf-8", "surrogateescape"), part)
+        if key not in self._messages:
+            raise DataLossError(
+                None, None, f"{self._index}: the slice {part} of {name} is missing, at offset 0"
+            )
+        stored = self._entry(key)
+        if stored.dtype != entry.dtype or stored.shape != shape_of_slice(entry.shape, part):
+            raise DataLossError(
+                None, None, f"{self._index}: the slice {part} of {name} has another shape or dtype"
+            )
+        return self._value(stored, name)
+
+    @property
+    def _index(self) -> str:
+        return index_name(self.prefix)
+
+    def _entry(self, key: bytes) -> Entry:
+        try:
+            entry = read_entry(self._messages[key])
+        except MalformedError as error:
+            raise DataLossError(
+                None, None, f"{self._index}: bad entry of {os.fsdecode(key)!r}: {error}"
+            ) from None
+        if entry.shard >= self._num_shards:
+            raise DataLossError(
+                None,
+                None,
+                f"{self._index}: {os.fsdecode(key)!r} is in shard {entry.shard} of "
+                f"{self._num_shards}",
+            )
+        return entry
+
+    def _value(self, entry: Entry, name: str) -> Any:
+        if entry.dtype not in STORED:
+            raise DataLossError(
+                None, None, f"{self._index}: {name} has the dtype {entry.dtype.name}, not a value's"
+            )
+        file, length, path = self._data(entry.shard)
+        if entry.size > length or entry.offset > length - entry.size:
+            raise self._loss(path, entry, name, f"its {entry.size} bytes are not in the file")
+        if entry.dtype is dtypes.string:
+            return self._strings(entry, name, file, path)
+        numpy_type = np.dtype(entry.dtype.as_numpy_dtype)
+        if entry.elements * numpy_type.itemsize != entry.size:
+            raise self._loss(
+                path, entry, name, f"{entry.size} bytes are not of shape {list(entry.shape)}"
+            )
+        content = np.empty(entry.size, np.uint8)
+        self._fill(file, path, entry, name, content)
+        if mask_crc(crc32c(content)) != entry.crc:
+            raise self._loss(path, entry, name, "Checksum does not match")
+        return content.view(numpy_type).reshape(entry.shape)
+
+    def _fill(self, file: BinaryIO, path: str, entry: Entry, name: str, target: Any) -> None:
+        with system_errors(path):
+            file.seek(entry.offset)
+            if file.readinto(memoryview(target)) != entry.size:  # type: ignore[attr-defined]
+                raise self._loss(path, entry, name, "the file ends within it")
+
+    def _strings(self, entry: Entry, name: str, file: BinaryIO, path: str) -> Any:
+        count = entry.elements
+        if count + 4 > entry.size:
+            raise self._loss(path, entry, name, f"{entry.size} bytes are not {count} strings")
+        content = bytearray(entry.size)
+        self._fill(file, path, entry, name, content)
+        data = bytes(content)
+        lengths, position = [], 0
+        try:
+            for _ in range(count):
+                size, position = read_varint(data, position, len(data))
+                lengths.append(size)
+        except MalformedError as error:
+            raise self._loss(path, entry, name, str(error)) from None
+        if position + 4 + sum(lengths) != len(data):
+            raise self._loss(path, entry, name, "the lengths of its strings don't fit")
+        crc = crc32c(b"".join(n.to_bytes(4 if n < 1 << 32 else 8, "little") for n in lengths))
+        if data[position : position + 4] != mask_crc(crc).to_bytes(4, "little"):
+            raise self._loss(path, entry, name, "The length checksum does not match")
+        if mask_crc(crc32c(memoryview(data)[position:], crc)) != entry.crc:
+            raise self._loss(path, entry, name, "Checksum does not match")
+        result = np.empty(count, object)
+        position += 4
+        for index, size in enumerate(lengths):
+            result[index] = data[position : position + size]
+            position += size
+        return result.reshape(entry.shape)
+
+    def _data(self, shard: int) -> tuple[BinaryIO, int, str]:
+        if shard not in self._files:
+            path = data_name(self.prefix, shard, self._num_shards)
+            with system_errors(path):
+                file = open(path, "rb", buffering=0)  # noqa: SIM115
+                length = os.fstat(file.fileno()).st_size
+            self._files[shard] = (file, length, path)
+        return self._files[shard]
+
+    def _loss(self, path: str, entry: Entry, name: str, what: str) -> DataLossError:
+        return DataLossError(None, None, f"{path}: {name}: {what}, at offset {entry.offset}")

@@ -1,0 +1,299 @@
+"""Writes checkpoints: tensors one by one into a data file, then the index that names them.
+
+Everything is written under temporary names, synced and renamed; the index comes last. Where a
+checkpoint of the same name is replaced, the old index names its data until the new one is there:
+the new data gets other names first, and the usual ones after that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
+from gpugraph.base.whole_files import (
+    create_beside,
+    sync_and_close,
+    sync_folder,
+    system_errors,
+    write_whole,
+)
+from gpugraph.formats.checkpoints.bundle_entries import (
+    HEADER_KEY,
+    STORED,
+    Entry,
+    header_message,
+    read_entry,
+)
+from gpugraph.formats.checkpoints.bundle_reader import data_name, index_name, read_index
+from gpugraph.formats.checkpoints.slices import Slice, check_slice, shape_of_slice, slice_key
+from gpugraph.formats.checkpoints.sorted_table import table_bytes
+from gpugraph.formats.checkpoints.wire import varint
+from gpugraph.formats.crc32c import crc32c, mask_crc
+
+_BUFFER = 1 << 20
+_PIECE = 16 << 20
+"""So many bytes of an array are copied at once where they don't lie in one piece."""
+
+
+class BundleWriter:
+    """A checkpoint that is being written. `finish` makes it visible, `abandon` removes it.
+
+    prefix: the path that its files begin with; its folder is made where it is missing.
+    tf.errors.OpError of what the file system refuses.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._entries: dict[bytes, Entry] = {}
+        self._offset = 0
+        with system_errors(prefix):
+            os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
+            self._file, self._temporary = create_beside(data_name(prefix, 0, 1), _BUFFER)
+
+    def __enter__(self) -> BundleWriter:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.abandon()
+
+    def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
+        """Writes a tensor. InvalidArgumentError for a name that is empty or already there."""
+        if not name:
+            raise invalid_argument(f"The name of a tensor in {self._prefix} is empty")
+        self._write(name, array, dtype)
+
+    def add_slice(
+        self, name: bytes, shape: Sequence[int], part: Slice, array: Any, dtype: DType | None = None
+    ) -> None:
+        """Writes a part of a tensor of the full `shape`.
+
+        InvalidArgumentError where it is not inside, has another shape, dtype or full shape than
+        other parts, or is already there.
+        """
+        check_slice(shape, part, os.fsdecode(name))
+        dtype = dtype or as_dtype(array.dtype)
+        if array.shape != shape_of_slice(shape, part):
+            raise invalid_argument(
+                f"The slice {part} of {os.fsdecode(name)} has the shape "
+                f"{list(shape_of_slice(shape, part))}, but the value has {list(array.shape)}"
+            )
+        whole = self._entries.setdefault(name, Entry(dtype, tuple(shape)))
+        if whole.dtype != dtype or whole.shape != tuple(shape) or whole.size:
+            raise invalid_argument(
+                f"Tensor {os.fsdecode(name)} is {whole.dtype.name} of shape {list(whole.shape)}; "
+                f"one of its slices is of {dtype.name} in shape {list(shape)}"
+            )
+        self._write(slice_key(name, part), array, dtype)
+        whole.slices.append(part)
+
+    def _write(self, key: bytes, array: Any, dtype: DType | None) -> None:
+        dtype = dtype or as_dtype(array.dtype)
+        if dtype not in STORED:
+            raise invalid_argument(
+                f"A checkpoint can't hold values of {dtype.name}: {os.fsdecode(key)}"
+            )
+        if key in self._entries:
+            raise InvalidArgumentError(
+                None, None, f"Adding duplicate key: {os.fsdecode(key)} to {self._prefix}"
+            )
+        entry = Entry(dtype, tuple(array.shape), 0, self._offset)
+        crc = 0
+        with system_errors(self._prefix):
+            if dtype is dtypes.string:
+                crc = self._write_strings(array)
+            else:
+                for piece in _pieces(array):
+                    crc = crc32c(piece, crc)
+                    self._put(piece)
+        entry.size, entry.crc = self._offset - entry.offset, mask_crc(crc)
+        self._entries[key] = entry
+
+    def _put(self, content: Any) -> None:
+        self._file.write(content)
+        self._offset += len(content)
+
+    def _write_strings(self, array: Any) -> int:
+        """Lengths, the checksum of these, and the bytes."""
+        strings = [_as_bytes(item) for item in array.reshape(-1)]
+        crc = 0
+        for block in _blocks(strings):
+            crc = crc32c(b"".join(_length_for_crc(len(text)) for text in block), crc)
+            self._put(b"".join(varint(len(text)) for text in block))
+        checksum = mask_crc(crc).to_bytes(4, "little")
+        crc = crc32c(checksum, crc)
+        self._put(checksum)
+        for block in _blocks(strings):
+            content = b"".join(block)
+            crc = crc32c(content, crc)
+            self._put(content)
+        return crc
+
+    def abandon(self) -> None:
+        """Removes what was written."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self._temporary)
+
+    def finish(self) -> None:
+        """Makes the checkpoint visible, as a whole; a failure leaves the old one."""
+        try:
+            with system_errors(self._prefix):
+                sync_and_close(self._file)
+            publish(self._prefix, [self._temporary], self._entries)
+        except BaseException:
+            self.abandon()
+            raise
+
+
+def publish(prefix: str, data_files: Sequence[str], entries: dict[bytes, Entry]) -> None:
+    """Makes a checkpoint of data files, one per shard, under other names, and of its entries.
+
+    At every moment the index, the old or the new, names data files that are whole.
+    """
+    count = len(data_files)
+    usual = [data_name(prefix, shard, count) for shard in range(count)]
+    index = index_name(prefix)
+    with system_errors(prefix):
+        if not os.path.exists(index) or not any(map(os.path.lexists, usual)):
+            _rename(data_files, usual)
+            write_whole(index, _index_bytes(entries, count))
+            _remove_others(prefix, usual)
+            return
+        total = count + 1
+        while any(os.path.lexists(data_name(prefix, shard, total)) for shard in range(count)):
+            total += 1
+        others = [data_name(prefix, shard, total) for shard in range(count)]
+        _rename(data_files, others)
+        write_whole(index, _index_bytes(entries, total))
+        if _link(others, usual):
+            write_whole(index, _index_bytes(entries, count))
+        else:
+            usual = others
+        _remove_others(prefix, usual)
+
+
+def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
+    for source, target in zip(sources, targets):
+        os.replace(source, target)
+    sync_folder(os.path.dirname(targets[0]))
+
+
+def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
+    """Gives files their second names; False where the file system has no such thing."""
+    for source, target in zip(sources, targets):
+        temporary = f"{target}.tempstate"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        try:
+            os.link(source, temporary)
+        except OSError:
+            return False
+        os.replace(temporary, target)
+    sync_folder(os.path.dirname(targets[0]))
+    return True
+
+
+def _remove_others(prefix: str, kept: Sequence[str]) -> None:
+    """Removes the data files that a former checkpoint of this name has left."""
+    folder, base = os.path.split(f"{prefix}.data-")
+    names = {os.path.basename(path) for path in kept}
+    for name in os.listdir(folder or "."):
+        rest = name.removeprefix(base)
+        is_data = len(rest) == 14 and rest[5:9] == "-of-" and (rest[:5] + rest[9:]).isdigit()
+        if name.startswith(base) and is_data and name not in names:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
+    items = {key: entry.message() for key, entry in entries.items()}
+    items[HEADER_KEY] = header_message(num_shards)
+    return b"".join(table_bytes(sorted(items.items())))
+
+
+def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
+    """Makes one checkpoint of several, whose data files become its shards.
+
+    InvalidArgumentError for a tensor that is in two of them, or whose slices disagree.
+    """
+    entries: dict[bytes, Entry] = {}
+    files: list[str] = []
+    for prefix in prefixes:
+        num_shards, items = read_index(prefix)
+        for key, message in items.items():
+            entry = read_entry(message)
+            entry.shard += len(files)
+            _merge_entry(entries, key, entry, destination)
+        files += [data_name(prefix, shard, num_shards) for shard in range(num_shards)]
+    with system_errors(destination):
+        os.makedirs(os.path.dirname(destination) or ".", exist_ok=True)
+    publish(destination, files, entries)
+    for prefix in prefixes:
+        with contextlib.suppress(OSError):
+            os.unlink(index_name(prefix))
+
+
+def _merge_entry(entries: dict[bytes, Entry], key: bytes, entry: Entry, destination: str) -> None:
+    other = entries.setdefault(key, entry)
+    if other is entry:
+        if entry.slices:
+            entry.shard = 0
+        return
+    if not (other.slices and entry.slices):
+        raise invalid_argument(f"Duplicate tensor keyed by {os.fsdecode(key)} in {destination}")
+    if other.dtype != entry.dtype or other.shape != entry.shape:
+        raise InternalError(
+            None, None, f"Slices of {os.fsdecode(key)} have different dtypes or full shapes"
+        )
+    other.slices += entry.slices
+
+
+# -- values as bytes
+
+
+def _pieces(array: Any) -> Iterator[Any]:
+    """The bytes of an array in C order, without a copy of all of it."""
+    if array.flags.c_contiguous:
+        yield array.reshape(-1).view(np.uint8) if array.size else b""
+    elif array.nbytes <= _PIECE:
+        yield from _pieces(np.ascontiguousarray(array))
+    elif len(array) > 1 and array.nbytes // len(array) < _PIECE:
+        rows = max(1, _PIECE * len(array) // array.nbytes)
+        for start in range(0, len(array), rows):
+            yield from _pieces(np.ascontiguousarray(array[start : start + rows]))
+    else:
+        for row in array:
+            yield from _pieces(row)
+
+
+def _blocks(strings: list[bytes]) -> Iterator[list[bytes]]:
+    """Strings in runs of about a megabyte, each at most 4096."""
+    block: list[bytes] = []
+    size = 0
+    for text in strings:
+        block.append(text)
+        size += len(text)
+        if size >= _BUFFER or len(block) == 4096:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _as_bytes(item: Any) -> bytes:
+    return item.encode() if isinstance(item, str) else bytes(item)
+
+
+def _length_for_crc(size: int) -> bytes:
+    return size.to_bytes(4 if size < 1 << 32 else 8, "little")

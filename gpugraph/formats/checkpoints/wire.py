@@ -1,0 +1,96 @@
+"""Fields of protocol messages, read from bytes and written: enough for the messages of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+Value = int | bytes
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_BITS = (1 << 64) - 1
+
+
+class MalformedError(ValueError):
+    """Bytes that are no message, or no part of a table; the caller names the file."""
+
+
+def varint(value: int) -> bytes:
+    """An unsigned number in groups of 7 bits; a negative one as its 64 bits."""
+    value &= _BITS
+    if value < 0x80:
+        return bytes((value,))
+    groups = bytearray()
+    while value >= 0x80:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    groups.append(value)
+    return bytes(groups)
+
+
+def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """The number at a position, and the position after it; MalformedError where there is none."""
+    value = shift = 0
+    while position < end and shift < 70:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & _BITS, position
+        shift += 7
+    raise MalformedError("a number does not end")
+
+
+def signed(value: int) -> int:
+    """The 64 bits of a number as an int64."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def field(number: int, value: int | bytes, always: bool = False) -> bytes:
+    """A field: a number, or bytes with their length; nothing for zero unless `always`."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value) if value or always else b""
+    return varint(number << 3 | _BYTES) + varint(len(value)) + value
+
+
+def fixed32(number: int, value: int) -> bytes:
+    """A field of four bytes; nothing for zero."""
+    return varint(number << 3 | _FIXED32) + value.to_bytes(4, "little") if value else b""
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Value]]:
+    """The fields of a message by number, unknown ones too; MalformedError for what is none."""
+    position, end = 0, len(data)
+    while position < end:
+        tag, position = read_varint(data, position, end)
+        number, kind = tag >> 3, tag & 7
+        if not 0 < number < 1 << 29:
+            raise MalformedError(f"a field has the number {number}")
+        if kind == _VARINT:
+            value, position = read_varint(data, position, end)
+            yield number, value
+            continue
+        if kind == _BYTES:
+            size, position = read_varint(data, position, end)
+        elif kind in (_FIXED32, _FIXED64):
+            size = 4 if kind == _FIXED32 else 8
+        else:
+            raise MalformedError(f"a field has the wire type {kind}")
+        if size > end - position:
+            raise MalformedError(f"a field of {size} bytes has {end - position}")
+        content = data[position : position + size]
+        position += size
+        yield number, content if kind == _BYTES else int.from_bytes(content, "little")
+
+
+def as_number(value: Value) -> int:
+    """A field's value that must be a number, as an int64."""
+    if isinstance(value, bytes):
+        raise MalformedError("a number is given as bytes")
+    return signed(value)
+
+
+def as_bytes(value: Value) -> bytes:
+    """A field's value that must be bytes or a message."""
+    if not isinstance(value, bytes):
+        raise MalformedError("bytes are given as a number")
+    return value
