@@ -15,7 +15,7 @@ placement.
 
 from gpugraph import (
     devices as devices, distributions as distributions, layers as layers, losses as losses,
-    memory as memory, metrics as metrics, session as session, train as train,
+    memory as memory, metrics as metrics, session as session, summary as summary, train as train,
 )
 from gpugraph.api import (
     bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,

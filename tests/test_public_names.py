@@ -74,6 +74,7 @@ ROOMS = (
     tf.session,
     tf.test,
     tf.train,
+    tf.summary,
     tf.train.experimental,
 )
 
@@ -1403,6 +1404,16 @@ tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
+summary.audio: name tensor sample_rate max_outputs collections family
+summary.get_summary_description: node_def
+summary.histogram: name values collections family
+summary.image: name tensor max_outputs collections family
+summary.merge: inputs collections name
+summary.merge_all: key scope name
+summary.scalar: name tensor collections family
+summary.tensor_summary: name tensor summary_description collections summary_metadata family
+    display_name
+summary.text: name tensor collections
 test.Benchmark:
 test.StubOutForTesting:
 test.assert_equal_graph_def: actual expected checkpoint_v2 hash_table_shared_name

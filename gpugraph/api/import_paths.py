@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from gpugraph import config, distributions, keras, layers, losses, metrics, train
+from gpugraph import config, distributions, keras, layers, losses, metrics, summary, train
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
     linalg, manip,
@@ -61,7 +61,7 @@ _PACKAGES = {
     module.__name__: module
     for module in (
         config, config.experimental, distributions, keras, keras.backend, layers, losses, metrics,
-        train, train.experimental,
+        summary, train, train.experimental,
     )
 }
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules

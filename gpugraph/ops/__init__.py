@@ -21,6 +21,7 @@ from gpugraph.ops import (
     special_functions,
     state,
     strings,
+    summaries,
     tensor_arrays,
     training,
 )

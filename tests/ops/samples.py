@@ -31,6 +31,7 @@ from . import (
     samples_of_sets,
     samples_of_sparse,
     samples_of_strings,
+    samples_of_summaries,
     samples_of_texts,
     samples_of_training,
 )
@@ -44,7 +45,7 @@ from .sampling import TABLE, add, case, elementwise, i32, i64, representatives
 __all__ = ["LAYERED", "RANDOM", "TABLE", "UNSAMPLED", "VOLUMINOUS", "WINDOWED"]
 
 assert samples_of_training.FORMULAS  # its samples are in the table by now
-assert samples_of_strings.texts
+assert samples_of_strings.texts and samples_of_summaries.TAG
 assert samples_of_mathematics.SPECTRA and samples_of_positions.COMBINED  # these too
 assert samples_of_linalg.MATRICES  # their samples are in the table by now
 assert samples_of_sets.QUANTIZED
@@ -86,6 +87,7 @@ UNSAMPLED = {
         ("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"),
         "it works on what a session keeps: test_session_tensors.py has it run",
     ),
+    "TensorSummary": "its result has the node's name: test_tensor_summary_ops.py has it run",
     **dict.fromkeys(
         LOWERED, "compilation puts another op in its place: test_resource_variables.py has it run"
     ),

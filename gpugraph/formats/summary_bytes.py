@@ -1,0 +1,138 @@
+"""Summaries and events as bytes of TensorFlow's messages `Summary` and `Event`.
+
+What is written has the bytes that protobuf writes: fields by their numbers. Their declarations are
+in `messages/training_messages.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gpugraph.formats.message_bytes import (
+    LENGTH,
+    bytes_field,
+    double_field,
+    doubles_field,
+    fields_of,
+    float_field,
+    int_field,
+)
+
+_VALUE = 1  # of a Summary
+_TAG, _SIMPLE, _IMAGE, _HISTOGRAM, _AUDIO, _NODE_NAME, _TENSOR, _METADATA = 1, 2, 4, 5, 6, 7, 8, 9
+
+
+class SummaryValue(NamedTuple):
+    """One value of a summary: its tag, its bytes, and those without its metadata."""
+
+    tag: str
+    content: bytes
+    has_metadata: bool
+
+    def without_metadata(self) -> bytes:
+        """The bytes of the value but for the metadata, which one event of a file has for all."""
+        parts = fields_of(self.content)
+        kept = [self.content[start:end] for number, *_, start, end in parts if number != _METADATA]
+        return b"".join(kept)
+
+
+def _value(tag: bytes, kind: bytes, after: bytes = b"") -> bytes:
+    tag_field = bytes_field(_TAG, tag) if tag else b""
+    return bytes_field(_VALUE, tag_field + kind + after)
+
+
+def scalar_summary(tag: bytes, value: float) -> bytes:
+    """A Summary of one number."""
+    return _value(tag, float_field(_SIMPLE, value))
+
+
+def histogram_summary(
+    tag: bytes, statistics: Sequence[float], limits: Sequence[float], counts: Sequence[float]
+) -> bytes:
+    """A Summary of one histogram.
+
+    statistics: least, greatest, number, sum and sum of squares. limits: upper ends of the buckets.
+    """
+    parts = [double_field(number, value) for number, value in enumerate(statistics, 1)]
+    content = b"".join(parts) + doubles_field(6, limits) + doubles_field(7, counts)
+    return _value(tag, bytes_field(_HISTOGRAM, content))
+
+
+def image_summary(tag: bytes, height: int, width: int, channels: int, png: bytes) -> bytes:
+    """A Summary of one image, whose file is `png`."""
+    sizes = int_field(1, height) + int_field(2, width) + int_field(3, channels)
+    return _value(tag, bytes_field(_IMAGE, sizes + bytes_field(4, png)))
+
+
+def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: bytes) -> bytes:
+    """A Summary of one recording, whose file is `wav`."""
+    sizes = float_field(1, rate) + int_field(2, channels) + int_field(3, frames)
+    content = sizes + bytes_field(4, wav) + bytes_field(5, b"audio/wav")
+    return _value(tag, bytes_field(_AUDIO, content))
+
+
+def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes = b"") -> bytes:
+    """A Summary of one tensor, the bytes of a TensorProto."""
+    name_field = bytes_field(_NODE_NAME, node_name) if node_name else b""
+    content = name_field + bytes_field(_TENSOR, tensor) + bytes_field(_METADATA, metadata)
+    return _value(tag, content)
+
+
+def tensor_message(
+    dtype: int, shape: Sequence[int], strings: Sequence[bytes] | None, content: bytes = b""
+) -> bytes:
+    """A TensorProto: of raw bytes, or of strings where they are given."""
+    sizes = b"".join(bytes_field(2, int_field(1, size)) for size in shape)
+    if strings is not None:
+        stored = b"".join(bytes_field(8, string) for string in strings)
+    else:
+        stored = bytes_field(4, content) if content else b""
+    return int_field(1, dtype) + bytes_field(2, sizes) + stored
+
+
+def summary_values(summary: bytes) -> Iterator[SummaryValue]:
+    """The values of a Summary; ValueError for bytes that are none."""
+    for number, kind, content, _, _ in fields_of(summary):
+        if number == _VALUE and kind == LENGTH:
+            tag, has_metadata = "", False
+            for part, part_kind, text, _, _ in fields_of(content):
+                if part == _TAG and part_kind == LENGTH:
+                    tag = text.decode("utf-8")
+                has_metadata |= part == _METADATA
+            yield SummaryValue(tag, content, has_metadata)
+
+
+def summary_of_values(values: Sequence[bytes]) -> bytes:
+    """A Summary of values, each as its bytes."""
+    return b"".join(bytes_field(_VALUE, value) for value in values)
+
+
+EVENT_FIELDS = {
+    "file_version": 3,
+    "graph_def": 4,
+    "summary": 5,
+    "session_log": 7,
+    "tagged_run_metadata": 8,
+    "meta_graph_def": 9,
+}
+"""What an event may be of, and the number of its field."""
+
+
+def event_message(wall_time: float, step: int, kind: str, content: bytes) -> bytes:
+    """An Event: seconds since 1970, the step, and one of EVENT_FIELDS."""
+    fields = double_field(1, wall_time) + int_field(2, step)
+    return fields + bytes_field(EVENT_FIELDS[kind], content)
+
+
+def tagged_run_metadata(tag: str, run_metadata: bytes) -> bytes:
+    """A TaggedRunMetadata: what a run says of itself, under a name."""
+    return bytes_field(1, tag.encode()) + bytes_field(2, run_metadata)
+
+
+def plugin_metadata(plugin: str, display_name: str = "", description: str = "") -> bytes:
+    """A SummaryMetadata: which page of TensorBoard shows the values, under which name."""
+    parts = bytes_field(1, bytes_field(1, plugin.encode())) if plugin else b""
+    if display_name:
+        parts += bytes_field(2, display_name.encode())
+    return parts + (bytes_field(3, description.encode()) if description else b"")

@@ -1,0 +1,103 @@
+"""AudioSummary and AudioSummaryV2: the recordings of a batch as WAV files, under tags."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.base.shapes import shape_text
+from gpugraph.formats.summary_bytes import audio_summary
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.summaries.image_summary_op import numbered_tags
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary, tag_of
+
+_HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
+_PCM, _BITS = 1, 16
+
+
+def encoded_wav(samples: Any, rate: int) -> bytes:
+    """The WAV file, 16 bits a sample, of float samples [frames, channels] in [-1, 1).
+
+    Samples outside are cut; halves are rounded away from zero.
+    """
+    scaled = samples.astype(np.float32) * np.float32(1 << 15)
+    rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))
+    data = np.nan_to_num(np.clip(rounded, -(1 << 15), (1 << 15) - 1)).astype("<i2").tobytes()
+    frame = samples.shape[1] * _BITS // 8
+    header = _HEADER.pack(
+        *(b"RIFF", len(data) + _HEADER.size - 8, b"WAVE"),
+        *(b"fmt ", 16, _PCM, samples.shape[1], rate, rate * frame, frame, _BITS),
+        *(b"data", len(data)),
+    )
+    return header + data
+
+
+def _check_recordings(tensor: Any, rate: float) -> None:
+    if tensor.ndim not in (2, 3):
+        raise refusal(f"Tensor must be 3-D or 2-D, got: {shape_text(tensor.shape)}")
+    if not 0 < rate < 1 << 32:
+        raise refusal(f"sample_rate must be > 0 (and less than 2**32), got {rate}")
+    channels = tensor.shape[2] if tensor.ndim == 3 else 1
+    if not 0 < channels < 1 << 15 or not tensor.shape[1]:
+        raise refusal(f"there must be frames and channels, got: {shape_text(tensor.shape)}")
+
+
+def _written(tag: Any, tensor: Any, rate: float, most: int, out: Any) -> None:
+    name = tag_of(tag)
+    _check_recordings(tensor, rate)
+    recordings = tensor if tensor.ndim == 3 else tensor[:, :, None]
+    tags = numbered_tags(name, b"audio", min(most, len(recordings)), most)
+    summaries = (
+        audio_summary(text, rate, samples.shape[1], len(samples), encoded_wav(samples, int(rate)))
+        for text, samples in zip(tags, recordings, strict=False)
+    )
+    out[()] = b"".join(summaries)
+
+
+def _bind_audio(context: KernelContext, tag: Any, tensor: Any, out: Any) -> Callable[[], Any]:
+    rate, most = context.attrs["sample_rate"], context.attrs["max_outputs"]
+    return lambda: _written(tag, tensor, rate, most, out)
+
+
+def _bind_audio_v2(
+    context: KernelContext, tag: Any, tensor: Any, sample_rate: Any, out: Any
+) -> Callable[[], Any]:
+    most = context.attrs["max_outputs"]
+
+    def run() -> None:
+        if sample_rate.size != 1:
+            raise refusal(f"sample_rate must be scalar, got {shape_text(sample_rate.shape)}")
+        _written(tag, tensor, float(sample_rate.reshape(())), most, out)
+
+    return run
+
+
+_DOC = "A Summary of the first recordings [b, frames] or [b, frames, channels], as WAV files."
+_MOST = Attr("int", 3, minimum=1)
+op(
+    "AudioSummary",
+    inputs="tag: string, tensor: float32",
+    outputs="summary: string",
+    attrs={"sample_rate": Attr("float", required=True), "max_outputs": _MOST},
+    infer=infer_summary,
+    cpu=Call(make=_bind_audio),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc=_DOC,
+)
+audio_summary_op = op(
+    "AudioSummaryV2",
+    inputs="tag: string, tensor: float32, sample_rate: float32",
+    outputs="summary: string",
+    attrs={"max_outputs": _MOST},
+    infer=infer_summary,
+    cpu=Call(make=_bind_audio_v2),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc=_DOC,
+)

@@ -1,0 +1,75 @@
+"""Histograms of TensorFlow: buckets that grow by a tenth, from 1e-12 to 1e20, of both signs."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_SMALLEST, _LARGEST, _GROWTH = 1.0e-12, 1.0e20, 1.1
+_END = sys.float_info.max
+_CHUNK = 1 << 20
+
+
+@functools.cache
+def bucket_limits() -> Any:
+    """The upper ends of all buckets, rising; a value equal to one belongs to the next bucket."""
+    ends = []
+    end = _SMALLEST
+    while end < _LARGEST:
+        ends.append(end)
+        end *= _GROWTH
+    ends.append(_END)
+    limits = np.array([*(-end for end in reversed(ends)), 0.0, *ends])
+    limits.flags.writeable = False
+    return limits
+
+
+class Histogram(NamedTuple):
+    """Statistics (least, greatest, number, sum, sum of squares), and buckets: ends and counts."""
+
+    statistics: tuple[float, float, float, float, float]
+    limits: list[float]
+    counts: list[float]
+
+
+def histogram_of(values: Any) -> Histogram:
+    """The histogram of finite float64 values, a vector.
+
+    Sums are formed one value after another. Of empty buckets in a row only the last is kept.
+    """
+    limits = bucket_limits()
+    if not values.size:
+        return Histogram((_END, -_END, 0.0, 0.0, 0.0), [_END], [0.0])
+    places = np.minimum(np.searchsorted(limits, values, "right"), len(limits) - 1)
+    counts = np.bincount(places, minlength=len(limits))
+    squares = values * values
+    statistics = (
+        *(float(values.min()), float(values.max()), float(values.size)),
+        *(_sum_in_order(values), _sum_in_order(squares)),
+    )
+    return Histogram(statistics, *_kept_buckets(limits, counts))
+
+
+def _sum_in_order(values: Any) -> float:
+    total = 0.0
+    for start in range(0, values.size, _CHUNK):
+        part = values[start : start + _CHUNK].copy()
+        part[0] += total
+        total = float(np.add.accumulate(part)[-1])
+    return total
+
+
+def _kept_buckets(limits: Any, counts: Any) -> tuple[list[float], list[float]]:
+    """The buckets but for those that are empty and come before an empty one."""
+    kept_limits, kept_counts = [], []
+    pairs = zip(limits.tolist(), counts.tolist(), strict=True)
+    for is_full, group in itertools.groupby(pairs, key=lambda pair: pair[1] > 0):
+        rows = list(group)
+        for limit, count in rows if is_full else rows[-1:]:
+            kept_limits.append(limit)
+            kept_counts.append(float(count))
+    return kept_limits, kept_counts

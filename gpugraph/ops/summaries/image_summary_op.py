@@ -1,0 +1,107 @@
+"""ImageSummary: the images of a batch as PNG files, under tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.base.shapes import shape_text
+from gpugraph.formats.summary_bytes import image_summary
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.image.png_format import encoded_png
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary, tag_of
+
+_TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
+_DARKEST = 1e-6
+"""Images whose greatest magnitude is less are black (or grey, if they have negative values)."""
+
+
+def numbered_tags(tag: bytes, kind: bytes, count: int, most: int) -> list[bytes]:
+    """The tags of `count` parts of a batch; the number is left out where one is the most."""
+    if most == 1:
+        return [tag + b"/" + kind] * count
+    return [b"%s/%s/%d" % (tag, kind, index) for index in range(count)]
+
+
+def _pixels(image: Any, bad_color: Any) -> Any:
+    """A float image as bytes: 0 is black if no value is negative, else 128 is 0.
+
+    A pixel that isn't finite has the colour `bad_color`.
+    """
+    kind = image.dtype.type
+    finite = np.isfinite(image).all(axis=2)
+    known = image[finite]
+    least, greatest = (known.min(), known.max()) if known.size else (kind(0), kind(0))
+    if least < 0:
+        size, offset, span = max(abs(least), abs(greatest)), kind(128), kind(127)
+    else:
+        size, offset, span = greatest, kind(0), kind(255)
+    scale = kind(0) if size < _DARKEST else span / size
+    result = np.empty(image.shape, np.uint8)
+    result[...] = bad_color[: image.shape[2]]
+    result[finite] = (known * scale + offset).astype(np.uint8)
+    return result
+
+
+def _checked_shape(images: Any, bad_color: Any) -> None:
+    if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
+        raise refusal(
+            f"Tensor must be 4-D with last dim 1, 3, or 4, not {shape_text(images.shape)}"
+        )
+    largest = np.iinfo(np.int32).max
+    if images.shape[1] * images.shape[2] > largest:
+        raise refusal(f"Tensor too large for summary {shape_text(images.shape)}")
+    if images.dtype != np.uint8 and bad_color.shape[0] < images.shape[3]:
+        raise refusal(
+            f"expected depth <= bad_color.size, got depth = {images.shape[3]}, "
+            f"bad_color.size = {bad_color.shape[0]}"
+        )
+
+
+def _bind_image(context: KernelContext, tag: Any, images: Any, out: Any) -> Callable[[], Any]:
+    most, bad_color = context.attrs["max_images"], np.asarray(context.attrs["bad_color"])
+    if bad_color.dtype != np.uint8:
+        raise refusal(f"bad_color must be uint8, got {dtypes.as_dtype(bad_color.dtype).name}")
+    if bad_color.ndim != 1:
+        raise refusal(f"bad_color must be a vector, got shape {shape_text(bad_color.shape)}")
+
+    def run() -> None:
+        name = tag_of(tag)
+        _checked_shape(images, bad_color)
+        wide = images.astype(np.float32) if images.dtype == np.float16 else images
+        tags = numbered_tags(name, b"image", min(most, len(images)), most)
+        out[()] = b"".join(
+            _summary(text, image, bad_color) for text, image in zip(tags, wide, strict=False)
+        )
+
+    return run
+
+
+def _summary(tag: bytes, image: Any, bad_color: Any) -> bytes:
+    if not image.size:
+        raise refusal(f"image must have pixels, got shape {shape_text(image.shape)}")
+    pixels = image if image.dtype == np.uint8 else _pixels(image, bad_color)
+    height, width, channels = pixels.shape
+    return image_summary(tag, height, width, channels, encoded_png(pixels))
+
+
+image_summary_op: Callable[..., Any] = op(
+    "ImageSummary",
+    inputs="tag: string, tensor: T",
+    outputs="summary: string",
+    attrs={
+        "max_images": Attr("int", 3, minimum=1),
+        "T": Attr("type", dtypes.float32, allowed=_TYPES),
+        "bad_color": Attr("tensor", np.array([255, 0, 0, 255], np.uint8)),
+    },
+    infer=infer_summary,
+    cpu=Call(make=_bind_image),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="A Summary of the first images [b, h, w, 1, 3 or 4], as PNG files.",
+)

@@ -1,0 +1,42 @@
+"""MergeSummary: the values of several summaries in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.formats.summary_bytes import summary_of_values, summary_values
+from gpugraph.kernel import Call
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary
+
+
+def _merge(*arrays: Any) -> None:
+    *inputs, out = arrays
+    tags: set[str] = set()
+    contents = []
+    for source in inputs:
+        for text in source.reshape(-1).tolist():
+            try:
+                values = list(summary_values(text))
+            except ValueError as error:
+                raise refusal(f"Could not parse one of the summary inputs: {error}") from error
+            for value in values:
+                if value.tag and value.tag in tags:
+                    raise refusal(f"Duplicate tag {value.tag} found in summary inputs")
+                tags.add(value.tag)
+                contents.append(value.content)
+    out[()] = summary_of_values(contents)
+
+
+merge_summary_op = op(
+    "MergeSummary",
+    inputs="inputs: N * string",
+    outputs="summary: string",
+    attrs={"N": Attr("int", required=True, minimum=1)},
+    infer=infer_summary,
+    cpu=Call(_merge),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="A Summary of the values of all inputs, no two of one tag.",
+)

@@ -1,0 +1,85 @@
+"""ScalarSummary and HistogramSummary: numbers, and how numbers are spread, under a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import REAL
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.formats.summary_bytes import histogram_summary, scalar_summary
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.summaries.histogram_buckets import histogram_of
+
+HOST = HostOnly("summaries are written by the host")
+
+
+def infer_summary(context: InferContext) -> Sequence[TensorShape]:
+    """A summary is a string scalar, whatever it is of."""
+    del context
+    return [TensorShape.of(())]
+
+
+def tag_of(tag: Any, what: str = "tag") -> bytes:
+    """The one tag of a summary; InvalidArgumentError for several."""
+    if tag.ndim or not tag.size:
+        raise refusal(f"{what} must be scalar, but has shape {shape_text(tag.shape)}")
+    return bytes(tag[()])
+
+
+def _scalar_kernel(tags: Any, values: Any, out: Any) -> None:
+    if tags.shape != values.shape and not (tags.size == 1 == values.size and tags.ndim < 2):
+        single = f" (tag '{_shown(tags.reshape(-1)[0])}')" if tags.size == 1 else ""
+        raise refusal(
+            f"tags and values not the same shape: {shape_text(tags.shape)} != "
+            f"{shape_text(values.shape)}{single}"
+        )
+    pairs = zip(tags.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True)
+    out[()] = b"".join(scalar_summary(tag, value) for tag, value in pairs)
+
+
+def _shown(tag: bytes) -> str:
+    return tag.decode("utf-8", "replace")
+
+
+def _bind_histogram(context: KernelContext, tag: Any, values: Any, out: Any) -> Callable[[], Any]:
+    def run() -> None:
+        name = tag_of(tag, "tags")
+        numbers = values.reshape(-1).astype(np.float64)
+        finite = np.isfinite(numbers)
+        if not finite.all():
+            kind = "Nan" if np.isnan(numbers[np.argmin(finite)]) else "Infinity"
+            raise refusal(f"{kind} in summary histogram for: {context.name} (tag '{_shown(name)}')")
+        out[()] = histogram_summary(name, *histogram_of(numbers))
+
+    return run
+
+
+scalar_summary_op = op(
+    "ScalarSummary",
+    inputs="tags: string, values: T",
+    outputs="summary: string",
+    attrs={"T": REAL},
+    infer=infer_summary,
+    cpu=Call(_scalar_kernel),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="A Summary of numbers, each under its tag; `tags` and `values` have one shape.",
+)
+histogram_summary_op = op(
+    "HistogramSummary",
+    inputs="tag: string, values: T",
+    outputs="summary: string",
+    attrs={"T": REAL},
+    infer=infer_summary,
+    cpu=Call(make=_bind_histogram),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="A Summary of how the values of a tensor of any shape are spread. They must be finite.",
+)

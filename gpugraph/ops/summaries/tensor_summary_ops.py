@@ -1,0 +1,76 @@
+"""TensorSummary and TensorSummaryV2: whole tensors, with what shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.formats.message_bytes import fields_of
+from gpugraph.formats.summary_bytes import tensor_message, tensor_summary
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary, tag_of
+
+_TYPES = (*dtypes.NUMERIC, dtypes.bool, dtypes.string)
+
+
+def _tensor_bytes(context: KernelContext, tensor: Any) -> bytes:
+    number = as_dtype(context.attrs["T"]).as_datatype_enum
+    if tensor.dtype == object:
+        return tensor_message(number, tensor.shape, tensor.reshape(-1).tolist())
+    return tensor_message(number, tensor.shape, None, tensor.tobytes())
+
+
+def _bind_first(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
+    def run() -> None:
+        name = context.name.encode()
+        out[()] = tensor_summary(b"", _tensor_bytes(context, tensor), b"", name)
+
+    return run
+
+
+def _bind_second(
+    context: KernelContext, tag: Any, tensor: Any, metadata: Any, out: Any
+) -> Callable[[], Any]:
+    def run() -> None:
+        described = tag_of(metadata, "serialized_summary_metadata")
+        try:
+            list(fields_of(described))
+        except ValueError as error:
+            raise refusal(f"Could not parse the summary metadata: {error}") from error
+        out[()] = tensor_summary(tag_of(tag), _tensor_bytes(context, tensor), described)
+
+    return run
+
+
+op(
+    "TensorSummary",
+    inputs="tensor: T",
+    outputs="summary: string",
+    attrs={
+        "T": _TYPES,
+        "description": Attr("string", ""),
+        "labels": Attr("list(string)", ()),
+        "display_name": Attr("string", ""),
+    },
+    infer=infer_summary,
+    cpu=Call(make=_bind_first),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    stateful=True,  # the result has the node's name: nodes are neither merged nor folded
+    doc="A Summary of a whole tensor, under the name of the node.",
+)
+tensor_summary_op = op(
+    "TensorSummaryV2",
+    inputs="tag: string, tensor: T, serialized_summary_metadata: string",
+    outputs="summary: string",
+    attrs={"T": _TYPES},
+    infer=infer_summary,
+    cpu=Call(make=_bind_second),
+    gpu=HOST,
+    grad=NO_GRADIENT,
+    doc="A Summary of a whole tensor, under a tag, with the bytes of its SummaryMetadata.",
+)

@@ -1,0 +1,13 @@
+"""Summaries of a training: ops that make them, and the event files that TensorBoard shows."""
+
+from gpugraph.summary.summary_functions import (
+    audio as audio,
+    get_summary_description as get_summary_description,
+    histogram as histogram,
+    image as image,
+    merge as merge,
+    merge_all as merge_all,
+    scalar as scalar,
+    tensor_summary as tensor_summary,
+    text as text,
+)

@@ -1,0 +1,242 @@
+"""The functions of `tf.summary` that add ops: numbers, histograms, images, recordings, texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.formats import messages_pb2
+from gpugraph.formats.summary_bytes import plugin_metadata
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.summaries.audio_summary_op import audio_summary_op
+from gpugraph.ops.summaries.image_summary_op import image_summary_op
+from gpugraph.ops.summaries.merge_summary_op import merge_summary_op
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import (
+    histogram_summary_op,
+    scalar_summary_op,
+)
+from gpugraph.ops.summaries.tensor_summary_ops import tensor_summary_op
+from gpugraph.platform import logging
+
+_NOT_IN_TAGS = re.compile(r"[^-/\w.]")
+_DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
+
+
+def clean_tag(name: str | None) -> str | None:
+    """The name with `_` for what a tag can't have, and no `/` before it; None stays None."""
+    if name is None:
+        return None
+    cleaned = _NOT_IN_TAGS.sub("_", name).lstrip("/")
+    if cleaned != name:
+        logging.info("Summary name %s is illegal; using %s instead.", name, cleaned)
+    return cleaned
+
+
+@contextmanager
+def summary_scope(
+    name: str | None,
+    family: str | None = None,
+    default_name: str | None = None,
+    values: Sequence[Any] | None = None,
+) -> Iterator[tuple[str, str]]:
+    """The tag of a summary, and the name scope of its ops, which is entered.
+
+    The tag is the scope's name; before it stands the family, if there is one, which is a part of
+    the scope's name too, so that tags are unique.
+    """
+    cleaned, group = clean_tag(name or default_name), clean_tag(family)
+    base = cleaned if group is None else f"{group}/{cleaned}"
+    graphs = (getattr(value, "graph", None) for value in values or ())
+    graph = next((item for item in graphs if isinstance(item, Graph)), None) or get_default_graph()
+    with graph.as_default(), graph.name_scope(base) as scope:
+        tag = scope.rstrip("/")
+        yield (tag if group is None else f"{group}/{tag}"), scope
+
+
+def _collect(value: Tensor, collections: Iterable[Any] | None, otherwise: Sequence[Any]) -> Tensor:
+    for key in otherwise if collections is None else collections:
+        value.graph.add_to_collection(key, value)
+    return value
+
+
+def scalar(
+    name: str, tensor: Any, collections: Iterable[Any] | None = None, family: str | None = None
+) -> Tensor:
+    """A Summary, a string scalar, of one real number.
+
+    Args:
+      name: the tag, in the current name scope; what it can't have becomes `_`.
+      tensor: the number, a scalar.
+      collections: where the summary is put, for `merge_all`; [GraphKeys.SUMMARIES] by default.
+      family: what stands before the tag; TensorBoard shows a family together.
+
+    Raises, in a run:
+      InvalidArgumentError: `tensor` is no scalar.
+    """
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        return _collect(
+            scalar_summary_op(tag, tensor, name=scope), collections, _DEFAULT_COLLECTIONS
+        )
+
+
+def histogram(
+    name: str, values: Any, collections: Iterable[Any] | None = None, family: str | None = None
+) -> Tensor:
+    """A Summary, a string scalar, of how the values of a tensor of any shape are spread.
+
+    The buckets grow by a tenth, from 1e-12 to 1e20, on both sides of 0. name, collections, family:
+    as of `scalar`.
+
+    Raises, in a run:
+      InvalidArgumentError: a value isn't finite.
+    """
+    with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
+        return _collect(
+            histogram_summary_op(tag, values, name=scope), collections, _DEFAULT_COLLECTIONS
+        )
+
+
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Iterable[Any] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """A Summary, a string scalar, of the first images of a batch, under `name/image/0` and so on.
+
+    Args:
+      tensor: [batch, height, width, channels], with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8
+        is shown as it is. Of floats each image is scaled: to 255 for its greatest value, or, if
+        some are negative, so that 0 is grey and the greatest magnitude is at an end. Red pixels are
+        those that aren't finite.
+      max_outputs: how many images at most, at least 1; with 1 the tag is `name/image`.
+      name, collections, family: as of `scalar`.
+
+    Raises, in a run:
+      InvalidArgumentError: the shape is another.
+    """
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        value = image_summary_op(tag, tensor, max_images=max_outputs, name=scope)
+        return _collect(value, collections, _DEFAULT_COLLECTIONS)
+
+
+def audio(
+    name: str,
+    tensor: Any,
+    sample_rate: Any,
+    max_outputs: int = 3,
+    collections: Iterable[Any] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """A Summary, a string scalar, of the first recordings of a batch, under `name/audio/0` and on.
+
+    Args:
+      tensor: float32 in [-1, 1], [batch, frames, channels] or [batch, frames].
+      sample_rate: frames a second, a scalar.
+      max_outputs: how many recordings at most, at least 1; with 1 the tag is `name/audio`.
+      name, collections, family: as of `scalar`.
+
+    Raises, in a run:
+      InvalidArgumentError: the shape is another, or the rate isn't positive.
+    """
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        rate = convert_to_tensor(sample_rate, dtypes.float32, name="sample_rate")
+        value = audio_summary_op(tag, tensor, rate, max_outputs=max_outputs, name=scope)
+        return _collect(value, collections, _DEFAULT_COLLECTIONS)
+
+
+def tensor_summary(
+    name: str,
+    tensor: Any,
+    summary_description: str | None = None,
+    collections: Iterable[Any] | None = None,
+    summary_metadata: Any = None,
+    family: str | None = None,
+    display_name: str | None = None,
+) -> Tensor:
+    """A Summary, a string scalar, of a whole tensor of any dtype.
+
+    Args:
+      summary_description: text about it, shown by TensorBoard.
+      summary_metadata: a SummaryMetadata message: which page of TensorBoard shows it.
+      display_name: the name shown in place of the tag.
+      name, collections, family: as of `scalar`.
+    """
+    if summary_metadata is None:
+        metadata = plugin_metadata("", display_name or "", summary_description or "")
+    else:
+        described = type(summary_metadata)()
+        described.CopyFrom(summary_metadata)
+        if summary_description is not None:
+            described.summary_description = summary_description
+        if display_name is not None:
+            described.display_name = display_name
+        metadata = described.SerializeToString()
+    return _tensor_summary(name, tensor, metadata, collections, family)
+
+
+def _tensor_summary(
+    name: str,
+    tensor: Any,
+    metadata: bytes,
+    collections: Iterable[Any] | None,
+    family: str | None = None,
+) -> Tensor:
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        value = tensor_summary_op(tag, tensor, metadata, name=scope)
+        return _collect(value, collections, _DEFAULT_COLLECTIONS)
+
+
+def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
+    """A Summary, a string scalar, of texts: a tensor of strings, Markdown, of any shape.
+
+    A vector is shown as the rows of a table, a matrix as a table. ValueError for another dtype.
+    """
+    if tensor.dtype != dtypes.string:
+        raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
+    return _tensor_summary(name, tensor, plugin_metadata("text"), collections)
+
+
+def merge(
+    inputs: Iterable[Any], collections: Iterable[Any] | None = None, name: str | None = None
+) -> Tensor:
+    """A Summary, a string scalar, of the values of several summaries.
+
+    collections: where it is put; by default nowhere. ValueError for no summaries.
+
+    Raises, in a run:
+      InvalidArgumentError: two values have one tag, or an input is no Summary.
+    """
+    summaries = list(inputs)
+    graphs = (getattr(value, "graph", None) for value in summaries)
+    graph = next((item for item in graphs if isinstance(item, Graph)), None) or get_default_graph()
+    with graph.as_default(), graph.name_scope(clean_tag(name) or "Merge") as scope:
+        return _collect(merge_summary_op(summaries, name=scope), collections, ())
+
+
+def merge_all(
+    key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
+) -> Tensor | None:
+    """`merge` of the summaries in a collection of the default graph; None if there are none.
+
+    scope: a regular expression with which the names of those that are merged begin.
+    """
+    summaries = get_default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
+
+
+def get_summary_description(node_def: Any) -> Any:
+    """The SummaryDescription in a NodeDef of a TensorSummary; ValueError for another op."""
+    if node_def.op != "TensorSummary":
+        raise ValueError(f"Can't get_summary_description on {node_def.op}")
+    stored = json.loads(node_def.attr["description"].s or b"{}")
+    return messages_pb2.SummaryDescription(type_hint=stored.get("typeHint", ""))
