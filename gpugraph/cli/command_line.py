@@ -1,4 +1,5 @@
-"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `scopes`, `devices`, `show`."""
+"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `scopes`, `devices`, `show`,
+`convert`."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from gpugraph.cli.check import add_check
+from gpugraph.cli.convert import add_convert
 from gpugraph.cli.devices import add_devices
 from gpugraph.cli.explain import add_explain
 from gpugraph.cli.run import add_run
@@ -19,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_run, add_check, add_explain, add_scopes, add_devices, add_show):
+    for add in (add_run, add_check, add_explain, add_scopes, add_devices, add_show, add_convert):
         add(commands)
     options = parser.parse_args(arguments)
     return options.command(options)

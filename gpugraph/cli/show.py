@@ -13,14 +13,13 @@ from gpugraph.base.errors import OpError
 from gpugraph.cli.shown_graphs import ShownGraph, printable
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
-from gpugraph.formats.variable_files.npz_files import NpzReader
-from gpugraph.formats.variable_files.safetensors import SafetensorsReader
+from gpugraph.formats.variable_files.conversion import VariableFile, is_checkpoint
 from gpugraph.memory import human_readable_bytes
 from gpugraph.saved_models.saved_model_file import maybe_saved_model_directory, parse_saved_model
 
 _MOST_LINES = 40
 _OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")
-_ARRAY_FILES: dict[str, Any] = {".safetensors": SafetensorsReader, ".npz": NpzReader}
+_ARRAY_FILES = (".safetensors", ".npz")
 
 Section = tuple[str, list[str]]
 
@@ -50,12 +49,12 @@ def show_command(options: argparse.Namespace) -> int:
 
 
 def _show(path: str, most_lines: int) -> int:
-    reader = _ARRAY_FILES.get(os.path.splitext(path)[1])
     if maybe_saved_model_directory(path):
         return _show_saved_model(path, parse_saved_model(path), most_lines)
-    if reader is not None:
-        with reader(path) as opened:
-            _print(f"arrays of {path}", [_arrays(opened.arrays.values())], most_lines)
+    if is_checkpoint(path) or os.path.splitext(path)[1] in _ARRAY_FILES:
+        kind = "checkpoint" if is_checkpoint(path) else "arrays of"
+        with VariableFile(path) as opened:
+            _print(f"{kind} {path}", [_arrays(opened.arrays.values())], most_lines)
         return 0
     with open(path, "rb") as file:
         content = file.read()
@@ -93,7 +92,7 @@ def _show_graphs(title: str, meta_graphs: list[tuple[str, Any]], most_lines: int
 
 def _arrays(arrays: Iterable[ArchivedArray]) -> Section:
     listed = sorted(arrays, key=lambda array: array.name)
-    total = human_readable_bytes(sum(array.num_bytes for array in listed))
+    total = human_readable_bytes(sum(a.num_bytes for a in listed if a.has_fixed_size))
     width = max((len(array.name) for array in listed), default=0)
     lines = [
         f"{array.name.ljust(width)}  {array.dtype.name:10} {list(array.shape)}" for array in listed

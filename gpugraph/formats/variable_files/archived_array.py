@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
+from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import DataLossError, InvalidArgumentError
 
@@ -29,8 +30,13 @@ class ArchivedArray(NamedTuple):
     offset: int = 0
 
     @property
+    def has_fixed_size(self) -> bool:
+        """Whether its elements are of one size: all but strings are."""
+        return self.dtype is not dtypes.string
+
+    @property
     def num_bytes(self) -> int:
-        """How many bytes it has."""
+        """How many bytes it has; of strings, those of the references."""
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 

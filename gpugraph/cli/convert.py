@@ -1,0 +1,43 @@
+"""`gpugraph convert SOURCE TARGET`: variables of a checkpoint as a file of arrays, and back."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from gpugraph.base.errors import OpError
+from gpugraph.formats.variable_files.conversion import convert_variables
+from gpugraph.memory import human_readable_bytes
+
+
+def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    convert = commands.add_parser(
+        "convert", help="write variables of a checkpoint as .safetensors or .npz, or back"
+    )
+    convert.add_argument(
+        "source", metavar="SOURCE", help="a checkpoint's prefix, a SavedModel, or a file of arrays"
+    )
+    convert.add_argument(
+        "target", metavar="TARGET", help="a .safetensors or .npz file, or a checkpoint's prefix"
+    )
+    convert.set_defaults(command=convert_command)
+
+
+def convert_command(options: argparse.Namespace) -> int:
+    """Converts, and prints how much: 2 where the source can't be read or the target written."""
+    if os.path.abspath(options.source) == os.path.abspath(options.target):
+        print("gpugraph: the source and the target are the same", file=sys.stderr)
+        return 2
+    try:
+        arrays = convert_variables(options.source, options.target)
+    except OpError as error:
+        print(f"gpugraph: {error.message}", file=sys.stderr)
+        return 2
+    except ValueError as error:  # a name that is no UTF-8
+        print(f"gpugraph: {error}", file=sys.stderr)
+        return 2
+    total = human_readable_bytes(sum(array.num_bytes for array in arrays if array.has_fixed_size))
+    print(f"{len(arrays)} variables, {total}: {options.source} -> {options.target}")
+    return 0

@@ -1,0 +1,131 @@
+"""Variables of a checkpoint, a SavedModel, a safetensors or an `.npz` file, read one by one, and
+written as another of them.
+
+The ending of a path says what it is; all else is the prefix of a checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.whole_files import create_beside, sync_and_close, sync_folder, system_errors
+from gpugraph.formats.checkpoints.bundle_reader import BundleReader
+from gpugraph.formats.checkpoints.bundle_writer import BundleWriter
+from gpugraph.formats.variable_files.archived_array import ArchivedArray
+from gpugraph.formats.variable_files.npz_files import NpzReader, write_npz
+from gpugraph.formats.variable_files.safetensors import SafetensorsReader, write_safetensors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_READERS: dict[str, Any] = {".safetensors": SafetensorsReader, ".npz": NpzReader}
+_WRITERS: dict[str, Callable[..., None]] = {".safetensors": write_safetensors, ".npz": write_npz}
+_INDEX = ".index"
+_OBJECT_GRAPHS = frozenset({"_CHECKPOINTABLE_OBJECT_GRAPH"})
+"""What object-based checkpoints hold beside variables."""
+
+
+class VariableFile:
+    """The variables of a file or checkpoint: `arrays` by name, and each read when asked for.
+
+    A context manager. Raises tf.errors.NotFoundError and others of the system where it is not
+    there; DataLossError where it is damaged.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._closing = ExitStack()
+        reader = _READERS.get(_ending(path))
+        if reader is not None:
+            with system_errors(path):
+                opened = self._closing.enter_context(reader(path))
+            self.arrays: dict[str, ArchivedArray] = opened.arrays
+            self.read: Callable[[str], NDArray[Any]] = opened.read
+            return
+        bundle = self._closing.enter_context(BundleReader(checkpoint_prefix(path)))
+        self.arrays = {
+            name: ArchivedArray(name, entry.dtype, entry.shape)
+            for name, entry in sorted(bundle.entries.items())
+            if name not in _OBJECT_GRAPHS
+        }
+        self.read = bundle.read
+
+    def __enter__(self) -> VariableFile:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._closing.close()
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1]
+
+
+def checkpoint_prefix(path: str) -> str:
+    """The prefix of a checkpoint: of its index's path, of a SavedModel's folder, or the path."""
+    in_model = os.path.join(path, "variables", "variables")
+    if os.path.isfile(in_model + _INDEX):
+        return in_model
+    if not os.path.isfile(path + _INDEX) and path.endswith(_INDEX):
+        return path.removesuffix(_INDEX)
+    return path
+
+
+def is_checkpoint(path: str) -> bool:
+    """Whether a checkpoint has this prefix, or this index, or is in this SavedModel."""
+    return os.path.isfile(checkpoint_prefix(path) + _INDEX)
+
+
+def convert_variables(source: str, target: str) -> list[ArchivedArray]:
+    """Writes the variables of `source` into `target`; what has been written.
+
+    One array at a time is in memory. The target is there as a whole, or as it was before.
+
+    Raises:
+      tf.errors.InvalidArgumentError: a dtype that the target's format has not.
+      tf.errors.NotFoundError: the source is not there; and others of the system.
+      tf.errors.DataLossError: the source is damaged.
+    """
+    with VariableFile(source) as variables:
+        arrays = list(variables.arrays.values())
+        values = ((array.name, variables.read(array.name)) for array in arrays)
+        write = _WRITERS.get(_ending(target))
+        if write is None:
+            _write_checkpoint(target, arrays, values)
+        else:
+            _write_file(target, write, arrays, values)
+    return arrays
+
+
+def _write_file(
+    path: str,
+    write: Callable[..., None],
+    arrays: list[ArchivedArray],
+    values: Iterator[tuple[str, NDArray[Any]]],
+) -> None:
+    with system_errors(path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        file, temporary = create_beside(path)
+        try:
+            with file:
+                write(file, arrays, values)
+                sync_and_close(file)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        sync_folder(os.path.dirname(path))
+
+
+def _write_checkpoint(
+    prefix: str, arrays: list[ArchivedArray], values: Iterator[tuple[str, NDArray[Any]]]
+) -> None:
+    if not os.path.basename(prefix):
+        message = f"The prefix of a checkpoint is no folder: {prefix!r}"
+        raise InvalidArgumentError(None, None, message)
+    with BundleWriter(prefix) as writer:
+        for array, (name, value) in zip(arrays, values, strict=True):
+            writer.add(name.encode("utf-8", "surrogateescape"), value, array.dtype)
