@@ -1441,17 +1441,21 @@ train.AdagradDAOptimizer: learning_rate global_step initial_gradient_squared_acc
     l1_regularization_strength l2_regularization_strength use_locking name
 train.AdagradOptimizer: learning_rate initial_accumulator_value use_locking name
 train.AdamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+train.Coordinator: clean_stop_exception_types
 train.ExponentialMovingAverage: decay num_updates zero_debias name
 train.FtrlOptimizer: learning_rate learning_rate_power initial_accumulator_value
     l1_regularization_strength l2_regularization_strength use_locking name accum_name
     linear_name l2_shrinkage_regularization_strength
 train.GradientDescentOptimizer: learning_rate use_locking name
+train.LooperThread: coord timer_interval_secs target args kwargs
 train.MomentumOptimizer: learning_rate momentum use_locking name use_nesterov
 train.Optimizer: use_locking name
 train.ProximalAdagradOptimizer: learning_rate initial_accumulator_value
     l1_regularization_strength l2_regularization_strength use_locking name
 train.ProximalGradientDescentOptimizer: learning_rate l1_regularization_strength
     l2_regularization_strength use_locking name
+train.QueueRunner: queue enqueue_ops close_op cancel_op queue_closed_exception_types
+    queue_runner_def import_scope
 train.RMSPropOptimizer: learning_rate decay momentum epsilon use_locking centered name
 train.VocabInfo:
 train.basic_train_loop: supervisor train_step_fn args kwargs master
@@ -1461,6 +1465,8 @@ train.experimental.LossScale:
 train.experimental.MixedPrecisionLossScaleOptimizer: opt loss_scale
 train.replica_device_setter: ps_tasks ps_device worker_device merge_devices cluster ps_ops
     ps_strategy
+train.add_queue_runner: qr collection
+train.start_queue_runners: sess coord daemon start collection
 train.assert_global_step: global_step_tensor
 train.cosine_decay: learning_rate global_step decay_steps alpha name
 train.cosine_decay_restarts: learning_rate global_step first_decay_steps t_mul m_mul alpha name

@@ -1,9 +1,16 @@
-"""Training: optimizers, learning rates that decay, moving averages, and the global step."""
+"""Training: optimizers, learning rates that decay, averages, threads, and the global step."""
 
 from __future__ import annotations
 
 from gpugraph.graph_files.write_graph import write_graph as write_graph
 from gpugraph.train import experimental as experimental
+from gpugraph.train.coordination.coordinator import Coordinator as Coordinator
+from gpugraph.train.coordination.looper_thread import LooperThread as LooperThread
+from gpugraph.train.coordination.queue_runner import (
+    QueueRunner as QueueRunner,
+    add_queue_runner as add_queue_runner,
+    start_queue_runners as start_queue_runners,
+)
 from gpugraph.train.global_step import (
     assert_global_step as assert_global_step,
     create_global_step as create_global_step,

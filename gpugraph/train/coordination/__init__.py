@@ -1,0 +1,1 @@
+"""Threads that work together: a coordinator, threads that loop, and runners of queues."""

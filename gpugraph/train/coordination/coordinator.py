@@ -1,0 +1,155 @@
+"""A coordinator of threads, which all stop when one of them asks for it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+from gpugraph.base.errors import OutOfRangeError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.platform import logging
+
+_LOOK_S = 0.05  # after which `join` looks whether a stop was asked for
+_FIRST_JOIN_S = 0.001
+_LONGEST_JOIN_S = 0.1
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+class Coordinator:
+    """Stops several threads together and raises in one place what one of them has raised.
+
+    A thread asks `should_stop()` in its loop; any may call `request_stop`, with the exception that
+    ended it. `join` waits for all, and raises that exception.
+
+    clean_stop_exception_types: the exceptions that are an ordinary end, and are not raised; by
+    default OutOfRangeError, with which an input ends.
+    """
+
+    def __init__(
+        self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None
+    ) -> None:
+        if clean_stop_exception_types is None:
+            clean_stop_exception_types = (OutOfRangeError,)
+        self._clean_stop_exception_types = tuple(clean_stop_exception_types)
+        self._lock = new_lock()
+        self._stop_event = threading.Event()
+        self._error: BaseException | None = None
+        self._joined = False
+        self._registered_threads: set[threading.Thread] = set()
+
+    @property
+    def joined(self) -> bool:
+        """Whether `join` has returned, or has raised, since the last `clear_stop`."""
+        return self._joined
+
+    def request_stop(self, ex: Any = None) -> None:
+        """Asks all threads to stop; only the first exception is kept.
+
+        ex: an exception, or what `sys.exc_info()` returns. It is raised here if `join` is over
+        already and it is no clean stop. ValueError, kept as the exception, for another value.
+        """
+        with self._lock:
+            error = self._unclean(ex)
+            if self._joined and error is not None:
+                raise error
+            if not self._stop_event.is_set():
+                if error is not None and self._error is None:
+                    logging.info("Error reported to Coordinator: %s, %s", type(error), str(error))
+                    self._error = error
+                self._stop_event.set()
+
+    def _unclean(self, ex: Any) -> BaseException | None:
+        error = ex[1] if isinstance(ex, tuple) and len(ex) == 3 else ex
+        if error is None or isinstance(error, self._clean_stop_exception_types):
+            return None
+        if isinstance(error, BaseException):
+            return error
+        return ValueError(
+            f"ex must be a tuple or sys.exc_info must return the current exception: {ex!r}"
+        )
+
+    def clear_stop(self) -> None:
+        """Forgets that a stop was asked for, and its exception; then threads may be coordinated
+        again."""
+        with self._lock:
+            self._joined = False
+            self._error = None
+            self._stop_event.clear()
+
+    def should_stop(self) -> bool:
+        """Whether a stop was asked for."""
+        return self._stop_event.is_set()
+
+    @contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """Within it an exception asks for a stop, and goes no further."""
+        try:
+            yield
+        except BaseException:
+            self.request_stop(ex=sys.exc_info())
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Waits until a stop is asked for, at most `timeout` seconds: whether it is."""
+        return self._stop_event.wait(timeout=timeout)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Lets `join` wait for this thread too."""
+        with self._lock:
+            self._registered_threads.add(thread)
+
+    def join(
+        self,
+        threads: Iterable[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Waits until `threads` and those registered end.
+
+        When a stop is asked for they have `stop_grace_period_secs` to end. Raises the exception
+        with which one asked for a stop. RuntimeError if threads go on after that time, unless
+        `ignore_live_threads`.
+        """
+        with self._lock:
+            waited = self._registered_threads.union(threads or ())
+        while not self.should_stop() and (alive := _alive(waited)):
+            alive[0].join(_LOOK_S)
+        _join_all(waited, stop_grace_period_secs)
+        stragglers = [thread.name for thread in waited if thread.is_alive()]
+        with self._lock:
+            self._joined = True
+            self._registered_threads = set()
+            if self._error is not None:
+                raise self._error
+            if stragglers:
+                text = f"Coordinator stopped with threads still running: {' '.join(stragglers)}"
+                if not ignore_live_threads:
+                    raise RuntimeError(text)
+                logging.info("%s", text)
+
+    def raise_requested_exception(self) -> None:
+        """Raises the exception with which a thread has asked for a stop, if there is one."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+
+
+def _alive(threads: Iterable[threading.Thread]) -> list[threading.Thread]:
+    """The threads that still run, but for the caller's own."""
+    current = threading.current_thread()
+    return [thread for thread in threads if thread.is_alive() and thread is not current]
+
+
+def _join_all(threads: Iterable[threading.Thread], grace_s: float) -> None:
+    """Waits until the threads have ended, at most `grace_s` seconds."""
+    ends = monotonic() + grace_s
+    join_s = _FIRST_JOIN_S
+    while (alive := _alive(threads)) and monotonic() < ends:
+        for thread in alive:
+            thread.join(join_s)
+        join_s = min(2 * join_s, _LONGEST_JOIN_S)
