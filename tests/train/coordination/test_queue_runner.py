@@ -80,11 +80,11 @@ def test_wrong_arguments_are_refused():
         source = Source(0)
         with pytest.raises(ValueError, match="Must provide queue and enqueue_ops"):
             tf.train.QueueRunner(source, [])
-        with pytest.raises(TypeError, match="must be a tuple of tf.error types"):
+        with pytest.raises(TypeError, match=r"must be a tuple of tf\.error types"):
             tf.train.QueueRunner(
                 source, [source.operation], queue_closed_exception_types=(KeyError,)
             )
-        with pytest.raises(ValueError, match="No default session is registered"):
+        with pytest.raises(ValueError, match=r"No default session"):
             tf.train.start_queue_runners()
-        with pytest.raises(TypeError, match="sess must be a `tf.Session` object"):
+        with pytest.raises(TypeError, match=r"sess must be a `tf\.Session` object"):
             tf.train.start_queue_runners("session")
