@@ -7,8 +7,10 @@ integers, then the bytes (Yann LeCun et al., "The MNIST database of handwritten 
 from __future__ import annotations
 
 import gzip
+import math
 import struct
 from collections.abc import Iterator
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -137,27 +139,44 @@ def dense_to_one_hot(labels_dense: Any, num_classes: int) -> Any:
 
 def extract_images(f: Any) -> Any:
     """The images of a gzipped IDX file, an open one: uint8 [number, rows, columns, 1]."""
-    return _read(gzip.decompress(f.read()), 2051, "image", f)[..., None]
+    return _read(gzip.GzipFile(fileobj=f), 2051, "image", f)[..., None]
 
 
 def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
     """The labels of a gzipped IDX file, an open one: uint8 [number], or `dense_to_one_hot`."""
-    labels = _read(gzip.decompress(f.read()), 2049, "label", f)
+    labels = _read(gzip.GzipFile(fileobj=f), 2049, "label", f)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
 
-def _read(content: bytes, magic: int, kind: str, file: Any) -> Any:
-    """The array of an IDX file; ValueError for another magic number, and for too few bytes."""
+def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
+    """The array of an IDX file; ValueError for another magic number, and for other sizes. No more
+    is unpacked than the sizes declare."""
     name = getattr(file, "name", file)
-    number = int.from_bytes(content[:4], "big")
+    number = int.from_bytes(stream.read(4), "big")
     if number != magic:
         raise ValueError(f"Invalid magic number {number} in MNIST {kind} file: {name}")
     rank = magic & 0xFF
-    sizes = struct.unpack_from(f">{rank}I", content, 4)
-    array = np.frombuffer(content, np.uint8, offset=4 + 4 * rank)
-    if array.size != np.prod(sizes):
-        raise ValueError(f"MNIST {kind} file {name} has {array.size} bytes for sizes {sizes}")
-    return array.reshape(sizes).copy()
+    header = stream.read(4 * rank)
+    if len(header) < 4 * rank:
+        raise ValueError(f"MNIST {kind} file {name} is cut off")
+    sizes = struct.unpack(f">{rank}I", header)
+    declared = math.prod(sizes)
+    content = _first_bytes(stream, declared + 1)
+    if len(content) != declared:
+        count = f"{len(content)}" if len(content) < declared else f"over {declared}"
+        raise ValueError(f"MNIST {kind} file {name} has {count} bytes for sizes {sizes}")
+    return np.frombuffer(content, np.uint8).reshape(sizes)
+
+
+def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
+    """At most `size` bytes, read in parts: a size that is declared may be any."""
+    content = bytearray()
+    while len(content) < size:
+        part = stream.read(min(size - len(content), 1 << 20))
+        if not part:
+            break
+        content += part
+    return content
 
 
 def read_data_sets(
@@ -214,10 +233,8 @@ def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
     for name, path in zip(names, paths):
         assert path is not None
         kind, magic = ("image", 2051) if "images" in name else ("label", 2049)
-        content = path.read_bytes()
-        array = _read(
-            gzip.decompress(content) if path.suffix == ".gz" else content, magic, kind, path
-        )
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            array = _read(stream, magic, kind, path)
         if kind == "image":
             yield array[..., None]
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -118,3 +119,28 @@ def test_files_and_sizes_that_do_not_fit(mnist, folder, tmp_path_factory):
 def test_the_same_module_by_its_path_in_contrib(mnist):
     of_learn = importlib.import_module("tensorflow.contrib.learn.python.learn.datasets.mnist")
     assert of_learn.read_data_sets is mnist.read_data_sets
+
+
+def test_no_more_is_unpacked_than_the_sizes_declare(mnist, tmp_path):
+    bomb = gzip.compress(struct.pack(">2I", 2049, 3) + bytes(100_000_000), 9)
+    for name in ("train-labels-idx1-ubyte.gz", "t10k-labels-idx1-ubyte.gz"):
+        (tmp_path / name).write_bytes(bomb)
+    for part, name in (("train", "train-images-idx3-ubyte"), ("t10k", "t10k-images-idx3-ubyte")):
+        write(tmp_path, name, pixels(part), 2051, open)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"has over 3 bytes for sizes \(3,\)"):
+        mnist.read_data_sets(tmp_path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20
+
+
+def test_sizes_that_no_memory_has(mnist, tmp_path):
+    with gzip.open(tmp_path / "images", "wb") as file:
+        file.write(struct.pack(">4I", 2051, *[2**32 - 1] * 3) + bytes(10))
+    with open(tmp_path / "images", "rb") as file, pytest.raises(ValueError, match="has 10 bytes"):
+        mnist.extract_images(file)
+    with gzip.open(tmp_path / "images", "wb") as file:
+        file.write(struct.pack(">2I", 2051, 4))
+    with open(tmp_path / "images", "rb") as file, pytest.raises(ValueError, match="is cut off"):
+        mnist.extract_images(file)

@@ -203,6 +203,12 @@ def _there_and_back(context: KernelContext, x: Any, ends: Sequence[Any], bits: i
         return whole * kind(1 / scale)
 
 
+def _infer_same(context: InferContext) -> Sequence[Any]:
+    for shape in context.shapes[1:]:
+        of_rank(shape, 0, "range or num_bits")
+    return [context.shapes[0]]
+
+
 def _bind_there_and_back(context: KernelContext, x: Any, *others: Any) -> Callable[[], Any]:
     *ends, out = others if len(others) == 3 else (others[0], others[1], others[3])
 
@@ -232,7 +238,7 @@ for _version, _more, _attrs in (
         inputs=f"input: T, input_min: T, input_max: T{_more}",
         outputs="output: T",
         attrs={"signed_input": Attr("bool", True), **_attrs, **_BACK_ATTRS},
-        infer=lambda context: [context.shapes[0]],
+        infer=_infer_same,
         **numpy_kernels(Call(make=_bind_there_and_back)),
         grad=_straight_through,
         doc="Real numbers rounded to those that numbers of `num_bits` bits can stand for.",

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.plan import check_run
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 _GREY, _RGB, _PALETTE, _GREY_ALPHA, _RGB_ALPHA = 0, 2, 3, 4, 6
@@ -123,6 +125,8 @@ def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: 
     """A row of filter 3 or 4, byte after byte."""
     row, above = bytearray(step) + filtered, bytes(step) + above
     for index in range(step, len(row)):
+        if not index % _OFTEN:
+            check_run(_WHERE)
         left, up, corner = row[index - step], above[index], above[index - step]
         if is_nearest:
             a, b, c = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
@@ -147,6 +151,8 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
         skewed[y + 2 : y + 2 + width, y + 1] = row.reshape(width, step)
     is_left, is_up, is_mean, is_nearest = ((kinds == kind)[:, None] for kind in (1, 2, 3, 4))
     for diagonal in range(2, width + height + 1):
+        if not diagonal % 64:
+            check_run(_WHERE)
         first, last = max(0, diagonal - 1 - width), min(height, diagonal - 1)
         left = skewed[diagonal - 1, first + 1 : last + 1]
         up, corner = skewed[diagonal - 1, first:last], skewed[diagonal - 2, first:last]
@@ -162,6 +168,11 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
 
 _BAND = 256
 """Rows that are unfiltered together: enough for long diagonals, and little memory."""
+
+_OFTEN = 1 << 14
+"""Bytes after which a run's end by a time limit or Ctrl-C is looked for."""
+
+_WHERE = "in a PNG file"
 
 _LONG = 64
 """Bytes of a diagonal from which its steps in NumPy take less time than its bytes one by one."""
@@ -213,9 +224,11 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
         return wide.reshape(shape)
     if header.depth == 8:
         return rows.reshape(shape)
-    bits = np.unpackbits(rows, axis=1).reshape(header.height, -1, header.depth)
-    weights = 1 << np.arange(header.depth - 1, -1, -1)
-    return (bits @ weights).astype(np.uint8)[:, : header.width, None]
+    per_byte, highest = 8 // header.depth, (1 << header.depth) - 1
+    pixels = np.empty((header.height, rows.shape[1] * per_byte), np.uint8)
+    for place in range(per_byte):
+        pixels[:, place::per_byte] = (rows >> (8 - header.depth * (place + 1))) & highest
+    return pixels[:, : header.width, None]
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
@@ -231,12 +244,17 @@ def _looked_up(pixels: Any, palette: bytes, transparent: bytes) -> Any:
     colors = np.frombuffer(palette, np.uint8).reshape(-1, 3)
     if pixels.max() >= len(colors):
         raise ValueError("its palette has fewer colours than it uses")
-    rgb = colors[pixels[:, :, 0]]
-    if not transparent:
-        return rgb
-    alphas = np.full(len(colors), 255, np.uint8)
-    alphas[: len(transparent)] = np.frombuffer(transparent, np.uint8)
-    return np.concatenate([rgb, alphas[pixels[:, :, 0]][:, :, None]], axis=2)
+    if len(transparent) > len(colors) or len(colors) > 256:
+        raise ValueError("its palette has fewer colours than are declared transparent, or over 256")
+    table = np.full((256, 4 if transparent else 3), 255, np.uint8)
+    table[: len(colors), :3] = colors
+    table[: len(transparent), 3:] = np.frombuffer(transparent, np.uint8)[:, None]
+    numbers = pixels.tobytes()  # `translate` needs no index of eight bytes for each
+    result = np.empty((*pixels.shape[:2], table.shape[1]), np.uint8)
+    for channel in range(table.shape[1]):
+        values = np.frombuffer(numbers.translate(table[:, channel].tobytes()), np.uint8)
+        result[:, :, channel] = values.reshape(pixels.shape[:2])
+    return result
 
 
 def _joined(chunks: dict[bytes, list[bytes]], kind: bytes) -> bytes:
@@ -267,5 +285,5 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
         None if header.color in (_GREY_ALPHA, _RGB_ALPHA) else _alpha(pixels, transparent, header)
     )
     if header.depth < 8:
-        pixels = pixels * np.uint8(255 // ((1 << header.depth) - 1))
+        pixels *= np.uint8(255 // ((1 << header.depth) - 1))
     return pixels, alpha

@@ -20,6 +20,7 @@ from gpugraph.plan import check_run
 # -- replacing
 
 _REFERENCE = re.compile(rb"\\(.?)", re.DOTALL)
+_OF_A_GROUP = re.compile(rb"\\[1-9]")
 _AS_STR = ("utf-8", "surrogateescape")  # bytes that are no text stay as they are
 _CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xef][\x80-\xbf])[\x80-\xbf]"
@@ -52,7 +53,7 @@ def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int
 
 
 def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
-    compiled = compiled_pattern(pattern)
+    compiled = compiled_pattern(pattern, captures=_OF_A_GROUP.search(rewrite) is not None)
     parts = _parts_of(rewrite, compiled.groups, everywhere)
     if parts is None:
         return lambda text: text
@@ -179,7 +180,7 @@ def regex_replace(
 
 
 def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
-    compiled = compiled_pattern(pattern)
+    compiled = compiled_pattern(pattern, captures=False)
 
     def matches(text: bytes) -> bool:
         check_run("in a regular expression")

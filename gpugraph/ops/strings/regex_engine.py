@@ -25,6 +25,10 @@ Spans = Sequence[tuple[int, int]]
 FEW_STEPS = 10**6
 FEW_STEPS_PER_BYTE = 1000
 
+MOST_CAPTURES = 4 << 20
+"""Instructions times groups of a pattern for RE2, which may keep the places of all groups for each
+instruction: 64 MiB. TensorFlow asks for ten groups at most, the package always for all."""
+
 
 class Pattern(Protocol):
     """A compiled pattern."""
@@ -117,15 +121,23 @@ class _OwnPattern:
 
 @cache
 def _re2() -> Any:
-    """The package `google-re2` with its options, or None where it is not installed."""
+    """The package `google-re2`, or None where it is not installed."""
     if find_spec("re2") is None:
         return None
     module = import_module("re2")
     if not hasattr(module, "Options"):  # another package of that name
         return None
+    return module
+
+
+def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
+    """The pattern for RE2; None where the places of its groups could fill the memory."""
     options = module.Options()
     options.log_errors = False
-    return module, options
+    options.never_capture = not captures
+    compiled = module.compile(pattern, options)
+    few = compiled.programsize * compiled.groups <= MOST_CAPTURES
+    return _Re2Pattern(compiled) if few else None
 
 
 def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
@@ -134,12 +146,17 @@ def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
 
 
 @lru_cache(maxsize=256)
-def compiled_pattern(pattern: bytes) -> Pattern:
-    """The pattern for whichever engine there is. InvalidArgumentError for one that is not valid."""
-    if _re2() is not None:
-        module, options = _re2()
+def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
+    """The pattern for whichever engine there is. InvalidArgumentError for one that is not valid.
+
+    captures: whether anyone asks what the groups match; without, there may be none.
+    """
+    module = _re2()
+    if module is not None:
         try:
-            return _Re2Pattern(module.compile(pattern, options))
+            compiled = _of_re2(module, pattern, captures)
+            if compiled is not None:
+                return compiled
         except module.error as error:
             reason = error.args[0]
             text = (

@@ -97,3 +97,15 @@ def test_a_range_upside_down_is_refused():
     output = tf.quantization.quantize_and_dequantize(NUMBERS, 1.0, -1.0, range_given=True)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid range: input_min"):
         run(output)
+
+
+@pytest.mark.parametrize(("version", "name"), [("2", "input_min"), ("3", "num_bits")])
+def test_ranges_and_bits_are_scalars(version, name):
+    args = {"input": NUMBERS, "input_min": -1.0, "input_max": 1.0, "num_bits": 8}
+    rounded = getattr(tf.raw_ops, f"QuantizeAndDequantizeV{version}")
+    with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
+        rounded(**{**args, name: [3]})
+    value = tf.placeholder(tf.int32 if name == "num_bits" else tf.float32)
+    output = rounded(**{**args, name: value})
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="rank 0"):
+        session.run(output, {value: [3]})

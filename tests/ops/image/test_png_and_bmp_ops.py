@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
+import time
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.ops.image import png_format
+from gpugraph.plan import run_clock
 
 from ..samples_of_pictures import bmp_file, png_file
 
@@ -110,6 +114,39 @@ def test_images_of_one_pixel_across_are_not_read_by_diagonals(size, kind, monkey
 )
 def test_few_bits_and_palettes_are_read(file, wanted):
     assert run(tf.image.decode_png(file)).tolist() == [wanted]
+
+
+@pytest.mark.parametrize(("depth", "color"), [(1, 0), (2, 0), (4, 3), (8, 3)])
+def test_a_small_file_of_a_large_image_takes_few_times_its_result(depth, color):
+    """Some KB declare so many pixels: unpacked to numbers of eight bytes each they took 14 times
+    the memory of the image."""
+    size = 2048
+    rows = (b"\0" + bytes(size * depth // 8)) * size
+    file = file_of(size, size, depth, color, rows, *([(b"PLTE", PALETTE)] if color else []))
+    contents = tf.placeholder(tf.string, [])
+    with tf.Session() as session:
+        decoded = tf.image.decode_png(contents)
+        session.run(decoded, {contents: file_of(2, 1, 8, 0, b"\0\1\2")})
+        tracemalloc.start()
+        image = session.run(decoded, {contents: file})
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert image.shape[:2] == (size, size)
+    assert peak < 4 * image.nbytes
+
+
+def test_a_time_limit_reaches_a_long_image(monkeypatch):
+    ticks = itertools.count(time.monotonic())  # a second goes by between two looks at the clock
+    monkeypatch.setattr(run_clock, "monotonic", lambda: next(ticks))
+    options = tf.RunOptions(timeout_in_ms=5_000)
+    contents = tf.placeholder(tf.string, [])
+    decoded = tf.image.decode_png(contents)
+    with tf.Session() as session:
+        for height, width in ((1, 1 << 18), (100, 2000)):  # by bytes, and by diagonals
+            rows = b"".join(b"\4" + bytes(width) for _ in range(height))
+            file = file_of(width, height, 8, 0, rows)
+            with pytest.raises(tf.errors.DeadlineExceededError, match="in a PNG file"):
+                session.run(decoded, {contents: file}, options=options)
 
 
 def test_one_transparent_colour_is_alpha_where_that_is_asked_for():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -120,6 +123,31 @@ def test_as_many_ways_as_no_number_holds(engine: str) -> None:
 def test_nested_groups(engine: str) -> None:
     del engine
     assert replaced("xay", "(" * 2000 + "a" + ")" * 2000, "") == b"xy"
+
+
+LIMITED = """
+import resource, sys
+import gpugraph as tf
+from gpugraph.ops.strings import regex_engine
+
+pattern = "(" * 8000 + "a" + ")" * 8000
+text = tf.placeholder(tf.string, [])
+fetches = [tf.strings.regex_replace(text, pattern, rewrite) for rewrite in ("", "<\\\\1>")]
+with tf.Session() as session:
+    session.run(tf.strings.regex_replace("ab", "(a)", "\\\\1"))
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20),) * 2)
+    print(session.run([*fetches, tf.strings.regex_full_match(text, pattern)], {text: "xay"}))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="it reads /proc")
+def test_the_places_of_many_groups_do_not_fill_the_memory() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=100
+    )
+    assert ended.stdout == "[b'xy', b'x<a>y', np.False_]\n", ended.stderr[-2000:]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def _infer_cell_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_sequence_grad(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "seq_len_max")
     sizes, state = _sizes(context, 1)
     four = None if state is None else 4 * state
     inner = None if state is None or sizes[2] is None else state + sizes[2]

@@ -105,3 +105,15 @@ def test_weights_of_another_size_are_refused():
     others[2] = values(INPUTS + STATE, 3 * STATE)
     with pytest.raises(ValueError, match="16"):
         tf.raw_ops.LSTMBlockCell(values(BATCH, INPUTS), *others)
+
+
+def test_the_number_of_steps_is_a_scalar():
+    x = values(2, BATCH, INPUTS)
+    others = weights()
+    parts = tf.raw_ops.BlockLSTM(np.int64(2), x, *others)
+    length = tf.placeholder(tf.int64)
+    grad = tf.raw_ops.BlockLSTMGrad(
+        length, x, *others, *parts, parts[1], parts[6], use_peephole=True
+    )
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="rank 0"):
+        session.run(grad, {length: [2]})
