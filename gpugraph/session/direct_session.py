@@ -298,7 +298,8 @@ class DirectRunner(Runner):
                 "session's, and -1, the calling thread"
             )
         trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
-        execution = TracedExecution(trace, chosen.timeout_in_ms or self.limit_ms)
+        alone = chosen.inter_op_thread_pool < 0
+        execution = TracedExecution(trace, chosen.timeout_in_ms or self.limit_ms, alone)
         results = self.run(values, execution)
         if metadata is not None:
             metadata.step_stats = execution.stats
