@@ -7,9 +7,9 @@ processors.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 
 from gpugraph.config.environment import processor_count
 
@@ -21,6 +21,9 @@ _FUNCTIONS = (
     "MKL_Get_Max_Threads",
     "bli_thread_get_num_threads",
 )
+
+
+_LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 
 
 def blas_threads() -> int:
@@ -36,11 +39,11 @@ def is_told() -> bool:
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """What asks the library, found by a function of NumPy's that is linked to it."""
-    for module in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+    """What asks the library that a module of NumPy's is linked to."""
+    for module in filter(None, map(sys.modules.get, _LINKED)):
         try:
-            library = ctypes.CDLL(str(import_module(module).__file__))
-        except (ImportError, OSError):
+            library = ctypes.CDLL(str(module.__file__))
+        except OSError:
             continue
         for name in _FUNCTIONS:
             function = getattr(library, name, None)
