@@ -39,7 +39,7 @@ _LATER: dict[str, list[Any] | None] = {
     "TInput": None,
     "Tk": ["int32"],
     "Tsegmentids": ["int32"],
-    "validate_shape": [False],
+    "validate_shape": [False, True],  # of AssignVariableOp: shapes are checked here anyway
 }
 """Attrs that later TensorFlows give to op types, with the values by which nothing is asked for.
 

@@ -113,3 +113,14 @@ def test_what_is_no_meta_graph_is_refused() -> None:
     meta_graph.collection_def["variables"].bytes_list.value[:] = [b""]
     with tf.Graph().as_default(), pytest.raises(ValueError, match="not a Tensor's"):
         import_scoped_meta_graph(meta_graph)
+
+
+def test_text_with_fields_of_later_versions_is_read(tmp_path):
+    path = tmp_path / "graph.meta"
+    with tf.Graph().as_default() as graph:
+        tf.constant(1, name="one")
+        text = str(export_scoped_meta_graph(graph=graph)[0])
+    path.write_text('later_field { name: "x" }\n' + text)
+    with tf.Graph().as_default() as graph:
+        import_scoped_meta_graph(str(path))
+        assert [op.name for op in graph.get_operations()] == ["one"]

@@ -193,9 +193,12 @@ def parse_bytes(message_class: Any, content: bytes) -> Any:
 
 
 def parse_text(message_class: Any, content: bytes) -> Any:
-    """The message that the text is, which is UTF-8; ValueError where it is none."""
+    """The message that the text is, which is UTF-8; ValueError where it is none.
+
+    Fields of later TensorFlows are passed over, as in bytes.
+    """
     try:
-        return text_format.Parse(content.decode("utf-8"), message_class())
+        return text_format.Parse(content.decode("utf-8"), message_class(), allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error) or type(error).__name__) from error
 

@@ -11,9 +11,9 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.control.group_and_no_op import EMPTY_KERNELS
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
+from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.state.reference_variable_ops import VARIABLE_ATTRS
-from gpugraph.ops.tensor_arrays.container_ops import container_op
+from gpugraph.ops.tensor_arrays.container_ops import HANDLE_SHAPE, container_op
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 
 
@@ -40,7 +40,7 @@ def _bind_stack(context: KernelContext, handle: Any) -> Callable[[], Any]:
     def make() -> None:
         stack = ElementStack(name, dtype, -1, context.allocate)
         context.keep(stack)
-        handle[()] = stack
+        handle.fill(stack)
 
     return make
 
@@ -51,7 +51,7 @@ container_op(
     host=(),
     outputs="handle: resource",
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
-    infer=scalar,
+    infer=lambda _: [HANDLE_SHAPE],
     host_outputs=(0,),
     doc="A new stack of any number of elements, which lives as long as the run.",
 )

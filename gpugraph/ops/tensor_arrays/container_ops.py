@@ -62,6 +62,10 @@ def writing_op(
     )
 
 
+HANDLE_SHAPE = TensorShape.of((2,))
+"""The shape of handles in TensorFlow, where they once were two strings; here both are one."""
+
+
 def infer_scalar(index: int, what: str) -> InferFunction:
     """The output is a scalar; input `index`, which is `what`, is one too."""
 

@@ -22,6 +22,7 @@ from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, scalar
 from gpugraph.ops.tensor_arrays.container_ops import (
+    HANDLE_SHAPE,
     Run,
     closing_op,
     container_op,
@@ -42,13 +43,10 @@ def container(context: InferContext) -> ElementArray | None:
 
 # -- the array
 
-_HANDLE = TensorShape.of((2,))
-"""The shape of handles in TensorFlow, where they once were two strings; here both are one."""
-
 
 def _infer_array(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[0], 0, "TensorArray size")
-    return [_HANDLE, SCALAR]
+    return [HANDLE_SHAPE, SCALAR]
 
 
 def _bind_array(context: KernelContext, size: Any, handle: Any, flow: Any) -> Run:
@@ -95,7 +93,7 @@ container_op(
 def _infer_gradient(context: InferContext) -> Sequence[TensorShape]:
     if len(context.shapes) > 2:
         of_rank(context.shapes[2], 1, "shape_to_prepend")
-    return [_HANDLE, SCALAR]
+    return [HANDLE_SHAPE, SCALAR]
 
 
 def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: Any) -> Run:

@@ -14,13 +14,13 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.framework.shape_functions import UNKNOWN, same_shape
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank, same_shape
 from gpugraph.ops.tensor_arrays.container_ops import (
+    HANDLE_SHAPE,
     Run,
     closing_op,
     container_op,
     element_kind,
-    infer_scalar,
 )
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 
@@ -37,13 +37,18 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     return make
 
 
+def _infer_stack(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "max_size")
+    return [HANDLE_SHAPE]
+
+
 container_op(
     "StackV2",
     _bind_stack,
     inputs="max_size: int32",
     outputs="handle: resource",
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
-    infer=infer_scalar(0, "max_size"),
+    infer=_infer_stack,
     host_outputs=(0,),
     doc="A new stack of at most `max_size` elements (below 0: any number), which lives as long as "
     "the run.",

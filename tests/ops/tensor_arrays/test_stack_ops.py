@@ -190,7 +190,7 @@ def test_ops_refuse(session: tf.Session) -> None:
 def test_shapes_of_stacks() -> None:
     with tf.Graph().as_default():
         handle = new_stack()
-        assert handle.shape == ()
+        assert handle.shape == (2,)  # as in TensorFlow
         assert tf.raw_ops.StackPushV2(handle, [1.0, 2.0]).shape == (2,)
         assert tf.raw_ops.StackPopV2(handle, elem_type=tf.float32).shape.rank is None
         with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1: max_size"):
