@@ -72,8 +72,11 @@ def filter_variables(
     """The variables whose names match one of the patterns to include, and none to exclude.
 
     include_patterns: None: all. reg_search: whether a match may begin anywhere in the name.
+    TypeError for a list of what is neither a variable nor a tensor.
     """
     match = re.search if reg_search else re.match
+    for other in (variable for variable in var_list if not hasattr(variable, "name")):
+        raise TypeError(f"var_list must be variables, but has {shown(other)}")
 
     def matches(variable: Any, patterns: Sequence[str]) -> bool:
         return any(match(pattern, variable.name) for pattern in patterns)

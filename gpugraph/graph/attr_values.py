@@ -118,13 +118,21 @@ def _shape(name: str, value: Any) -> TensorShape:
         raise type(error)(f"Error converting '{name}' to a TensorShape: {error}") from None
 
 
+def _constant(name: str, value: Any) -> Any:
+    if hasattr(value, "op") and hasattr(value, "graph"):
+        raise TypeError(
+            f"Don't know how to convert {shown(value)} to a TensorProto for argument '{name}'"
+        )
+    return value
+
+
 def _unexpected(kind: str, name: str, value: Any) -> TypeError:
     return TypeError(f"Expected {kind} for argument '{name}' not {shown(value)}.")
 
 
 _NUMBERS = {"int": whole_number, "float": real_number, "bool": _truth}
 _READERS: dict[str, Callable[[str, Any], Any]] = {
-    **_NUMBERS, "string": text_of, "type": _dtype, "shape": _shape
+    **_NUMBERS, "string": text_of, "type": _dtype, "shape": _shape, "tensor": _constant
 }  # fmt: skip
 """By the attr's kind; values of other kinds stay as they are."""
 

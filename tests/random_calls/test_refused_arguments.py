@@ -127,6 +127,23 @@ CALLS: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         "out_idx",
         lambda: tf.unique_with_counts(tf.constant(["a"]), out_idx=tf.string),
     ),
+    "a tensor as a constant attr": (
+        TypeError,
+        "Don't know how to convert .* to a TensorProto for argument 'bad_color'",
+        lambda: tf.raw_ops.ImageSummary(
+            tag="t", tensor=tf.ones([1, 2, 2, 1]), bad_color=tf.constant([1], tf.uint8)
+        ),
+    ),
+    "a TensorArray as a variable": (
+        TypeError,
+        "requires that input 'ref' be a mutable tensor",
+        lambda: tf.scatter_min(tf.TensorArray(tf.float32, 1), [0], [1.0]),
+    ),
+    "names as variables": (
+        TypeError,
+        "var_list must be variables, but has 'v'",
+        lambda: GRAPH_NAMES.filter_variables(["v"], ["v"]),
+    ),
     "a list in itself": (
         ValueError,
         "nested too deeply, or contains itself",

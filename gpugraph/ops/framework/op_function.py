@@ -224,7 +224,7 @@ class OpFunction:
         self, arg: ArgDef, value: Any, wanted: DType | None, attrs: dict[str, Any]
     ) -> Tensor:
         if arg.is_ref and hasattr(value, "handle"):
-            raise self._no_reference(arg, value.name)
+            raise self._no_reference(arg, getattr(value, "name", None) or shown(value))
         try:
             hint = None if wanted is not None else self._default_type(arg)
             tensor = convert_to_tensor(value, wanted, arg.name, hint, as_ref=arg.is_ref)
