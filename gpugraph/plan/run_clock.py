@@ -83,7 +83,7 @@ class Clock:
         if self.interrupted is not None:
             raise KeyboardInterrupt
         if self._cancelled:
-            raise CancelledError(None, None, f"The run was cancelled {where}")
+            raise CancelledError(None, None, f"Run call was cancelled {where}")
         if self._limit is not None:
             self._limit.check(where)
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
-from gpugraph.config import ConfigProto
+from gpugraph.config import ConfigProto, SessionOptions
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.session.base_session import LIVE, BaseSession
+from gpugraph.session.session_factory import SessionFactory
 
 
 class Session(BaseSession):
@@ -47,8 +48,11 @@ class Session(BaseSession):
     def reset(
         target: str | None, containers: Sequence[str] | None = None, config: Any = None
     ) -> None:
-        """Clears resource containers on `target` (all, if None) and closes its live sessions."""
-        del config
+        """Clears resource containers on `target` (all, if None) and closes its live sessions.
+
+        NotFoundError where no session factory accepts the target.
+        """
+        SessionFactory.get_factory(SessionOptions(target or "", config or ConfigProto()))
         for session in list(LIVE):
             if session.sess_str == (target or ""):
                 session._backend.reset(list(containers or ()))

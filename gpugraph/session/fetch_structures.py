@@ -148,10 +148,11 @@ class FetchPlan:
     def _leaf(self, fetch: Any) -> Rebuild:
         element = self._element(fetch)
         if not self.graph.is_fetchable(element):
+            op = _op(element)
             raise InaccessibleTensorError(
-                f"'{element.name}' (made at {_op(element).origin}) has been marked as not "
-                "fetchable: it belongs to the inside of a loop or branch. Return its value from "
-                "there."
+                f"Operation '{op.name}' has been marked as not fetchable: '{element.name}' (made "
+                f"at {op.origin}) belongs to the inside of a loop or branch, or fetching it was "
+                "prevented. Return its value from there."
             )
         if isinstance(element, Operation):
             if element not in self._seen:

@@ -197,7 +197,8 @@ def test_reset_clears_variables_and_closes_live_sessions() -> None:
     with tf.Session(graph=graph) as session:
         with pytest.raises(tf.errors.FailedPreconditionError):
             session.run(variable)
-        tf.Session.reset("elsewhere")
+        with pytest.raises(tf.errors.NotFoundError, match='target: "elsewhere"'):
+            tf.Session.reset("elsewhere")
         session.run(variable.initializer)
         assert session.run(variable) == 1
 

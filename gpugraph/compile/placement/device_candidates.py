@@ -8,7 +8,7 @@ from gpugraph.base.dtypes import string
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.compile.unit.compile_unit import Target, node_error
 from gpugraph.devices import DeviceFactory
-from gpugraph.graph.device_names import combine_specs, matches, without_type_and_id
+from gpugraph.graph.device_names import check_valid, combine_specs, matches, without_type_and_id
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel_device_types
 
@@ -66,6 +66,10 @@ class Candidates:
         types = self._types_of(group)
         key = (node.requested_device, ",".join(types))
         if key not in self._plain:
+            try:
+                check_valid(node.requested_device)
+            except ValueError as error:
+                raise _malformed(node, error) from error
             self._plain[key] = self._choose(group, node.requested_device, types)
         elif not self._plain[key][0]:
             return self._choose(group, node.requested_device, types)
@@ -94,6 +98,8 @@ class Candidates:
                     f"a group of nodes that required incompatible device '{request}': "
                     f"{_names(group, node)}",
                 ) from error
+            except ValueError as error:
+                raise _malformed(node, error) from error
         return request
 
     def _choose(self, group: Group, request: str, types: list[str]) -> tuple[list[str], str]:
@@ -198,6 +204,12 @@ def _why_not(group: Group, device_type: str) -> str:
 def _names(group: Group, but: Node) -> str:
     names = [f"'{node.name}'" for node in group.nodes if node is not but]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _malformed(node: Node, error: ValueError) -> InvalidArgumentError:
+    return _cannot_assign(
+        node, f"Malformed device specification '{node.requested_device}': {error}"
+    )
 
 
 def _cannot_assign(node: Node, why: str) -> InvalidArgumentError:
