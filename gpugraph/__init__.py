@@ -108,7 +108,9 @@ from gpugraph.kernel import (
 )
 from gpugraph.variables.module import Module as Module
 from gpugraph.ops.random.random_ops import get_seed as get_seed
-from gpugraph.platform import app as app, flags as flags, logging as logging
+from gpugraph.platform import (
+    app as app, flags as flags, logging as logging, resource_loader as resource_loader,
+)
 from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session
 from gpugraph.tensorflow_import import as_tensorflow as as_tensorflow
 from gpugraph.variable_scope import (

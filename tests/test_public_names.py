@@ -26,6 +26,7 @@ CONTRIB = (
     tf.contrib.seq2seq,
     tf.contrib.slim,
     tf.contrib.training,
+    tf.contrib.util,
 )
 FACES = (
     tf,
@@ -50,6 +51,7 @@ FACES = (
 )
 ROOMS = (
     tf.app,
+    tf.resource_loader,
     tf.config.experimental,
     tf.config.optimizer,
     tf.config.threading,
@@ -390,6 +392,7 @@ contrib.layers.optimize_loss: loss global_step learning_rate optimizer gradient_
 contrib.layers.poincare_normalize: x axis epsilon name
 contrib.layers.pool: inputs kernel_size pooling_type padding data_format dilation_rate stride
     outputs_collections scope
+contrib.layers.recompute_grad: fn use_data_dep tupleize_grads
 contrib.layers.relu: inputs num_outputs
 contrib.layers.relu6: inputs num_outputs
 contrib.layers.repeat: inputs repetitions layer
@@ -492,6 +495,11 @@ contrib.legacy_seq2seq.tied_rnn_seq2seq: encoder_inputs decoder_inputs cell loop
     scope
 contrib.training.GreedyLoadBalancingStrategy: num_tasks load_fn
 contrib.training.byte_size_load_fn: op
+contrib.util.constant_value: tensor partial
+contrib.util.make_ndarray: tensor
+contrib.util.make_tensor_proto: values dtype shape verify_shape allow_broadcast
+contrib.util.ops_used_by_graph_def: graph_def
+contrib.util.stripped_op_list_for_graph: graph_def
 contrib.training.HParams: hparam_def model_structure
 control_dependencies: control_inputs
 control_flow_v2_enabled:
@@ -510,6 +518,7 @@ custom_gradient: f
 debugging.assert_same_float_dtype: tensors dtype
 debugging.assert_shapes: shapes data summarize message name
 decode_base64: input name
+decode_compressed: bytes compression_type name
 decode_csv: records record_defaults field_delim use_quote_delim name na_value select_cols
 decode_raw: input_bytes out_type little_endian name bytes
 delete_session_tensor: handle name
@@ -1124,6 +1133,7 @@ nn.crelu: features name axis
 nn.ctc_beam_search_decoder: inputs sequence_length beam_width top_paths merge_repeated
 nn.ctc_beam_search_decoder_v2: inputs sequence_length beam_width top_paths
 nn.ctc_greedy_decoder: inputs sequence_length merge_repeated
+nn.ctc_unique_labels: labels name
 nn.ctc_loss_v2: labels logits label_length logit_length logits_time_major unique blank_index name
 nn.ctc_loss: labels inputs sequence_length preprocess_collapse_repeated ctc_merge_repeated
     ignore_longer_outputs_than_inputs time_major logits
@@ -1266,6 +1276,11 @@ required_space_to_batch_paddings: input_shape block_shape base_paddings name
 reset_default_graph:
 reshape: tensor shape name
 resource_variables_enabled:
+resource_loader.get_data_files_path:
+resource_loader.get_path_to_datafile: path
+resource_loader.get_root_dir_with_all_resources:
+resource_loader.load_resource: path
+resource_loader.readahead_file_path: path readahead
 reverse: tensor axis name
 reverse_sequence: input seq_lengths seq_axis batch_axis name seq_dim batch_dim
 rint: x name
@@ -1351,6 +1366,7 @@ sparse_add: a b threshold thresh
 sparse.cross: inputs name
 sparse.cross_hashed: inputs num_buckets hash_key name
 sparse_matmul: a b transpose_a transpose_b a_is_sparse b_is_sparse name
+quantize_v2: input min_range max_range T mode name round_mode
 quantization.quantize: input min_range max_range T mode round_mode name
 quantization.dequantize: input min_range max_range mode name
 quantization.quantize_and_dequantize: input input_min input_max signed_input num_bits

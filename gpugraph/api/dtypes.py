@@ -1,7 +1,8 @@
 """Element types, and what brings tensors from one to another, as `tf.dtypes` has them."""
 
 from gpugraph.base.dtypes import (
-    ALL as ALL, COMPLEX as COMPLEX, FLOATING as FLOATING, INTEGRAL as INTEGRAL, NUMERIC as NUMERIC,
+    ALL as ALL, QUANTIZED_DTYPES as QUANTIZED_DTYPES, COMPLEX as COMPLEX,
+    FLOATING as FLOATING, INTEGRAL as INTEGRAL, NUMERIC as NUMERIC,
     REAL as REAL, DType as DType, as_dtype as as_dtype, bfloat16 as bfloat16,
     bfloat16_ref as bfloat16_ref, bool as bool, bool_ref as bool_ref, complex64 as complex64,
     complex64_ref as complex64_ref, complex128 as complex128, complex128_ref as complex128_ref,

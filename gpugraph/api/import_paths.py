@@ -15,7 +15,7 @@ from gpugraph.api import (
 )
 from gpugraph.base import errors, nest, shapes, version
 from gpugraph.ops.framework import kernel_registry, shape_functions
-from gpugraph.platform import app, flags, gfile_v2, logging
+from gpugraph.platform import app, flags, gfile_v2, logging, resource_loader
 from gpugraph.session import direct_session
 
 _API = (
@@ -23,7 +23,7 @@ _API = (
     linalg, manip,
     math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
     contrib.distributions, contrib.framework, contrib.layers, contrib.legacy_seq2seq,
-    contrib.rnn, contrib.seq2seq, contrib.training,
+    contrib.rnn, contrib.seq2seq, contrib.training, contrib.util,
     contrib.slim,
 )
 _SLIM = (contrib.slim.model_analyzer, contrib.slim.nets, *(
@@ -51,6 +51,7 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.nn.rnn_cell": rnn_cell,
     "gpugraph.ops.kernels": kernel_registry,
     "gpugraph.ops.shape_functions": shape_functions,
+    "gpugraph.resource_loader": resource_loader,
     "gpugraph.rnn.rnn_cell": rnn_cell,
     "gpugraph.session.direct": direct_session,
     "gpugraph.shapes": shapes,

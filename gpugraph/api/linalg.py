@@ -11,8 +11,9 @@ from gpugraph.ops.linalg.lu_factorization import (
     lu_solve as lu_solve,
 )
 from gpugraph.ops.linalg.matmul import (
-    matmul as matmul, matrix_transpose as matrix_transpose, tensordot as tensordot,
+    matmul as matmul, matrix_transpose as matrix_transpose,
 )
+from gpugraph.ops.linalg.tensordot import tensordot as tensordot
 from gpugraph.ops.linalg.matrix_compositions import (
     adjoint as adjoint, cholesky_solve as cholesky_solve, eye as eye, logdet as logdet,
     matvec as matvec, norm as norm, trace as trace,

@@ -60,7 +60,9 @@ from gpugraph.ops.nn.losses.ctc_decoders import (
     ctc_greedy_decoder as ctc_greedy_decoder,
 )
 from gpugraph.ops.nn.losses.ctc_loss import ctc_loss as ctc_loss
-from gpugraph.ops.nn.losses.dense_label_ctc_loss import ctc_loss_v2 as ctc_loss_v2
+from gpugraph.ops.nn.losses.dense_label_ctc_loss import (
+    ctc_loss_v2 as ctc_loss_v2, ctc_unique_labels as ctc_unique_labels,
+)
 from gpugraph.ops.nn.losses.nce_and_sampled_softmax import (
     nce_loss as nce_loss, sampled_softmax_loss as sampled_softmax_loss,
 )

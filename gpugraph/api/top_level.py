@@ -35,6 +35,7 @@ from gpugraph.ops.reductions.clip_by_norm import (
     clip_by_average_norm as clip_by_average_norm, clip_by_global_norm as clip_by_global_norm,
     clip_by_norm as clip_by_norm, clip_by_value as clip_by_value, global_norm as global_norm,
 )
+from gpugraph.ops.files.decode_compressed import decode_compressed as decode_compressed
 from gpugraph.ops.files.decode_csv import decode_csv as decode_csv
 from gpugraph.ops.elementwise.complex_parts import complex as complex
 from gpugraph.ops.arrays.constants_and_placeholders import (
@@ -60,7 +61,7 @@ from gpugraph.ops.framework.op_declaration import (
     Attr as Attr, NO_GRADIENT as NO_GRADIENT, raw_ops as raw_ops, register_op as register_op,
 )
 from gpugraph.ops.elementwise.quantization_ops import (
-    dequantize as dequantize,
+    dequantize as dequantize, quantize_v2 as quantize_v2,
 )
 from gpugraph.ops.linalg.sparse_matmul import sparse_matmul as sparse_matmul
 from gpugraph.ops.linalg.matrix_diagonals_v2 import (
@@ -103,8 +104,9 @@ from gpugraph.ops.framework.kernel_registry import (
     HostOnly as HostOnly, register_kernel as register_kernel,
 )
 from gpugraph.ops.linalg.matmul import (
-    matmul as matmul, matrix_transpose as matrix_transpose, tensordot as tensordot,
+    matmul as matmul, matrix_transpose as matrix_transpose,
 )
+from gpugraph.ops.linalg.tensordot import tensordot as tensordot
 from gpugraph.ops.linalg.cross_product import cross as cross
 from gpugraph.ops.linalg.matrix_compositions import (
     cholesky_solve as cholesky_solve, eye as eye, matrix_solve_ls as matrix_solve_ls, norm as norm,

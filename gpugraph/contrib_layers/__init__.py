@@ -43,6 +43,7 @@ from gpugraph.contrib_layers.optimize_loss import (
     OPTIMIZER_SUMMARIES as OPTIMIZER_SUMMARIES,
     optimize_loss as optimize_loss,
 )
+from gpugraph.contrib_layers.recomputation import recompute_grad as recompute_grad
 from gpugraph.contrib_layers.regularizers import (
     apply_regularization as apply_regularization,
     l1_l2_regularizer as l1_l2_regularizer,

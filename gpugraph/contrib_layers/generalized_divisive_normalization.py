@@ -19,7 +19,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
 from gpugraph.ops.elementwise.arithmetic_functions import maximum
 from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.elementwise.unary_functions import sqrt, square
-from gpugraph.ops.linalg.matmul import tensordot
+from gpugraph.ops.linalg.tensordot import tensordot
 from gpugraph.ops.random.variable_initializers import Constant
 
 

@@ -40,13 +40,15 @@ def enter(
 ) -> Tensor:
     """`data` in the loop `frame`: in its first iteration, or in all of them."""
     make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
-    return make(
+    inside: Tensor = make(
         data,
         frame_name=frame,
         is_constant=is_constant,
         parallel_iterations=parallel_iterations,
         name=name,
     )
+    inside.set_shape(data.shape)
+    return inside
 
 
 def exit_loop(data: Tensor, name: str | None = None) -> Tensor:

@@ -118,13 +118,27 @@ def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_
         graph_def = graph.as_graph_def(add_shapes=True)
     meta_graph.graph_def.MergeFrom(graph_def)
     if not info.stripped_op_list.op:
-        op_types = sorted({node.op for node in graph_def.node})
-        op_defs = [op_def_message(OP_DEFS[op_type]) for op_type in op_types if op_type in OP_DEFS]
-        info.stripped_op_list.op.extend(op_defs)
+        info.stripped_op_list.MergeFrom(stripped_op_list_for_graph(graph_def))
     info.stripped_op_list.SetInParent()
     if strip_default_attrs:
         _strip_defaults(meta_graph)
     return meta_graph
+
+
+def ops_used_by_graph_def(graph_def: Any) -> list[str]:
+    """The op types of a GraphDef's nodes and of its functions' nodes, once each, sorted."""
+    nodes = [*graph_def.node]
+    for function in graph_def.library.function:
+        nodes += function.node_def
+    return sorted({node.op for node in nodes})
+
+
+def stripped_op_list_for_graph(graph_def: Any) -> Any:
+    """An OpList of the op types of a GraphDef, in order of their names; unknown ones left out."""
+    op_list = messages_pb2.OpList()
+    known = [OP_DEFS[name] for name in ops_used_by_graph_def(graph_def) if name in OP_DEFS]
+    op_list.op.extend(map(op_def_message, known))
+    return op_list
 
 
 def _strip_defaults(meta_graph: Any) -> None:

@@ -242,8 +242,6 @@ class NodeImport:
             for source in self.index.sources[self.index.by_name[node.name]]
         ):
             op._outputs[0]._shape = _UNKNOWN
-        if op.type in ("Enter", "RefEnter") and not op._attrs["is_constant"]:
-            op._outputs[0]._shape = _UNKNOWN
         if "_output_shapes" in node.attr:
             self._refine(op, node.attr["_output_shapes"].list.shape)
 

@@ -263,7 +263,7 @@ class BatchNormalization(LayerOfArguments):
             momentum = convert_to_tensor(self.momentum)
         if known is not False:
             for average, value in zip([self.moving_mean, self.moving_variance], moments_of_batch):
-                self.add_update(self.follow(average, value, momentum))
+                self.add_update(self.follow(average, value, momentum), inputs=value)
 
     def _constant(self, value: float) -> Any:
         return constant(value, self._variable_type, self._shape)
@@ -344,11 +344,12 @@ class BatchNormalization(LayerOfArguments):
             return assign(self.moving_variance, relu(deviation * deviation - self.epsilon))
 
         keep = partial(convert_to_tensor, self.moving_variance)
-        self.add_update(smart_cond(training, follow_deviation, keep))
+        self.add_update(smart_cond(training, follow_deviation, keep), inputs=variance)
 
     def _add_training_update(self, average: Any, value: Any, training: Any) -> None:
         update = partial(self.follow, average, value)
-        self.add_update(smart_cond(training, update, partial(convert_to_tensor, average)))
+        keep = partial(convert_to_tensor, average)
+        self.add_update(smart_cond(training, update, keep), inputs=value)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
         """The op by which an average follows a value; momentum: by default the layer's."""

@@ -15,7 +15,8 @@ from gpugraph.layers.layer_arguments import ZEROS, LayerOfArguments, channels_fi
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
 from gpugraph.ops.framework.identity_and_shape import identity, shape
-from gpugraph.ops.linalg.matmul import matmul, tensordot
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.linalg.tensordot import tensordot
 from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 

@@ -379,3 +379,9 @@ def test_malformed_frames(build: Callable[[], Any], error: type[Exception], mess
     with pytest.raises(error, match=message) as found:
         run(build())
     assert "test_reference.py" in str(found.value)
+
+
+def test_shapes_of_what_enters_a_frame():
+    x = tf.ones([2])
+    assert tf.raw_ops.Enter(data=x, frame_name="a", is_constant=True).shape.as_list() == [2]
+    assert tf.raw_ops.Enter(data=x, frame_name="b").shape.rank is None

@@ -117,3 +117,15 @@ def test_messages_of_another_type_are_refused() -> None:
     ):
         with pytest.raises(TypeError, match=said):
             export_scoped_meta_graph(**options)
+
+
+def test_op_types_of_a_graph_def() -> None:
+    graph_def = model().as_graph_def()
+    used = tf.contrib.util.ops_used_by_graph_def(graph_def)
+    assert used[:3] == ["Assign", "Const", "Identity"] and used == sorted(set(used))
+    op_list = tf.contrib.util.stripped_op_list_for_graph(graph_def)
+    assert [op.name for op in op_list.op] == used
+    node = graph_def.library.function.add().node_def.add()
+    node.op = "NoSuchOp"
+    assert "NoSuchOp" in tf.contrib.util.ops_used_by_graph_def(graph_def)
+    assert tf.contrib.util.stripped_op_list_for_graph(graph_def) == op_list

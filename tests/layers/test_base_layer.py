@@ -255,6 +255,14 @@ def test_losses_and_updates_by_what_they_depend_on():
     assert len(layer.get_updates_for(None)) == 1
 
 
+def test_updates_of_a_call_depend_on_its_inputs():
+    layer = tf.layers.BatchNormalization()
+    one, other = tf.ones([3, 2]), tf.zeros([3, 2])
+    layer(one, training=True)
+    assert layer.get_updates_for(one) == layer.updates and len(layer.updates) == 2
+    assert layer.get_updates_for(other) == layer.get_updates_for(None) == []
+
+
 def test_metrics_are_refused_by_name():
     layer = tf.layers.Layer(name="m")
     value = tf.constant(1.0)

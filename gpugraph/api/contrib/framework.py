@@ -1,5 +1,6 @@
 """`tf.contrib.framework`: default arguments by `arg_scope`, and a model's variables."""
 
+from gpugraph.base import nest as nest
 from gpugraph.checks import (
     assert_same_float_dtype as assert_same_float_dtype, is_non_decreasing as is_non_decreasing,
     is_numeric_tensor as is_numeric_tensor, is_strictly_increasing as is_strictly_increasing,

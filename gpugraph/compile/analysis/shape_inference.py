@@ -98,6 +98,8 @@ class Inference:
         if self.failing and any(source in self.failing for source, _ in sources):
             return self._never(node)
         known, values = self.unit.shapes, self.unit.values
+        if node.node_class is NodeClass.ENTER:  # the client's graph leaves its shape open
+            return [known[source][slot] for source, slot in sources]
         context = InferContext(
             [known[source][slot] for source, slot in sources],
             node.attrs,

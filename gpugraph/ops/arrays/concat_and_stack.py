@@ -103,8 +103,13 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
     if len(parts) == 1:
         return [dy, None]
     if isinstance(dy, IndexedSlices):
-        value = constant_value(axis)
-        if value is not None and int(value) in (0, -(parts[0].shape.rank or 0)):
+        value, rank = constant_value(axis), parts[0].shape.rank
+        if value is not None and int(value) < 0 and rank is None:
+            raise ValueError(
+                "Can only compute IndexedSlices gradient with negative concat_dim when first value "
+                f"rank is statically-known: {op.name} joins {parts[0].name} along axis {value}"
+            )
+        if value is not None and int(value) in (0, -(rank or 0)):
             return [*_rows_by_part(parts, dy), None]
         dy = convert_to_tensor(dy)
     if axis.dtype.base_dtype is not dtypes.int32:

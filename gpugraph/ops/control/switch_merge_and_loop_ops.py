@@ -43,6 +43,11 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0]] * 2
 
 
+def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
+    """The shape of what never changes; what enters once meets what the iterations make of it."""
+    return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]
+
+
 def _infer_condition(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[0], 0, "The condition of a loop")
     return [SCALAR]
@@ -100,18 +105,25 @@ _FRAME = {
     "is_constant": Attr("bool", False),
     "parallel_iterations": Attr("int", 10),
 }
-_LOOP_OPS: tuple[tuple[str, dict[str, Any], Any, str], ...] = (
+_LOOP_OPS: tuple[tuple[str, dict[str, Any], Any, Any, str], ...] = (
     (
         "Enter",
         _FRAME,
+        _infer_enter,
         _enter_gradient,
         "`data` inside the loop named `frame_name`: in its first iteration, or in each if "
         "`is_constant`.",
     ),
-    ("Exit", {"T": ALL}, _exit_gradient, "`data` of a loop, outside of it."),
-    ("NextIteration", {"T": ALL}, _forward_gradient, "`data` in the next iteration of its loop."),
+    ("Exit", {"T": ALL}, same_shape(0), _exit_gradient, "`data` of a loop, outside of it."),
+    (
+        "NextIteration",
+        {"T": ALL},
+        same_shape(0),
+        _forward_gradient,
+        "`data` in the next iteration of its loop.",
+    ),
 )
-"""Op type, attrs, gradient, documentation."""
+"""Op type, attrs, shape inference, gradient, documentation."""
 
 for _ref in ("", "Ref"):
     _type, _is_ref = ("Ref(T)", True) if _ref else ("T", False)
@@ -141,13 +153,13 @@ for _ref in ("", "Ref"):
         "none is.",
         **EMPTY_KERNELS,
     )
-    for _name, _attrs, _gradient, _doc in _LOOP_OPS:
+    for _name, _attrs, _infer, _gradient, _doc in _LOOP_OPS:
         op(
             _ref + _name,
             inputs=f"data: {_type}",
             outputs=f"output: {_type}",
             attrs=_attrs,
-            infer=same_shape(0),
+            infer=_infer,
             uninitialized=_is_ref,
             grad=_gradient,
             doc=_doc,

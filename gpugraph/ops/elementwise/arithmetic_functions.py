@@ -14,8 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import COMPLEX, FLOATING, INTEGRAL, NUMERIC, REAL, int32, int64, string
+from gpugraph.base.dtypes import (
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    NUMERIC,
+    REAL,
+    DType,
+    int32,
+    int64,
+    string,
+)
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -115,9 +126,18 @@ _squared_difference_op = binary(
 )
 
 
+def _is_complex(part: Any) -> bool:
+    """Whether a tensor, a variable or any number of a value is complex."""
+    for leaf in flatten(part):
+        dtype = getattr(leaf, "dtype", None)
+        if dtype.is_complex if isinstance(dtype, DType) else np.iscomplexobj(leaf):
+            return True
+    return False
+
+
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """(x - y)(x - y), elementwise; of complex numbers the square of the distance between them."""
-    if not any(isinstance(part, Tensor) and part.dtype.is_complex for part in (x, y)):
+    if not any(map(_is_complex, (x, y))):
         return _squared_difference_op(x, y, name=name)
     with op_scope(name, "SquaredDifference", x, y) as scope:
         difference: Tensor = raw_ops.Sub(x, y)

@@ -266,6 +266,19 @@ def quantize(
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)
 
 
+def quantize_v2(
+    input: Any,
+    min_range: Any,
+    max_range: Any,
+    T: Any,
+    mode: str = "MIN_COMBINED",
+    name: str | None = None,
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+) -> Any:
+    """`quantize` by its older name, with the arguments in another order."""
+    return quantize(input, min_range, max_range, T, mode, round_mode, name)
+
+
 def dequantize(
     input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
 ) -> Any:

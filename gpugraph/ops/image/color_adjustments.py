@@ -25,7 +25,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import ImagesFunction, public_function
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.linalg.matmul import tensordot
+from gpugraph.ops.linalg.tensordot import tensordot
 from gpugraph.ops.random.random_ops import random_uniform
 
 # -- hue, saturation, value

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.linalg.matmul import tensordot
+from gpugraph.ops.linalg.tensordot import tensordot
 
 # Rows are what one unit of a colour of the source contributes to those of the target.
 _RGB_TO_YIQ = [

@@ -15,5 +15,6 @@ from gpugraph.ops.linalg import (
     solve_and_cholesky,
     sparse_matmul,
     svd_qr_eigh,
+    tensordot,
     tridiagonal_solve,
 )

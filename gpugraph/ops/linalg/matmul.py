@@ -1,31 +1,35 @@
-"""Matrix products, batches of them, and tensordot by them."""
+"""Matrix products, and batches of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import COMPLEX, FLOATING, int32, int64
-from gpugraph.base.shapes import TensorShape, broadcast_shapes
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, MatrixProducts, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _TYPES = (*FLOATING, int32, int64, *COMPLEX)
 
 
-def _check_inner(left: int | None, right: int | None) -> None:
+def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorShape]) -> None:
     if left is not None and right is not None and left != right:
-        raise ValueError(f"Dimensions must be equal, but are {left} and {right}")
+        first, second = map(shape_text, operands[:2])
+        raise Misfit(
+            f"Dimensions must be equal, but are {left} and {right}",
+            in_run=f"Matrix size-incompatible: In[0]: {first}, In[1]: {second}",
+        )
 
 
 # -- two matrices
@@ -36,7 +40,7 @@ def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
     a, b = (of_rank(shape, 2, "A matrix") for shape in context.shapes[:2])
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
     right, columns = b[::-1] if context.attrs["transpose_b"] else b
-    _check_inner(left, right)
+    _check_inner(left, right, context.shapes)
     return [TensorShape.of((rows, columns))]
 
 
@@ -94,7 +98,7 @@ def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
         return [UNKNOWN]
     rows, left = x.sizes[-2:][::-1] if context.attrs["adj_x"] else x.sizes[-2:]
     right, columns = y.sizes[-2:][::-1] if context.attrs["adj_y"] else y.sizes[-2:]
-    _check_inner(left, right)
+    _check_inner(left, right, context.shapes)
     return [broadcast_shapes(x[:-2], y[:-2]) + TensorShape.of((rows, columns))]
 
 
@@ -226,72 +230,7 @@ def _product(
     return batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
 
 
-# -- tensordot
-
-
-def _contracted_axes(axes: Any, a_rank: int, b_rank: int) -> tuple[list[int], list[int]]:
-    """The axes of each tensor to sum over, none negative."""
-    if isinstance(axes, (int, np.integer)):
-        if not 0 <= axes <= min(a_rank, b_rank):
-            raise ValueError(f"axes {axes} must be between 0 and both ranks")
-        return list(range(a_rank - int(axes), a_rank)), list(range(int(axes)))
-    if len(axes) != 2:
-        raise ValueError(f"axes must be an int or two lists of axes, but are {axes}")
-    left, right = (np.atleast_1d(np.asarray(side, np.int64)).tolist() for side in axes)
-    if len(left) != len(right):
-        raise ValueError(f"Different numbers of axes to contract: {left} and {right}")
-    return (
-        [normalize_axis(axis, a_rank) for axis in left],
-        [normalize_axis(axis, b_rank) for axis in right],
-    )
-
-
-def _as_matrix(tensor: Tensor, summed: list[int], last: bool) -> tuple[Tensor, Any, list[Any]]:
-    """`tensor` as a matrix with the summed axes last (or first), the free sizes and their shape."""
-    sizes = tensor.shape.sizes or ()
-    free = [axis for axis in range(len(sizes)) if axis not in summed]
-    order = free + summed if last else summed + free
-    known = [sizes[axis] for axis in free]
-    turned = tensor
-    if order != list(range(len(sizes))):
-        turned = raw_ops.Transpose(tensor, np.array(order, np.int32))
-    if None not in sizes:
-        inner = prod(sizes[axis] for axis in summed)  # type: ignore[misc]
-        outer = prod(known)  # type: ignore[arg-type]
-        wanted: Any = np.array((outer, inner) if last else (inner, outer), np.int32)
-        return raw_ops.Reshape(turned, wanted), np.array(known, np.int32), known
-    shape = raw_ops.Shape(tensor)
-    free_shape = raw_ops.GatherV2(shape, np.array(free, np.int32), 0)
-    inner_size = raw_ops.Prod(raw_ops.GatherV2(shape, np.array(summed, np.int32), 0), 0)
-    pair = [raw_ops.Prod(free_shape, 0), inner_size]
-    wanted = raw_ops.Pack(pair if last else pair[::-1])
-    return raw_ops.Reshape(turned, wanted), free_shape, known
-
-
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products of `a` and `b` over pairs of axes: the last n of a and first n of b
-    for an int n, or the axes in two lists.
-
-    Shape: the other sizes of a, then those of b. ValueError when a rank is unknown or the axes
-    do not pair up.
-    """
-    with op_scope(name, "Tensordot", a, b) as scope:
-        left = convert_to_tensor(a, name="a")
-        right = convert_to_tensor(b, left.dtype.base_dtype, name="b")
-        if left.shape.sizes is None or right.shape.sizes is None:
-            raise ValueError("tensordot needs tensors of known rank")
-        left_axes, right_axes = _contracted_axes(
-            axes, len(left.shape.sizes), len(right.shape.sizes)
-        )
-        x, x_shape, x_known = _as_matrix(left, left_axes, True)
-        y, y_shape, y_known = _as_matrix(right, right_axes, False)
-        if isinstance(x_shape, np.ndarray) and isinstance(y_shape, np.ndarray):
-            shape: Any = np.concatenate([x_shape, y_shape])
-        else:
-            shape = raw_ops.ConcatV2([x_shape, y_shape], 0)
-        product: Tensor = raw_ops.Reshape(matmul(x, y), shape, name=scope)
-        product.set_shape(x_known + y_known)
-        return product
+# -- transposes
 
 
 def matrix_transpose(

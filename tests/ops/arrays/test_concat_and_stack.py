@@ -21,3 +21,10 @@ def test_the_axis_of_a_single_tensor_is_checked():
     with pytest.raises(TypeError):
         tf.concat([x], 0.5)
     assert tf.concat(x, 0).shape.as_list() == [1, 2]
+
+
+def test_rows_of_a_concat_along_a_negative_axis_need_a_known_rank():
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    joined = tf.gather(tf.concat([x, y], -1), [0])
+    with pytest.raises(ValueError, match="negative concat_dim when first value rank is statically"):
+        tf.gradients(joined, x)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import gpugraph.ops  # noqa: F401
+import gpugraph as tf
+import gpugraph.ops
 from gpugraph.base import dtypes
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.graph.client.client_graph import Graph
@@ -326,3 +327,9 @@ def test_broadcast_gradient_args_of_unknown_sizes():
     assert [array.tolist() for array in evaluate(list(output), {sizes: [2, 1]})] == [[1], [0]]
     with pytest.raises(ValueError, match="Incompatible shapes"):
         raw_ops.BroadcastGradientArgs(np.int32([2]), np.int32([3]))
+
+
+def test_squared_difference_of_complex_values():
+    with tf.Graph().as_default(), tf.Session() as session:
+        for x in ([1j], np.array([1j]), tf.constant([1j])):
+            assert session.run(tf.squared_difference(x, [1.0 + 0j])).tolist() == [2.0]

@@ -109,3 +109,10 @@ def test_ranges_and_bits_are_scalars(version, name):
     output = rounded(**{**args, name: value})
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="rank 0"):
         session.run(output, {value: [3]})
+
+
+def test_the_older_name():
+    new = tf.quantization.quantize(NUMBERS, -2.0, 3.0, tf.qint8, "SCALED", "HALF_TO_EVEN")
+    old = tf.quantize_v2(NUMBERS, -2.0, 3.0, tf.qint8, "SCALED", round_mode="HALF_TO_EVEN")
+    for first, second in zip(*run([new, old])):
+        np.testing.assert_array_equal(first, second)

@@ -1,11 +1,12 @@
-"""Matrix products: values, transposes and adjoints, broadcasting batches, gradients, tensordot."""
+"""Matrix products: values, transposes and adjoints, broadcasting batches, gradients."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import gpugraph.ops  # noqa: F401
+import gpugraph as tf
+import gpugraph.ops
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
@@ -132,34 +133,16 @@ class TestBatchMatMul:
         check_gradient(product, a, b, order=2)
 
 
-class TestTensordot:
-    @pytest.mark.parametrize("axes", [0, 1, 2, [[0, 2], [1, 0]], [2, 0], [[-1], [0]], [[], []]])
-    def test_values(self, axes):
-        a, b = random(2, 3, 2), random(2, 2, 3)
-        if axes == 2:
-            b = random(3, 2, 2)
-        tensor = linalg.tensordot(a, b, axes)
-        np.testing.assert_allclose(evaluate(tensor), np.tensordot(a, b, axes))
-
-    def test_unknown_sizes(self):
-        value = random(2, 3)
-        x = placeholder(dtypes.float64, TensorShape([None, 3]))
-        tensor = linalg.tensordot(x, value, [[1], [1]])
-        assert tensor.shape.as_list() == [None, 2]
-        np.testing.assert_allclose(evaluate(tensor, {x: value}), value @ value.T)
-
-    def test_refused(self):
-        for axes in (3, [[0], [0, 1]], [[0]], [[5], [0]]):
-            with pytest.raises(ValueError):
-                linalg.tensordot(random(2, 2), random(2, 2), axes)
-        with pytest.raises(ValueError, match="rank"):
-            linalg.tensordot(placeholder(dtypes.float32), [1.0], 1)
-
-    def test_gradient(self):
-        check_gradient(
-            lambda a, b: linalg.tensordot(a, b, [[0], [1]]),
-            random(2, 3),
-            random(2, 2),
-            order=2,
-            unknown=False,
-        )
+@pytest.mark.parametrize("rank", [2, 3])
+def test_sizes_that_do_not_fit_at_run(rank):
+    x = tf.placeholder(tf.float32)
+    product = tf.matmul(x, np.ones([2] * rank, np.float32))
+    if rank == 2:
+        x.set_shape([None, None])
+        product = tf.matmul(x, np.ones([2, 2], np.float32))
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(product, {x: np.ones([2] * (rank - 1) + [3])})
+    first, second = "2," * (rank - 1) + "3", "2," * (rank - 1) + "2"
+    words = f"Matrix size-incompatible: In[0]: [{first}], In[1]: [{second}]"
+    assert caught.value.message.startswith(words)

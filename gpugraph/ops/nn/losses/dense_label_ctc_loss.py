@@ -93,3 +93,29 @@ def ctc_loss_v2(
         else:
             renumbered = _sparse(labels, label_length, classes, blank)
         return ctc_loss(renumbered, source, logit_length, time_major=logits_time_major)
+
+
+def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The distinct labels of each row, and where each label stands among them.
+
+    labels: integers [batch, longest]. Returns int64 [batch, longest], each row's labels in the
+    order in which they first appear, then zeros, and int32 [batch, longest], their positions in it.
+    """
+    with op_scope(name, "ctc_unique_labels", labels):
+        wanted = convert_to_tensor(labels, name="labels")
+        columns, rows = raw_ops.ExpandDims(wanted, 2), raw_ops.ExpandDims(wanted, 1)
+        same = raw_ops.Cast(raw_ops.Equal(columns, rows), DstT=dtypes.int32)
+        first = raw_ops.ArgMax(same, np.array(2, np.int32), output_type=dtypes.int32)
+        places = raw_ops.Range(0, raw_ops.Shape(wanted)[1], 1)
+        is_first = raw_ops.Cast(raw_ops.Equal(first, places), DstT=dtypes.int32)
+        count = raw_ops.Cumsum(is_first, np.array(1, np.int32), exclusive=True)
+        # Of each row and place: whether the label there begins the slot of that number.
+        begins = raw_ops.Equal(raw_ops.ExpandDims(count, 2), places)
+        starts = raw_ops.Cast(begins, DstT=dtypes.int64) * raw_ops.Cast(
+            raw_ops.ExpandDims(is_first, 2), DstT=dtypes.int64
+        )
+        values = raw_ops.Cast(columns, DstT=dtypes.int64)
+        unique = raw_ops.Sum(starts * values, np.array(1, np.int32))
+        hits = raw_ops.Cast(raw_ops.Equal(raw_ops.ExpandDims(first, 2), places), DstT=dtypes.int32)
+        positions = raw_ops.Sum(hits * raw_ops.ExpandDims(count, 1), np.array(2, np.int32))
+        return unique, positions

@@ -235,3 +235,12 @@ def test_blanks_and_classes_have_to_be_known():
     late = tf.nn.ctc_loss_v2(DENSE, SPOKEN, [2, 2, 0], [5, 1, 3])
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Not enough"):
         session.run(late)
+
+
+def test_unique_labels():
+    labels = tf.constant([[3, 3, 5, 3, 2], [0, 0, 0, 1, 0]])
+    with tf.Session() as session:
+        unique, positions = session.run(tf.nn.ctc_unique_labels(labels))
+    assert unique.dtype == np.int64 and unique.tolist() == [[3, 5, 2, 0, 0], [0, 1, 0, 0, 0]]
+    assert positions.dtype == np.int32
+    assert positions.tolist() == [[0, 0, 1, 0, 2], [0, 0, 0, 1, 0]]
