@@ -48,7 +48,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "contrib_layers",
         "contrib_framework slim_models",
         "rnn",
-        "seq2seq",
+        "crf seq2seq",
         "api",
         "tensorflow_import",
         ROOT,

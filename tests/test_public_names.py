@@ -18,6 +18,7 @@ from gpugraph.api.import_paths import PUBLIC_MODULES
 
 CONTRIB = (
     tf.contrib,
+    tf.contrib.crf,
     tf.contrib.distributions,
     tf.contrib.framework,
     tf.contrib.layers,
@@ -242,6 +243,17 @@ conj: x name
 constant: value dtype shape name verify_shape
 constant_initializer: value dtype verify_shape
 container: container_name
+contrib.crf.CrfDecodeBackwardRnnCell: num_tags
+contrib.crf.CrfDecodeForwardRnnCell: transition_params
+contrib.crf.CrfForwardRnnCell: transition_params
+contrib.crf.crf_binary_score: tag_indices sequence_lengths transition_params
+contrib.crf.crf_decode: potentials transition_params sequence_length
+contrib.crf.crf_log_likelihood: inputs tag_indices sequence_lengths transition_params
+contrib.crf.crf_log_norm: inputs sequence_lengths transition_params
+contrib.crf.crf_multitag_sequence_score: inputs tag_bitmap sequence_lengths transition_params
+contrib.crf.crf_sequence_score: inputs tag_indices sequence_lengths transition_params
+contrib.crf.crf_unary_score: tag_indices sequence_lengths inputs
+contrib.crf.viterbi_decode: score transition_params
 contrib.distributions.Bernoulli: logits probs dtype validate_args allow_nan_stats name
 contrib.distributions.Beta: concentration1 concentration0 validate_args allow_nan_stats name
 contrib.distributions.Categorical: logits probs dtype validate_args allow_nan_stats name

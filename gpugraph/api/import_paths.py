@@ -22,7 +22,7 @@ _API = (
     bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
     linalg, manip,
     math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
-    contrib.distributions, contrib.framework, contrib.layers, contrib.legacy_seq2seq,
+    contrib.crf, contrib.distributions, contrib.framework, contrib.layers, contrib.legacy_seq2seq,
     contrib.rnn, contrib.seq2seq, contrib.training, contrib.util,
     contrib.slim,
 )

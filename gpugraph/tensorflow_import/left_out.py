@@ -59,6 +59,16 @@ contrib.layers.summarize_weights: {_SUMMARIES}
 contrib.seq2seq.BahdanauMonotonicAttention: {_MONOTONIC}
 contrib.seq2seq.LuongMonotonicAttention: {_MONOTONIC}
 contrib.seq2seq.monotonic_attention: {_MONOTONIC}
+contrib.cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
+contrib.gan: write both losses by tf.losses, and train them by two optimizers
+contrib.graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
+contrib.image: there are no transforms of images by matrices: use tf.image, or tf.py_func
+contrib.losses: use tf.losses, whose arguments are labels, then predictions
+contrib.metrics: use tf.metrics, where streaming_mean is tf.metrics.mean
+contrib.nccl: variables of several GPUs are added by tf.add_n
+contrib.nn: use tf.nn
+contrib.opt: use the optimizers of tf.train, or subclass one
+contrib.quantize: use tf.quantization.fake_quant_with_min_max_vars
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels

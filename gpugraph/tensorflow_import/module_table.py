@@ -294,6 +294,7 @@ python.training: checkpoint_state_pb2
 """Modules of messages by their folders: all have all of `formats.messages_pb2`."""
 
 _CONTRIB = """
+contrib.crf.python.ops.crf: tf.contrib.crf
 contrib.distributions.python.ops: tf.contrib.distributions
 contrib.distributions.python.ops.mvn_diag: tf.contrib.distributions
 contrib.distributions.python.ops.mvn_tril: tf.contrib.distributions
@@ -337,6 +338,7 @@ contrib.seq2seq.python.ops.beam_search_decoder: tf.contrib.seq2seq
 contrib.seq2seq.python.ops.decoder: tf.contrib.seq2seq
 contrib.seq2seq.python.ops.helper: tf.contrib.seq2seq
 contrib.seq2seq.python.ops.loss: tf.contrib.seq2seq
+contrib.signal: tf.signal
 contrib.slim.python.slim: tf.contrib.slim
 contrib.slim.python.slim.evaluation: tf.contrib.slim
 contrib.slim.python.slim.learning: tf.contrib.slim
@@ -344,6 +346,10 @@ contrib.slim.python.slim.model_analyzer: tf.contrib.slim.model_analyzer
 contrib.slim.python.slim.nets: tf.contrib.slim.nets/
 contrib.slim.python.slim.queues: tf.contrib.slim
 contrib.slim.python.slim.summaries: tf.contrib.slim
+contrib.stateless: stateless_multinomial=tf.random.stateless_multinomial
+    stateless_random_normal=tf.random.stateless_normal
+    stateless_random_uniform=tf.random.stateless_uniform
+    stateless_truncated_normal=tf.random.stateless_truncated_normal
 contrib.training.python.training.hparam: tf.contrib.training
 """
 

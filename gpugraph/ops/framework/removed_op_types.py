@@ -35,6 +35,10 @@ _OTHER_WORDS = {
 
 _INSTEAD = """
 Abort: raise the error in Python, or use tf.debugging.assert_equal
+ApplyAdaMax: its step is max(beta2 * v, abs(grad)): write it by tf.assign
+ApplyAdagradV2: use ApplyAdagrad, and add epsilon to the accumulator that it starts with
+ApplyAddSign: write its step by tf.sign and tf.assign_sub
+ApplyPowerSign: write its step by tf.sign, tf.exp and tf.assign_sub
 DeserializeManySparse: tensors are not written as bytes yet: feed the parts of a SparseTensor
 DeserializeSparse: tensors are not written as bytes yet: feed the parts of a SparseTensor
 DestroyResourceOp: a Session keeps its variables until it is closed
@@ -66,9 +70,18 @@ Requantize: use tf.quantization.dequantize, then tf.quantization.quantize
 RequantizationRange: use tf.quantization.dequantize, then tf.reduce_min and tf.reduce_max
 RequantizationRangePerChannel: use tf.quantization.dequantize, then tf.reduce_min and tf.reduce_max
 RequantizePerChannel: use tf.quantization.dequantize, then tf.quantization.quantize
+ResourceApplyAdaMax: its step is max(beta2 * v, abs(grad)): write it by tf.assign
+ResourceApplyAdagradV2: use ResourceApplyAdagrad, and add epsilon to the accumulator
+ResourceApplyAdamWithAmsgrad: use ResourceApplyAdam, or write its step by tf.maximum and tf.assign
+ResourceApplyAddSign: write its step by tf.sign and tf.assign_sub
+ResourceApplyKerasMomentum: use ResourceApplyMomentum, whose accumulator has no learning rate
+ResourceApplyPowerSign: write its step by tf.sign, tf.exp and tf.assign_sub
+ResourceSparseApplyAdagradV2: use ResourceSparseApplyAdagrad, and add epsilon to the accumulator
+ResourceSparseApplyKerasMomentum: use ResourceSparseApplyMomentum
 SampleDistortedBoundingBox: use SampleDistortedBoundingBoxV2, with min_object_covered as a tensor
 SerializeManySparse: tensors are not written as bytes yet: run the parts of a SparseTensor
 SerializeSparse: tensors are not written as bytes yet: run the parts of a SparseTensor
+SparseApplyAdagradV2: use SparseApplyAdagrad, and add epsilon to the accumulator
 StringNGrams: there are no ragged tensors: join slices by tf.strings.join
 TemporaryVariable: use tf.Variable, whose Session frees it when it is closed
 TensorArrayConcatV2: use TensorArrayConcatV3; the arrays it reads, of TensorArrayV2, were removed
