@@ -512,6 +512,13 @@ contrib.util.make_ndarray: tensor
 contrib.util.make_tensor_proto: values dtype shape verify_shape allow_broadcast
 contrib.util.ops_used_by_graph_def: graph_def
 contrib.util.stripped_op_list_for_graph: graph_def
+contrib.training.add_gradients_summaries: grads_and_vars
+contrib.training.clip_gradient_norms: gradients_to_variables max_norm
+contrib.training.clip_gradient_norms_fn: max_norm
+contrib.training.create_train_op: total_loss optimizer global_step update_ops variables_to_train
+    transform_grads_fn summarize_gradients gate_gradients aggregation_method
+    colocate_gradients_with_ops check_numerics
+contrib.training.multiply_gradients: grads_and_vars gradient_multipliers
 contrib.training.HParams: hparam_def model_structure
 control_dependencies: control_inputs
 control_flow_v2_enabled:

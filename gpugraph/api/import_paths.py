@@ -26,7 +26,7 @@ _API = (
     contrib.rnn, contrib.seq2seq, contrib.training, contrib.util,
     contrib.slim,
 )
-_SLIM = (contrib.slim.model_analyzer, contrib.slim.nets, *(
+_SLIM = (contrib.slim.learning, contrib.slim.model_analyzer, contrib.slim.nets, *(
     getattr(contrib.slim.nets, name) for name in (
         "alexnet", "inception", "inception_v1", "inception_v2", "inception_v3", "overfeat",
         "resnet_utils", "resnet_v1", "resnet_v2", "vgg",

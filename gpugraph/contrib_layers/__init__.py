@@ -100,6 +100,13 @@ from gpugraph.contrib_layers.slim_transformations import (
     softmax as softmax,
     spatial_softmax as spatial_softmax,
 )
+from gpugraph.contrib_layers.train_op_creation import (
+    add_gradients_summaries as add_gradients_summaries,
+    clip_gradient_norms as clip_gradient_norms,
+    clip_gradient_norms_fn as clip_gradient_norms_fn,
+    create_train_op as create_train_op,
+    multiply_gradients as multiply_gradients,
+)
 from gpugraph.contrib_layers.xavier_initializers import (
     variance_scaling_initializer as variance_scaling_initializer,
     xavier_initializer as xavier_initializer,

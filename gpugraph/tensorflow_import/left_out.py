@@ -69,6 +69,8 @@ contrib.nccl: variables of several GPUs are added by tf.add_n
 contrib.nn: use tf.nn
 contrib.opt: use the optimizers of tf.train, or subclass one
 contrib.quantize: use tf.quantization.fake_quant_with_min_max_vars
+contrib.slim.learning.train: there are no supervisors in slim: run the train op in a Session
+contrib.slim.learning.train_step: run the train op in a Session
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels

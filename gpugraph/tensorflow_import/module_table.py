@@ -341,7 +341,7 @@ contrib.seq2seq.python.ops.loss: tf.contrib.seq2seq
 contrib.signal: tf.signal
 contrib.slim.python.slim: tf.contrib.slim
 contrib.slim.python.slim.evaluation: tf.contrib.slim
-contrib.slim.python.slim.learning: tf.contrib.slim
+contrib.slim.python.slim.learning: tf.contrib.slim.learning
 contrib.slim.python.slim.model_analyzer: tf.contrib.slim.model_analyzer
 contrib.slim.python.slim.nets: tf.contrib.slim.nets/
 contrib.slim.python.slim.queues: tf.contrib.slim
@@ -350,6 +350,7 @@ contrib.stateless: stateless_multinomial=tf.random.stateless_multinomial
     stateless_random_normal=tf.random.stateless_normal
     stateless_random_uniform=tf.random.stateless_uniform
     stateless_truncated_normal=tf.random.stateless_truncated_normal
+contrib.training.python.training.training: tf.contrib.training
 contrib.training.python.training.hparam: tf.contrib.training
 """
 

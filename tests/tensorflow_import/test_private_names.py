@@ -85,3 +85,39 @@ def test_every_private_attribute_is_new() -> None:
     for owner, attributes in PRIVATE_ATTRIBUTES.items():
         for name, value in attributes.items():
             assert name.startswith("_") and vars(owner)[name] is value
+
+
+def test_beta_accumulators_of_adam() -> None:
+    with tf.Graph().as_default():
+        optimizer = tf.train.AdamOptimizer(beta1=0.5)
+        optimizer.minimize(tf.get_variable("v", []) ** 2)
+        powers = optimizer._get_beta_accumulators()  # type: ignore[attr-defined]
+        assert [power.op.name for power in powers] == ["beta1_power", "beta2_power"]
+
+
+def test_settings_of_optimizers() -> None:
+    with tf.Graph().as_default():
+        adam: Any = tf.train.AdamOptimizer(0.25, epsilon=0.5)
+        momentum: Any = tf.train.MomentumOptimizer(0.25, 0.75)
+        for optimizer in (adam, momentum):
+            optimizer.minimize(tf.get_variable(optimizer.get_name(), []) ** 2)
+        assert (adam._lr, adam._beta1, adam._beta2, adam._epsilon) == (0.25, 0.9, 0.999, 0.5)
+        assert tf.get_static_value(adam._lr_t) == 0.25
+        assert (momentum._learning_rate, momentum._momentum) == (0.25, 0.75)
+        assert tf.get_static_value(momentum._momentum_tensor) == 0.75
+        adam._lr_t = "another"
+        assert adam._lr_t == "another"
+
+
+def test_what_tensors_and_operations_say_of_themselves() -> None:
+    with tf.Graph().as_default():
+        first = tf.no_op(name="first")
+        with tf.control_dependencies([first]):
+            parts: Any = tf.unstack(tf.placeholder(tf.float32, [2, None], name="x"), name="u")
+        assert first._control_outputs == [parts[0].op.inputs[0].op]
+        assert [part._as_node_def_input() for part in parts] == ["u", "u:1"]
+        assert parts[0].op.inputs[0]._shape_tuple() == (2, None)
+        unknown: Any = tf.placeholder(tf.float32)
+        assert unknown._shape_tuple() is None
+        variable: Any = tf.Variable(0)
+        assert variable._distribute_strategy is None and unknown.shape._v2_behavior is False

@@ -2,4 +2,6 @@
 
 from gpugraph.api.contrib.framework import *
 from gpugraph.api.contrib.layers import *
-from gpugraph.slim_models import model_analyzer as model_analyzer, nets as nets
+from gpugraph.slim_models import (
+    learning as learning, model_analyzer as model_analyzer, nets as nets,
+)

@@ -1,5 +1,10 @@
-"""What programs take from `tf.contrib.training`: hyperparameters, and devices of variables."""
+"""`tf.contrib.training`: hyperparameters, ops that train, and devices of variables."""
 
+from gpugraph.contrib_layers import (
+    add_gradients_summaries as add_gradients_summaries, clip_gradient_norms as clip_gradient_norms,
+    clip_gradient_norms_fn as clip_gradient_norms_fn, create_train_op as create_train_op,
+    multiply_gradients as multiply_gradients,
+)
 from gpugraph.platform.hparams import HParams as HParams
 from gpugraph.train.replica_devices import (
     GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy,
