@@ -13,6 +13,52 @@ _LATER = "TensorFlow 1.15 does not have it"
 _EAGER = "there is no eager execution"
 _NO_TPU = "there are no TPUs"
 
+_REASONS = f"""
+{_LATER}: signal.*mdct signal.kaiser* signal.vorbis* *fftnd *FFTND random.Algorithm random.fold_in
+    random.split random.stateless_binomial random.stateless_gamma random.stateless_poisson
+    random.stateless_parameterized* math.approx* math.sobol_sample nn.approx* nn.silu
+    image.decode_webp image.decode_jxl image.generate_bounding* linalg.eigh_tridiagonal
+    sparse.bincount approx_top_k check_pinned conv conv2d_backprop_*_v2 CXX_VERSION NoneTensorSpec
+    nondifferentiable_batch_function random_index_shuffle type_spec_from_value
+    raw_ops.*TensorMap* raw_ops.BesselJ* raw_ops.BesselK* raw_ops.BesselY* raw_ops.Dawsn
+    raw_ops.Expint raw_ops.Fresnel* raw_ops.Spence raw_ops.*Jxl raw_ops.*WebP
+{_EAGER}: raw_ops.Anonymous* raw_ops.EagerPyFunc
+{_NO_TPU}: raw_ops.Infeed* raw_ops.Outfeed* raw_ops.Prelinearize* raw_ops.*SparseCore*
+    raw_ops.*Coo raw_ops.*Minibatch* raw_ops.CrossReplicaSum raw_ops.AllToAll
+    raw_ops.CollectivePermute raw_ops.WorkerHeartbeat
+there are no functions as attrs, use tf.cond and tf.while_loop: raw_ops.Case raw_ops.If raw_ops.For
+    raw_ops.While raw_ops.StatelessIf raw_ops.StatelessCase raw_ops.StatelessWhile
+    raw_ops.*PartitionedCall raw_ops.SymbolicGradient raw_ops.RemoteCall raw_ops.FakeParam
+    raw_ops.DeviceIndex raw_ops.MapDefun raw_ops.BatchFunction
+there are no lists as variants, use tf.TensorArray: raw_ops.TensorList* raw_ops.EmptyTensorList
+there are no ragged tensors, use a SparseTensor: ragged.* Ragged* ragged_* raw_ops.Ragged*
+    io.RaggedFeature
+there are no feature columns, use tf.one_hot and tf.nn.embedding_lookup: feature_column.*
+there is no codec of sound, tf.signal has its transforms: audio.* raw_ops.*Wav
+    raw_ops.AudioSpectrogram raw_ops.Mfcc
+there is no codec, use PNG or BMP files: raw_ops.*Jpeg* raw_ops.DecodeGif
+there are no boosted trees: raw_ops.*BoostedTrees*
+there is no clustering: raw_ops.KMC2* raw_ops.KmeansPlusPlus* raw_ops.NearestNeighbors
+there is no cuDNN: raw_ops.Cudnn*
+there is no dual coordinate ascent: raw_ops.Sdca*
+there is no debugger that watches edges: raw_ops.Debug* raw_ops.Copy raw_ops.CopyHost
+there are no generators with a state: raw_ops.Stateful*Normal* raw_ops.StatefulRandom*
+    raw_ops.StatefulTruncated* raw_ops.StatefulUniform* raw_ops.Rng*
+there are no CSR matrices, use a SparseTensor: raw_ops.SparseMatrix* raw_ops.*CSRSparseMatrix*
+no kernel computes in quantized numbers, use Dequantize: raw_ops.Quantized*
+runs that touch a resource variable take turns: raw_ops.*Mutex*
+gradients of several GPUs are added by tf.add_n: raw_ops.Nccl*
+of these only LinearOperatorLowerTriangular is here: linalg.LinearOperator*
+an example for those who compile ops against TensorFlow: user_ops.my_fact raw_ops.Fact
+"""
+"""Reasons, each with the patterns of names that it holds for."""
+
+
+def _read_reasons() -> dict[str, str]:
+    lines = (line.partition(": ") for line in _REASONS.replace("\n    ", " ").strip().splitlines())
+    return {pattern: why for why, _, patterns in lines for pattern in patterns.split()}
+
+
 LEFT_OUT = {
     "wrap_function": _EAGER,
     "raw_ops.*TPU*": _NO_TPU,
@@ -57,7 +103,7 @@ LEFT_OUT = {
     "raw_ops.UniformQuantized*": _LATER,
     "raw_ops.StatelessRandom*V[23]": _LATER,
     "raw_ops.*DatasetV[4-9]": _LATER,
-}
+} | _read_reasons()
 """Patterns of names, each with the reason why they are not here, beside those that users see."""
 
 _LATER_ARGUMENTS = """
@@ -76,6 +122,11 @@ image.adjust_jpeg_quality: dct_method
 image.ssim: return_index_map
 keras.backend.rnn: return_all_outputs
 keras.backend.sparse_categorical_crossentropy: ignore_class
+keras.Input: type_spec optional
+keras.layers.Input: type_spec optional
+keras.layers.InputLayer: type_spec optional
+keras.layers.InputSpec: allow_last_axis_squeeze name optional
+keras.layers.Layer: dynamic
 layers.InputSpec: allow_last_axis_squeeze name optional
 linalg.LinearOperator: parameters
 linalg.tridiagonal_solve: perturb_singular
@@ -85,6 +136,7 @@ nn.fused_batch_norm: exponential_avg_factor
 nn.swish: beta
 numpy_function: stateful
 dequantize: axis narrow_range dtype
+quantize_v2: axis narrow_range ensure_minimum_range
 quantize: axis narrow_range ensure_minimum_range
 quantization.dequantize: axis narrow_range dtype
 quantization.quantize: axis narrow_range ensure_minimum_range
