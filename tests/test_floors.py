@@ -146,6 +146,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "re2": "ops/strings/regex_engine.py",
+    "tqdm": "train/hooks/progress_hook.py",
 }
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
@@ -167,6 +168,9 @@ DOORS = frozenset(
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         # An extra, for programs that have regular expressions.
         ("gpugraph.ops.strings.regex_engine", "re2"),
+        # Draws a bar, where it is installed.
+        ("gpugraph.train.hooks.progress_hook", "tqdm"),
+        ("gpugraph.train.hooks.progress_hook", "tqdm.auto"),
     }
 )
 

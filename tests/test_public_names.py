@@ -1453,6 +1453,8 @@ tensor_scatter_nd_min: tensor indices updates name
 tensor_scatter_sub: tensor indices updates name
 tensor_scatter_update: tensor indices updates name
 tensordot: a b axes name
+summary.FileWriter: logdir graph max_queue flush_secs graph_def filename_suffix session
+summary.FileWriterCache:
 summary.audio: name tensor sample_rate max_outputs collections family
 summary.get_summary_description: node_def
 summary.histogram: name values collections family
@@ -1485,6 +1487,39 @@ to_float: x name
 to_int32: x name
 to_int64: x name
 trace: x name
+train.ChiefSessionCreator: scaffold master config checkpoint_dir checkpoint_filename_with_path
+train.CheckpointSaverHook: checkpoint_dir save_secs save_steps saver checkpoint_basename scaffold
+    listeners save_graph_def
+train.CheckpointSaverListener:
+train.FeedFnHook: feed_fn
+train.FinalOpsHook: final_ops final_ops_feed_dict
+train.GlobalStepWaiterHook: wait_until_step
+train.LoggingTensorHook: tensors every_n_iter every_n_secs at_end formatter
+train.MonitoredSession: session_creator hooks stop_grace_period_secs
+train.MonitoredTrainingSession: master is_chief checkpoint_dir scaffold hooks chief_only_hooks
+    save_checkpoint_secs save_summaries_steps save_summaries_secs config stop_grace_period_secs
+    log_step_count_steps max_wait_secs save_checkpoint_steps summary_dir save_graph_def
+train.NanLossDuringTrainingError:
+train.NanTensorHook: loss_tensor fail_on_nan_loss
+train.Scaffold: init_op init_feed_dict init_fn ready_op ready_for_local_init_op local_init_op
+    summary_op saver copy_from_scaffold local_init_feed_dict
+train.SecondOrStepTimer: every_secs every_steps
+train.SessionCreator:
+train.SessionManager: local_init_op ready_op ready_for_local_init_op graph recovery_wait_secs
+    local_init_run_options local_init_feed_dict
+train.SessionRunContext: original_args session
+train.SessionRunHook:
+train.SingularMonitoredSession: hooks scaffold master config checkpoint_dir stop_grace_period_secs
+    checkpoint_filename_with_path
+train.StepCounterHook: every_n_steps every_n_secs output_dir summary_writer
+train.StopAtStepHook: num_steps last_step
+train.SummarySaverHook: save_steps save_secs output_dir summary_writer scaffold summary_op
+train.Supervisor: graph ready_op ready_for_local_init_op is_chief init_op init_feed_dict
+    local_init_op logdir summary_op saver global_step save_summaries_secs save_model_secs
+    recovery_wait_secs stop_grace_secs checkpoint_basename session_manager summary_writer init_fn
+    local_init_run_options
+train.WorkerSessionCreator: scaffold master config max_wait_secs
+train.summary_iterator: path
 train.AdadeltaOptimizer: learning_rate rho epsilon use_locking name
 train.AdagradDAOptimizer: learning_rate global_step initial_gradient_squared_accumulator_value
     l1_regularization_strength l2_regularization_strength use_locking name
@@ -1606,7 +1641,8 @@ flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError
 flags.ValidationError
 initialize_local_variables initialize_variables initializers.Initializer register_kernel
-SparseTensorValue image.ResizeMethod
+SparseTensorValue image.ResizeMethod train.ProgressHook train.SessionRunArgs
+train.SessionRunValues
 register_op errors.InaccessibleTensorError errors.invalid_argument
 errors.OperatorNotAllowedInGraphError
 losses.Reduction nn.rnn_cell.LSTMStateTuple contrib.seq2seq.AttentionWrapperState

@@ -24,17 +24,11 @@ _TAG, _SIMPLE, _IMAGE, _HISTOGRAM, _AUDIO, _NODE_NAME, _TENSOR, _METADATA = 1, 2
 
 
 class SummaryValue(NamedTuple):
-    """One value of a summary: its tag, its bytes, and those without its metadata."""
+    """One value of a summary: its bytes, its tag, and whether these say what shows it."""
 
-    tag: str
     content: bytes
-    has_metadata: bool
-
-    def without_metadata(self) -> bytes:
-        """The bytes of the value but for the metadata, which one event of a file has for all."""
-        parts = fields_of(self.content)
-        kept = [self.content[start:end] for number, *_, start, end in parts if number != _METADATA]
-        return b"".join(kept)
+    tag: str = ""
+    has_metadata: bool = False
 
 
 def _value(tag: bytes, kind: bytes, after: bytes = b"") -> bytes:
@@ -100,7 +94,13 @@ def summary_values(summary: bytes) -> Iterator[SummaryValue]:
                 if part == _TAG and part_kind == LENGTH:
                     tag = text.decode("utf-8")
                 has_metadata |= part == _METADATA
-            yield SummaryValue(tag, content, has_metadata)
+            yield SummaryValue(content, tag, has_metadata)
+
+
+def without_metadata(value: bytes) -> bytes:
+    """A value but for its metadata, which one event of a file has for all."""
+    fields = fields_of(value)
+    return b"".join(value[start:end] for number, *_, start, end in fields if number != _METADATA)
 
 
 def summary_of_values(values: Sequence[bytes]) -> bytes:
@@ -136,3 +136,18 @@ def plugin_metadata(plugin: str, display_name: str = "", description: str = "") 
     if display_name:
         parts += bytes_field(2, display_name.encode())
     return parts + (bytes_field(3, description.encode()) if description else b"")
+
+
+def file_version_event(wall_time: float) -> bytes:
+    """The Event with which each event file begins."""
+    return event_message(wall_time, 0, "file_version", b"brain.Event:2")
+
+
+SESSION_START, SESSION_STOP, SESSION_CHECKPOINT = 1, 2, 3
+"""The statuses of a SessionLog that are written here."""
+
+
+def session_log(status: int, checkpoint_path: str = "") -> bytes:
+    """A SessionLog: the start or stop of a session, or a checkpoint and its path."""
+    path = bytes_field(2, checkpoint_path.encode()) if checkpoint_path else b""
+    return int_field(1, status) + path

@@ -31,7 +31,6 @@ from gpugraph.devices import DeviceAttributes, KeptTensors
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_stack
-from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session.feed_conversion import (
     connected_tensors,
@@ -39,7 +38,7 @@ from gpugraph.session.feed_conversion import (
     feed_tensors,
     flatten_feeds,
 )
-from gpugraph.session.fetch_structures import FetchPlan
+from gpugraph.session.fetch_structures import FetchPlan, is_leaf, key_of, names_leaves
 from gpugraph.session.partial_runs import PartialRuns
 from gpugraph.session.session_backend import Runner
 from gpugraph.session.session_factory import SessionFactory
@@ -180,8 +179,9 @@ class BaseSession:
             self._prepared.clear()
         try:
             prepared = self._prepared.get(key)
-        except TypeError:  # nested fetches that can't be hashed
-            prepared = None
+        except TypeError:  # lists or dicts in the fetches
+            key = (key_of(fetches), *fed)
+            prepared = self._prepared.get(key)
         if prepared is not None and self._changes == len(self._graph._changed):
             return prepared, fed.values()
         return self._prepare_anew(key, fetches, fed)
@@ -192,8 +192,7 @@ class BaseSession:
         self._check_runnable()
         keys, values = flatten_feeds(feed_dict)
         prepared = self._make(fetches, keys)
-        leaves = fetches if type(fetches) in (list, tuple) else [fetches]
-        if all(map(_is_leaf, leaves)) and all(map(_is_leaf, feed_dict)):
+        if names_leaves(fetches) and all(map(is_leaf, feed_dict)):
             if len(self._prepared) >= MOST_PREPARED:
                 self._prepared.clear()  # the backend remembers its runners
             self._prepared[key] = prepared
@@ -387,8 +386,3 @@ def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
             f"The argument feed_dict must be a dictionary, but it is a {type(fed).__name__}"
         )
     return fed
-
-
-def _is_leaf(fetch: Any) -> bool:
-    """Whether this stands for the same tensor or operation whenever it is written."""
-    return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

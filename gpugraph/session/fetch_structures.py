@@ -186,3 +186,28 @@ def _op(element: Tensor | Operation) -> Operation:
 
 def _nothing(_: Sequence[Any]) -> None:
     """An operation's value."""
+
+
+def key_of(fetches: Any) -> Any:
+    """Nested lists, tuples and dicts as a key: equal for what is written in the same way."""
+    kind = type(fetches)
+    if kind is list or kind is tuple:
+        return (kind, *map(key_of, fetches))
+    if kind is dict:
+        return (kind, *fetches, *map(key_of, fetches.values()))
+    return fetches if is_leaf(fetches) else id(fetches)
+
+
+def names_leaves(fetches: Any) -> bool:
+    """Whether these are leaves, or nested lists, tuples and dicts of leaves."""
+    kind = type(fetches)
+    if kind is list or kind is tuple:
+        return all(map(names_leaves, fetches))
+    if kind is dict:
+        return all(map(names_leaves, fetches.values()))
+    return is_leaf(fetches)
+
+
+def is_leaf(fetch: Any) -> bool:
+    """Whether this stands for the same tensor or operation whenever it is written."""
+    return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

@@ -1,5 +1,7 @@
 """Summaries of a training: ops that make them, and the event files that TensorBoard shows."""
 
+from gpugraph.summary.file_writer import FileWriter as FileWriter
+from gpugraph.summary.file_writer_cache import FileWriterCache as FileWriterCache
 from gpugraph.summary.summary_functions import (
     audio as audio,
     get_summary_description as get_summary_description,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpugraph.graph_files.write_graph import write_graph as write_graph
+from gpugraph.summary.summary_iterator import summary_iterator as summary_iterator
 from gpugraph.train import experimental as experimental
 from gpugraph.train.coordination.coordinator import Coordinator as Coordinator
 from gpugraph.train.coordination.looper_thread import LooperThread as LooperThread
@@ -18,6 +19,31 @@ from gpugraph.train.global_step import (
     get_or_create_global_step as get_or_create_global_step,
     global_step as global_step,
 )
+from gpugraph.train.hooks.checkpoint_saver_hook import (
+    CheckpointSaverHook as CheckpointSaverHook,
+    CheckpointSaverListener as CheckpointSaverListener,
+)
+from gpugraph.train.hooks.logging_hooks import (
+    LoggingTensorHook as LoggingTensorHook,
+    NanLossDuringTrainingError as NanLossDuringTrainingError,
+    NanTensorHook as NanTensorHook,
+    StepCounterHook as StepCounterHook,
+)
+from gpugraph.train.hooks.progress_hook import ProgressHook as ProgressHook
+from gpugraph.train.hooks.session_run_hook import (
+    SessionRunArgs as SessionRunArgs,
+    SessionRunContext as SessionRunContext,
+    SessionRunHook as SessionRunHook,
+    SessionRunValues as SessionRunValues,
+)
+from gpugraph.train.hooks.step_timer import SecondOrStepTimer as SecondOrStepTimer
+from gpugraph.train.hooks.stop_and_wait_hooks import (
+    FeedFnHook as FeedFnHook,
+    FinalOpsHook as FinalOpsHook,
+    GlobalStepWaiterHook as GlobalStepWaiterHook,
+    StopAtStepHook as StopAtStepHook,
+)
+from gpugraph.train.hooks.summary_saver_hook import SummarySaverHook as SummarySaverHook
 from gpugraph.train.learning_rate_decay import (
     cosine_decay as cosine_decay,
     cosine_decay_restarts as cosine_decay_restarts,
@@ -29,6 +55,21 @@ from gpugraph.train.learning_rate_decay import (
     piecewise_constant as piecewise_constant,
     polynomial_decay as polynomial_decay,
 )
+from gpugraph.train.monitored_sessions.monitored_session import (
+    MonitoredSession as MonitoredSession,
+    SingularMonitoredSession as SingularMonitoredSession,
+)
+from gpugraph.train.monitored_sessions.monitored_training_session import (
+    MonitoredTrainingSession as MonitoredTrainingSession,
+)
+from gpugraph.train.monitored_sessions.scaffold import Scaffold as Scaffold
+from gpugraph.train.monitored_sessions.session_creators import (
+    ChiefSessionCreator as ChiefSessionCreator,
+    SessionCreator as SessionCreator,
+    WorkerSessionCreator as WorkerSessionCreator,
+)
+from gpugraph.train.monitored_sessions.session_manager import SessionManager as SessionManager
+from gpugraph.train.monitored_sessions.supervisor import Supervisor as Supervisor
 from gpugraph.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from gpugraph.train.optimizers.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from gpugraph.train.optimizers.adagrad import (

@@ -75,3 +75,33 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
     if not hasattr(sess, "run"):
         raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")
     return int(sess.run(global_step_tensor))
+
+
+_READ_KEY = "global_step_read_op_cache"
+
+
+def global_step_read(graph: Graph | None = None) -> Any:
+    """A tensor of the global step as it is before what a run changes; None where there is none.
+
+    A graph has one such tensor, which is added when it is first asked for.
+    """
+    chosen = graph_or_default(graph)
+    known = chosen.get_collection(_READ_KEY)
+    if known:
+        return known[0]
+    step = get_global_step(chosen)
+    if step is None:
+        return None
+    with chosen.as_default(), chosen.name_scope(None), chosen.name_scope(f"{step.op.name}/"):
+        value = step.read_value() if isinstance(step, Variable) else step
+        read = value + zeros([], step.dtype.base_dtype)
+    chosen.add_to_collection(_READ_KEY, read)
+    return read
+
+
+def global_step_for(hook: str) -> Any:
+    """`global_step_read` of the default graph; RuntimeError, naming the hook, if it has none."""
+    step = global_step_read()
+    if step is None:
+        raise RuntimeError(f"Global step should be created to use {hook}.")
+    return step

@@ -169,3 +169,17 @@ def test_devices_tell_of_themselves(session: Any) -> None:
     assert (cpu.device_type, cpu.memory_limit_bytes) == ("CPU", 256 << 20)
     assert re.search("NumPy", cpu.physical_device_desc)
     assert list(session.memory_stats()) == [cpu.name]
+
+
+def test_nested_fetches_are_prepared_once(monkeypatch):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.constant(1), tf.constant(2)
+        made = []
+        make = session._make
+        monkeypatch.setattr(session, "_make", lambda *args: made.append(args) or make(*args))
+        for _ in range(2):
+            assert session.run([x, {"y": [y]}, (x,)]) == [1, {"y": [2]}, (1,)]
+            assert session.run({"x": x, "y": y}) == {"x": 1, "y": 2}
+            assert session.run({"y": x, "x": y}) == {"y": 1, "x": 2}
+            assert session.run([x, {"y": [y, x]}]) == [1, {"y": [2, 1]}]
+        assert len(made) == 4

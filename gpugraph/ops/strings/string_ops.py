@@ -38,6 +38,7 @@ def host_op(
     inputs: Any = "input: string",
     outputs: str = "output: string",
     infer: InferFunction = _SAME_SHAPE,
+    stateful: bool = False,
     **attrs: Any,
 ) -> OpFunction:
     """Declares an op on strings, which is computed on the host and has no gradient."""
@@ -50,6 +51,7 @@ def host_op(
         cpu=kernel,
         gpu=_HOST,
         grad=NO_GRADIENT,
+        stateful=stateful,
         doc=doc,
     )
 

@@ -12,9 +12,9 @@ from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.shapes import shape_text
 from gpugraph.formats.summary_bytes import audio_summary
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.summaries.image_summary_op import numbered_tags
-from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary, tag_of
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, tag_of
 
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 _PCM, _BITS = 1, 16
@@ -79,25 +79,18 @@ def _bind_audio_v2(
 
 _DOC = "A Summary of the first recordings [b, frames] or [b, frames, channels], as WAV files."
 _MOST = Attr("int", 3, minimum=1)
-op(
+summary_op(
     "AudioSummary",
-    inputs="tag: string, tensor: float32",
-    outputs="summary: string",
-    attrs={"sample_rate": Attr("float", required=True), "max_outputs": _MOST},
-    infer=infer_summary,
-    cpu=Call(make=_bind_audio),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc=_DOC,
+    Call(make=_bind_audio),
+    _DOC,
+    "tag: string, tensor: float32",
+    sample_rate=Attr("float", required=True),
+    max_outputs=_MOST,
 )
-audio_summary_op = op(
+audio_summary_op = summary_op(
     "AudioSummaryV2",
-    inputs="tag: string, tensor: float32, sample_rate: float32",
-    outputs="summary: string",
-    attrs={"max_outputs": _MOST},
-    infer=infer_summary,
-    cpu=Call(make=_bind_audio_v2),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc=_DOC,
+    Call(make=_bind_audio_v2),
+    _DOC,
+    "tag: string, tensor: float32, sample_rate: float32",
+    max_outputs=_MOST,
 )

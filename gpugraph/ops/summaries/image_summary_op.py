@@ -12,9 +12,9 @@ from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.shapes import shape_text
 from gpugraph.formats.summary_bytes import image_summary
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.image.png_format import encoded_png
-from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary, tag_of
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, tag_of
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
 _DARKEST = 1e-6
@@ -90,18 +90,12 @@ def _summary(tag: bytes, image: Any, bad_color: Any) -> bytes:
     return image_summary(tag, height, width, channels, encoded_png(pixels))
 
 
-image_summary_op: Callable[..., Any] = op(
+image_summary_op = summary_op(
     "ImageSummary",
-    inputs="tag: string, tensor: T",
-    outputs="summary: string",
-    attrs={
-        "max_images": Attr("int", 3, minimum=1),
-        "T": Attr("type", dtypes.float32, allowed=_TYPES),
-        "bad_color": Attr("tensor", np.array([255, 0, 0, 255], np.uint8)),
-    },
-    infer=infer_summary,
-    cpu=Call(make=_bind_image),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="A Summary of the first images [b, h, w, 1, 3 or 4], as PNG files.",
+    Call(make=_bind_image),
+    "A Summary of the first images [b, h, w, 1, 3 or 4], as PNG files.",
+    "tag: string, tensor: T",
+    max_images=Attr("int", 3, minimum=1),
+    T=Attr("type", dtypes.float32, allowed=_TYPES),
+    bad_color=Attr("tensor", np.array([255, 0, 0, 255], np.uint8)),
 )

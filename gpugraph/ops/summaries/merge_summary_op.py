@@ -7,8 +7,8 @@ from typing import Any
 from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.formats.summary_bytes import summary_of_values, summary_values
 from gpugraph.kernel import Call
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op
 
 
 def _merge(*arrays: Any) -> None:
@@ -29,14 +29,10 @@ def _merge(*arrays: Any) -> None:
     out[()] = summary_of_values(contents)
 
 
-merge_summary_op = op(
+merge_summary_op = summary_op(
     "MergeSummary",
-    inputs="inputs: N * string",
-    outputs="summary: string",
-    attrs={"N": Attr("int", required=True, minimum=1)},
-    infer=infer_summary,
-    cpu=Call(_merge),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="A Summary of the values of all inputs, no two of one tag.",
+    Call(_merge),
+    "A Summary of the values of all inputs, no two of one tag.",
+    "inputs: N * string",
+    N=Attr("int", required=True, minimum=1),
 )

@@ -13,17 +13,20 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.formats.summary_bytes import histogram_summary, scalar_summary
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_registry import HostOnly
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.strings.string_ops import host_op
 from gpugraph.ops.summaries.histogram_buckets import histogram_of
 
-HOST = HostOnly("summaries are written by the host")
 
-
-def infer_summary(context: InferContext) -> Sequence[TensorShape]:
+def _infer(context: InferContext) -> Sequence[TensorShape]:
     """A summary is a string scalar, whatever it is of."""
     del context
     return [TensorShape.of(())]
+
+
+def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) -> OpFunction:
+    """Declares an op whose output is a summary."""
+    return host_op(op_type, kernel, doc, inputs, "summary: string", _infer, **attrs)
 
 
 def tag_of(tag: Any, what: str = "tag") -> bytes:
@@ -61,25 +64,17 @@ def _bind_histogram(context: KernelContext, tag: Any, values: Any, out: Any) -> 
     return run
 
 
-scalar_summary_op = op(
+scalar_summary_op = summary_op(
     "ScalarSummary",
-    inputs="tags: string, values: T",
-    outputs="summary: string",
-    attrs={"T": REAL},
-    infer=infer_summary,
-    cpu=Call(_scalar_kernel),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="A Summary of numbers, each under its tag; `tags` and `values` have one shape.",
+    Call(_scalar_kernel),
+    "A Summary of numbers, each under its tag; `tags` and `values` have one shape.",
+    "tags: string, values: T",
+    T=REAL,
 )
-histogram_summary_op = op(
+histogram_summary_op = summary_op(
     "HistogramSummary",
-    inputs="tag: string, values: T",
-    outputs="summary: string",
-    attrs={"T": REAL},
-    infer=infer_summary,
-    cpu=Call(make=_bind_histogram),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="A Summary of how the values of a tensor of any shape are spread. They must be finite.",
+    Call(make=_bind_histogram),
+    "A Summary of how the values of a tensor of any shape are spread. They must be finite.",
+    "tag: string, values: T",
+    T=REAL,
 )

@@ -11,8 +11,8 @@ from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.formats.message_bytes import fields_of
 from gpugraph.formats.summary_bytes import tensor_message, tensor_summary
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import HOST, infer_summary, tag_of
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, tag_of
 
 _TYPES = (*dtypes.NUMERIC, dtypes.bool, dtypes.string)
 
@@ -46,31 +46,21 @@ def _bind_second(
     return run
 
 
-op(
+summary_op(
     "TensorSummary",
-    inputs="tensor: T",
-    outputs="summary: string",
-    attrs={
-        "T": _TYPES,
-        "description": Attr("string", ""),
-        "labels": Attr("list(string)", ()),
-        "display_name": Attr("string", ""),
-    },
-    infer=infer_summary,
-    cpu=Call(make=_bind_first),
-    gpu=HOST,
-    grad=NO_GRADIENT,
+    Call(make=_bind_first),
+    "A Summary of a whole tensor, under the name of the node.",
+    "tensor: T",
     stateful=True,  # the result has the node's name: nodes are neither merged nor folded
-    doc="A Summary of a whole tensor, under the name of the node.",
+    T=_TYPES,
+    description=Attr("string", ""),
+    labels=Attr("list(string)", ()),
+    display_name=Attr("string", ""),
 )
-tensor_summary_op = op(
+tensor_summary_op = summary_op(
     "TensorSummaryV2",
-    inputs="tag: string, tensor: T, serialized_summary_metadata: string",
-    outputs="summary: string",
-    attrs={"T": _TYPES},
-    infer=infer_summary,
-    cpu=Call(make=_bind_second),
-    gpu=HOST,
-    grad=NO_GRADIENT,
-    doc="A Summary of a whole tensor, under a tag, with the bytes of its SummaryMetadata.",
+    Call(make=_bind_second),
+    "A Summary of a whole tensor, under a tag, with the bytes of its SummaryMetadata.",
+    "tag: string, tensor: T, serialized_summary_metadata: string",
+    T=_TYPES,
 )

@@ -1,0 +1,135 @@
+"""Event files: events in TFRecord's frames, with a name that TensorBoard looks for.
+
+No thread writes them: events wait in memory, and are written when there are enough of them or the
+last write is long ago, when the writer is flushed or closed, and when the process ends.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import socket
+import time
+import weakref
+from typing import Any
+
+from gpugraph.base.errors import AlreadyExistsError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.formats.summary_bytes import file_version_event
+from gpugraph.formats.tf_record import write_record
+from gpugraph.platform import files
+
+
+class _OpenFile:
+    """The file and the events that wait for it; all that outlives the writer at a process's end."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.owner = path, os.getpid()
+        self.waiting: list[bytes] = []
+        with files.system_errors(path):
+            self.file = open(path, "xb", buffering=0)  # noqa: SIM115  # closed by `close`
+
+    def write(self) -> None:
+        """Writes what waits, as a whole; a forked child leaves that to its parent."""
+        waiting, self.waiting = self.waiting, []
+        if not waiting or self.owner != os.getpid():
+            return
+        frames = io.BytesIO()
+        for event in waiting:
+            write_record(frames, event)
+        with files.system_errors(self.path):
+            self.file.write(frames.getbuffer())
+
+    def close(self) -> None:
+        """Writes what waits, and closes the file."""
+        try:
+            self.write()
+        finally:
+            self.file.close()
+
+
+class EventFileWriter:
+    """Writes events into a new file of a folder, which is made where it is missing.
+
+    Args:
+      logdir: the folder.
+      max_queue: events that may wait before they are written.
+      flush_secs: seconds after which an event is not kept waiting.
+      filename_suffix: what the file's name ends with.
+
+    Raises:
+      tf.errors.OpError: the class of what the file system refuses.
+    """
+
+    def __init__(
+        self,
+        logdir: Any,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str | None = None,
+    ) -> None:
+        self._logdir = os.fspath(logdir)
+        self._max_queue, self._flush_secs = max_queue, flush_secs
+        self._suffix = filename_suffix or ""
+        self._lock = new_lock()
+        files.MakeDirs(self._logdir or ".")
+        self._open()
+
+    def get_logdir(self) -> Any:
+        """The folder."""
+        return self._logdir
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return not self._finalizer.alive
+
+    def add_event_bytes(self, event: bytes) -> None:
+        """Adds an Event, as its bytes; nothing happens if the writer is closed."""
+        with self._lock:
+            if self.closed:
+                return
+            self._file.waiting.append(event)
+            if len(self._file.waiting) >= self._max_queue or time.time() >= self._write_at:
+                self._write()
+
+    def flush(self) -> None:
+        """Writes all events that wait."""
+        with self._lock:
+            if not self.closed:
+                self._write()
+
+    def close(self) -> None:
+        """Writes all events that wait, and closes the file."""
+        with self._lock:
+            self._finalizer()
+
+    def reopen(self) -> None:
+        """Goes on in a new file, if the writer is closed."""
+        with self._lock:
+            if self.closed:
+                self._open()
+
+    def _write(self) -> None:
+        self._file.write()
+        self._write_at = time.time() + self._flush_secs
+
+    def _open(self) -> None:
+        self._file = _new_file(self._logdir, self._suffix)
+        self._finalizer = weakref.finalize(self, self._file.close)
+        self._write_at = time.time() + self._flush_secs
+        self._file.waiting.append(file_version_event(time.time()))
+        self._file.write()
+
+
+def _new_file(logdir: str, suffix: str) -> _OpenFile:
+    """A file that was not there: of this second and host, and numbered where that one is."""
+    start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
+    for number in itertools.count():
+        name = f"{start}.{number}{suffix}" if number else f"{start}{suffix}"
+        try:
+            return _OpenFile(os.path.join(logdir, name))
+        except AlreadyExistsError:
+            continue
+    raise AssertionError("numbers have no end")

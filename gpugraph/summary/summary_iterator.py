@@ -1,0 +1,34 @@
+"""The events of an event file, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpugraph.base.errors import DataLossError
+from gpugraph.formats import messages_pb2
+from gpugraph.formats.tf_record import read_records
+from gpugraph.platform.files import system_errors
+
+_FRAME = 16
+"""The bytes of a record beside its content."""
+
+
+def summary_iterator(path: Any) -> Iterator[Any]:
+    """The Event messages of a file, in order.
+
+    Raises, while they are read:
+      NotFoundError: there is no such file.
+      DataLossError: a record is cut off, its checksum is wrong, or it is no Event; with its offset.
+    """
+    with system_errors(path), open(path, "rb") as source:
+        offset = 0
+        for record in read_records(source, path):
+            try:
+                event = messages_pb2.Event.FromString(record)
+            except messages_pb2.DecodeError as error:
+                raise DataLossError(
+                    None, None, f"the record at {offset} is no Event: {error}: {path}"
+                ) from error
+            yield event
+            offset += len(record) + _FRAME

@@ -1,0 +1,1 @@
+"""Hooks: what takes part in each run of a monitored session."""

@@ -1,0 +1,73 @@
+"""SessionRunHook, and what it is given before and after a run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class SessionRunArgs(NamedTuple):
+    """What a hook adds to a run: fetches, in any structure, feeds and RunOptions."""
+
+    fetches: Any
+    feed_dict: Any = None
+    options: Any = None
+
+
+class SessionRunValues(NamedTuple):
+    """What a run gave: the hook's own fetches in their structure (None for none), its options and
+    its RunMetadata."""
+
+    results: Any
+    options: Any
+    run_metadata: Any
+
+
+class SessionRunContext:
+    """One run, as its hooks see it."""
+
+    __slots__ = ("_original_args", "_session", "_stop_requested")
+
+    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+        self._original_args, self._session = original_args, session
+        self._stop_requested = False
+
+    @property
+    def original_args(self) -> SessionRunArgs:
+        """The fetches and feeds of the caller."""
+        return self._original_args
+
+    @property
+    def session(self) -> Any:
+        """The tf.Session; what it runs has no hooks."""
+        return self._session
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a hook wants this to be the last run."""
+        return self._stop_requested
+
+    def request_stop(self) -> None:
+        """Makes this the last run: `should_stop` of the session is True from now on."""
+        self._stop_requested = True
+
+
+class SessionRunHook:
+    """The base of hooks; each method does nothing."""
+
+    def begin(self) -> None:
+        """Called once, before there is a session: the graph may be changed, for the last time."""
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Called with each new session, also after a recovery. The graph is finalized."""
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Called before each run: what to add to it, or None."""
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Called after each run that raised nothing."""
+
+    def end(self, session: Any) -> None:
+        """Called at the end, before the session is closed, unless an error ends it.
+
+        OutOfRangeError and StopIteration, the end of the input, are no errors here.
+        """

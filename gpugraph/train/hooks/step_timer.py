@@ -1,0 +1,63 @@
+"""When a hook acts: every so many steps or seconds."""
+
+from __future__ import annotations
+
+import time
+
+
+class SecondOrStepTimer:
+    """Says at which steps to act: every `every_secs` seconds, or every `every_steps` steps.
+
+    ValueError unless exactly one of them is given.
+    """
+
+    def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
+        if every_secs is None and every_steps is None:
+            raise ValueError("Either every_secs or every_steps should be provided.")
+        if every_secs is not None and every_steps is not None:
+            raise ValueError("Can not provide both every_secs and every_steps.")
+        self._every_secs, self._every_steps = every_secs, every_steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets when it was last: the next step is one to act at."""
+        self._last_triggered_step: int | None = None
+        self._last_triggered_time: float | None = None
+
+    def should_trigger_for_step(self, step: int) -> bool:
+        """Whether to act at this step: the first one asked for, and later ones when it is time."""
+        last, moment = self._last_triggered_step, self._last_triggered_time
+        if last is None or moment is None:
+            return True
+        if step == last:
+            return False
+        if self._every_steps is not None:
+            return bool(step >= last + self._every_steps)
+        return time.time() >= moment + (self._every_secs or 0)
+
+    def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
+        """Notes that the step was acted at: seconds and steps since the time before, or Nones."""
+        now, moment, last = time.time(), self._last_triggered_time, self._last_triggered_step
+        self._last_triggered_time, self._last_triggered_step = now, step
+        if moment is None or last is None:
+            return None, None
+        return now - moment, step - last
+
+    def last_triggered_step(self) -> int | None:
+        """The step it was last acted at, or None."""
+        return self._last_triggered_step
+
+
+class NeverTriggerTimer(SecondOrStepTimer):
+    """Says at no step to act."""
+
+    def __init__(self) -> None:
+        super().__init__(every_steps=1)
+
+    def should_trigger_for_step(self, step: int) -> bool:
+        """False."""
+        return False
+
+    def update_last_triggered_step(self, step: int) -> tuple[None, None]:
+        """Notes nothing."""
+        return None, None

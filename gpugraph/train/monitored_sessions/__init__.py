@@ -1,0 +1,1 @@
+"""Sessions of a training: made ready or recovered, run with hooks, closed with their threads."""
