@@ -54,8 +54,8 @@ def parts(session: Any, fetches: Any, feeds: Any, runs: int) -> dict[str, float]
     for _ in range(runs):
         metadata = tf.RunMetadata()
         session.run(fetches, feeds, options=options, run_metadata=metadata)
-        for step in [stats for steps in metadata.step_stats.dev_stats.values() for stats in steps]:
-            times_us.setdefault(step.timeline_label, []).append(step.all_end_rel_micros)
+        for step in [s for device in metadata.step_stats.dev_stats for s in device.node_stats]:
+            times_us.setdefault(step.timeline_label, []).append(step.all_end_rel_nanos / 1000)
     return {label: statistics.median(times) for label, times in times_us.items()}
 
 

@@ -99,7 +99,9 @@ class Message:
         ValueError for a name that is no nested message: other fields always have a value.
         """
         default = self._fields[name].default() if name in self._fields else None
-        if not isinstance(default, Message):
+        if not isinstance(default, Message) and not isinstance(
+            self._fields.get(name), DeferredField
+        ):
             raise ValueError(
                 f'Protocol message {type(self).__name__} has no singular "{name}" field.'
             )
@@ -148,7 +150,8 @@ class Message:
 def _to_protobuf(message: Message, target: Any) -> None:
     """Sets the fields of protobuf's message that differ from their defaults here."""
     known = target.DESCRIPTOR.fields_by_name
-    for name, value in message.__dict__.items():
+    for name in tuple(message.__dict__):
+        value = getattr(message, name)
         if name not in known or value is None or value == message._fields[name].default():
             continue
         if isinstance(value, Message):
@@ -272,9 +275,29 @@ def text() -> Field[str]:
     return Field(str, to_str)
 
 
-def anything() -> Field[Any]:
-    """A field of any value, None by default."""
-    return Field(lambda: None, lambda where, value: value)
+class DeferredField(Field[Any]):
+    """A field that is protobuf's, or a function without arguments that gives it when it is read."""
+
+    def __get__(self, instance: Message | None, owner: type[Message]) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__.get(self.name)
+        if value is None or callable(value):
+            value = instance.__dict__[self.name] = (value or self.default)()
+        return value
+
+
+def deferred(default: Callable[[], Any]) -> DeferredField:
+    """A field of any value, or of a function that gives it when it is first read."""
+    return DeferredField(default, lambda where, value: value)
+
+
+def empty_message(name: str) -> Any:
+    """An empty message of protobuf's; None where that is not installed."""
+    try:
+        return message_class(name)()
+    except ModuleNotFoundError:
+        return None
 
 
 def choice(**numbers_by_name: int) -> Field[int]:

@@ -31,6 +31,7 @@ from contextlib import contextmanager
 from gpugraph.base.proto_messages import unused
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.binding.binder import bind
+from gpugraph.compile.binding.graph_recording import graph_record
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
@@ -55,8 +56,7 @@ from gpugraph.compile.unit.compile_unit import (
     Unit,
 )
 from gpugraph.compile.verification import verify
-from gpugraph.graph.nodes.graph_text import format_node
-from gpugraph.plan import Plan
+from gpugraph.plan import GraphRecord, Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
     reread,
@@ -91,12 +91,10 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
         return plan
 
 
-def partition_texts(target: Target, request: RunRequest) -> dict[str, str]:
-    """Each device's part of the graph of such a run, as text, by full device name."""
-    parts: dict[str, list[str]] = {}
-    for node in _compiled(target, request).order:
-        parts.setdefault(node.assigned_device, []).append(format_node(node))
-    return {device: "\n".join(lines) for device, lines in parts.items()}
+def compile_record(target: Target, request: RunRequest) -> GraphRecord:
+    """Each device's part of the graph of such a run, and the memory of its tensors."""
+    with _without_collector():
+        return graph_record(_compiled(target, request))
 
 
 def _compiled(target: Target, request: RunRequest) -> Unit:

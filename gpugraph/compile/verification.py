@@ -150,9 +150,7 @@ def _check_contents(unit: Unit) -> None:
     """
     replay = _Replay(unit)
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
-    positions = unit.positions()
-    for node in unit.order:
-        index = positions[node.id]
+    for index, node in enumerate(unit.order):
         if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
             for edge in sends.get(node.id, node).input_edges():
                 if not edge.is_back_edge:

@@ -19,9 +19,10 @@ from typing import Any
 from gpugraph.base.proto_messages import (
     Field,
     Message as Message,
-    anything,
     boolean,
     choice,
+    deferred,
+    empty_message,
     integer,
     list_of,
     map_of,
@@ -65,7 +66,6 @@ class GPUOptions(Message):
       allow_growth: take memory as it is needed, not at once.
       allocator_type: the name of an allocator; empty for the default.
       visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
-      force_gpu_compatible: let all host tensors live in memory the GPU can copy from at once.
       experimental: see `Experimental`.
       virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n can be
         given for n of 256 MiB each. ValueError if one is negative or not an int.
@@ -94,7 +94,7 @@ class GPUOptions(Message):
     allow_growth = boolean()
     allocator_type = text()
     visible_device_list = text()
-    force_gpu_compatible = boolean()
+    force_gpu_compatible = without_effect(boolean())
     deferred_deletion_bytes = without_effect(integer())
     polling_active_delay_usecs = without_effect(integer())
     polling_inactive_delay_msecs = without_effect(integer())
@@ -107,7 +107,7 @@ class OptimizerOptions(Message):
     """How much the graph is rewritten before it runs.
 
     Fields:
-      do_common_subexpression_elimination, do_constant_folding, do_function_inlining: ask for
+      do_common_subexpression_elimination, do_constant_folding: ask for
         one rewrite whatever the level.
       max_folded_constant_in_bytes: the largest constant folding may make; 0 for the default.
       opt_level: L1, the default, or L0 for none.
@@ -124,7 +124,7 @@ class OptimizerOptions(Message):
     do_common_subexpression_elimination = boolean()
     do_constant_folding = boolean()
     max_folded_constant_in_bytes = integer()
-    do_function_inlining = boolean()
+    do_function_inlining = without_effect(boolean())
     opt_level = choice(L1=L1, L0=L0)
     global_jit_level = choice(DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
 
@@ -135,23 +135,19 @@ class GraphOptions(Message):
     Fields:
       optimizer_options: see OptimizerOptions.
       rewrite_options: see RewriterConfig.
-      place_pruned_graph: place only what a run needs, not the whole graph.
-      infer_shapes: note inferred shapes on the nodes.
       build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
         steps to skip first.
-      enable_bfloat16_sendrecv: send float32 between processes as bfloat16.
-      enable_recv_scheduling: start receives only when their values are nearly needed.
-      timeline_step: record a timeline each so many steps; 0 for never.
+    The others have no effect: a plan is of what a run needs, and all is in one process.
     """
 
     optimizer_options = message(OptimizerOptions)
-    place_pruned_graph = boolean()
-    infer_shapes = boolean()
+    place_pruned_graph = without_effect(boolean())
+    infer_shapes = without_effect(boolean())
     build_cost_model = integer()
     build_cost_model_after = integer()
-    enable_bfloat16_sendrecv = boolean()
-    enable_recv_scheduling = boolean()
-    timeline_step = integer()
+    enable_bfloat16_sendrecv = without_effect(boolean())
+    enable_recv_scheduling = without_effect(boolean())
+    timeline_step = without_effect(integer())
     rewrite_options = message(RewriterConfig)
 
 
@@ -163,15 +159,13 @@ class ConfigProto(Message):
         unlimited.
       intra_op_parallelism_threads, inter_op_parallelism_threads: threads within and between
         operations; 0 for the default.
-      use_per_session_threads: give the session threads of its own.
       allow_soft_placement: where a device has no kernel, use one that has.
       log_device_placement: log the device of each operation.
-      device_filters: devices other than these do not exist for the session.
       gpu_options: see GPUOptions.
       graph_options: see GraphOptions.
       operation_timeout_in_ms: how long a run may block; 0 for no limit.
-      isolate_session_state: share no variables with other sessions of a cluster.
-    The others are TensorFlow's too, and have no effect here: clusters, pools of threads, periods.
+    The others are TensorFlow's too, and have no effect here: clusters, pools of threads, periods,
+    and filters of devices, since all devices are of this process.
     """
 
     class Experimental(Message):
@@ -187,14 +181,14 @@ class ConfigProto(Message):
     device_count = map_of(to_int)
     intra_op_parallelism_threads = integer()
     inter_op_parallelism_threads = integer()
-    use_per_session_threads = boolean()
+    use_per_session_threads = without_effect(boolean())
     allow_soft_placement = boolean()
     log_device_placement = boolean()
-    device_filters = list_of(to_str)
+    device_filters = without_effect(list_of(to_str))
     gpu_options = message(GPUOptions)
     graph_options = message(GraphOptions)
     operation_timeout_in_ms = integer()
-    isolate_session_state = boolean()
+    isolate_session_state = without_effect(boolean())
     session_inter_op_thread_pool = without_effect(messages_of(ThreadPoolOptionProto))
     placement_period = without_effect(integer())
     rpc_options = without_effect(message(RPCOptions))
@@ -238,14 +232,16 @@ class RunOptions(Message):
 
 
 class RunMetadata(Message):
-    """What a run reports: step_stats and cost_graph, None until filled; partition_graphs.
+    """What a run reports: step_stats, partition_graphs, cost_graph, as messages of TensorFlow.
 
+    They are made when they are first read. Where protobuf is not installed, step_stats and
+    cost_graph are records with the same fields, and None where the run was not traced.
     function_graphs stays empty: there are no functions.
     """
 
-    step_stats = anything()
-    partition_graphs = list_of(lambda where, value: value)
-    cost_graph = anything()
+    step_stats = deferred(lambda: empty_message("StepStats"))
+    partition_graphs = deferred(list)
+    cost_graph = deferred(lambda: empty_message("CostGraphDef"))
     function_graphs = list_of(lambda where, value: value)
 
 

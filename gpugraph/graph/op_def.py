@@ -119,8 +119,10 @@ class NodeDef:
             name=self.name, op=self.op, input=self.input, device=self.device
         )
         for key, value in self.attr.items():
-            with suppress(TypeError):
-                write_attr(message.attr[key], value)
+            attr = messages_pb2.AttrValue()
+            with suppress(TypeError, KeyError):  # of records that only this package has
+                write_attr(attr, value)
+                message.attr[key].CopyFrom(attr)
         return message
 
     def __str__(self) -> str:

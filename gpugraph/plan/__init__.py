@@ -1,5 +1,11 @@
 """The frozen record between compilation and runtime: what a run does, step by step."""
 
+from gpugraph.plan.graph_record import (
+    GraphRecord as GraphRecord,
+    NodeRecord as NodeRecord,
+    StorageRecord as StorageRecord,
+    TensorRecord as TensorRecord,
+)
 from gpugraph.plan.plan_record import (
     FeedSlot as FeedSlot,
     FetchSlot as FetchSlot,

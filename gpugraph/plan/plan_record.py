@@ -23,6 +23,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.plan.graph_record import GraphRecord
 from gpugraph.plan.plan_steps import Access, Step, StepSequence
 from gpugraph.plan.run_clock import RUN_CLOCK, Clock
 
@@ -115,6 +116,8 @@ class Plan:
     `runs` counts runs: whether the lock's holder goes on with one run or has begun another. A plan
     that `runs_once` is stale once it has begun, and its memory is given back when its run ends.
 
+    `graph_record` is there once a run was traced (`graph_record.py`).
+
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
     costs a run a microsecond) and the clock is that of `check_run`.
     """
@@ -144,6 +147,7 @@ class Plan:
     clock: Clock = field(default_factory=Clock)
     ends: tuple[FetchSlot, ...] = ()
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    graph_record: GraphRecord | None = None
 
     def __post_init__(self) -> None:
         self.context = contextvars.Context()

@@ -14,7 +14,7 @@ from typing import Any
 from gpugraph.plan import FetchSlot, Plan, Step, TimeLimit, failed_step
 from gpugraph.runtime.interrupts import runs_plan
 from gpugraph.runtime.step_failure import as_op_error
-from gpugraph.runtime.step_stats import StepStats, timed
+from gpugraph.runtime.step_times import StepTrace, timed
 
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
@@ -66,19 +66,22 @@ def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
 
 def execute_traced(
     plan: Plan, feeds: Sequence[Any], trace: bool, limit: TimeLimit | None
-) -> tuple[list[Any], StepStats | None]:
+) -> tuple[list[Any], StepTrace | None]:
     """As `execute`, with the time of each step, or with a time limit for the run.
 
     In a trace, each step ends when its device has computed it.
     DeadlineExceededError between two steps once the limit is over.
     """
-    stats = StepStats(perf_counter_ns()) if trace else None
-    return plan.context.run(_execute_traced, plan, feeds, stats, limit), stats
+    stats = StepTrace() if trace else None
+    results = plan.context.run(_execute_traced, plan, feeds, stats, limit)
+    if stats is not None:
+        stats.finish()
+    return results, stats
 
 
 @runs_plan
 def _execute_traced(
-    plan: Plan, feeds: Sequence[Any], stats: StepStats | None, limit: TimeLimit | None
+    plan: Plan, feeds: Sequence[Any], stats: StepTrace | None, limit: TimeLimit | None
 ) -> list[Any]:
     clock = plan.clock
     clock.start(limit)
@@ -112,8 +115,9 @@ def _execute_traced(
             plan.release()
 
 
-def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:
+def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
     """Runs one step, or those of which it consists, one by one."""
+    begun = perf_counter_ns()
     plan.clock.check(f"before '{step.name}'")
     parts = step.group.parts(stats is not None) if step.group is not None else None
     if parts is not None:
@@ -124,7 +128,7 @@ def _run_traced(plan: Plan, step: Step, stats: StepStats | None) -> None:
         if stats is None or step.kind == "guard":  # a guard computes nothing
             step.run()
         else:
-            timed(stats, step, plan.waits.get(step.device))
+            timed(stats, step, begun, plan.waits.get(step.device))
     except Exception as error:
         raise as_op_error(error, failed_step(error) or step) from error
 

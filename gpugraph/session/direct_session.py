@@ -21,7 +21,7 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.fork_gate import GATE
-from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, partition_texts
+from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, compile_record
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
@@ -29,7 +29,9 @@ from gpugraph.devices import DeviceAttributes, DeviceFactory, KeptTensors, Resou
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.plan import Plan
+from gpugraph.inspection.plain_messages import as_message
+from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
+from gpugraph.plan import GraphRecord, Plan
 from gpugraph.runtime import Rendezvous, execute, install_interrupts
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation
@@ -233,6 +235,7 @@ class DirectRunner(Runner):
         self.connections = dict(connections)
         self.done = done
         self.plans = RunnerPlans(session.plans, self._compile)
+        self.reported_runs, self.wants_costs = 0, False
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
 
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
@@ -297,19 +300,46 @@ class DirectRunner(Runner):
                 f"Invalid inter_op_thread_pool: {chosen.inter_op_thread_pool}. There is 0, the "
                 "session's, and -1, the calling thread"
             )
-        trace = metadata is not None and chosen.trace_level != RunOptions.NO_TRACE
-        alone = chosen.inter_op_thread_pool < 0
-        execution = TracedExecution(trace, chosen.timeout_in_ms or self.limit_ms, alone)
+        limit = chosen.timeout_in_ms or self.limit_ms
+        if metadata is None:
+            return self.run(values, TracedExecution(False, limit))
+        execution = TracedExecution(
+            chosen.trace_level != RunOptions.NO_TRACE or self._has_cost_model(), limit
+        )
         results = self.run(values, execution)
-        if metadata is not None:
-            metadata.step_stats = execution.stats
-            if chosen.output_partition_graphs:
-                assert execution.key is not None
-                request = self._request([shape for _, shape in execution.key.feeds])
-                with self.session.lock:
-                    texts = partition_texts(self.session.target, request)
-                metadata.partition_graphs = list(texts.values())
+        self._report_run(execution, chosen, metadata)
         return results
+
+    def _has_cost_model(self) -> bool:
+        """Whether this run, of those with metadata, has a cost graph."""
+        graph_options = self.session.options.config.graph_options
+        every, after = graph_options.build_cost_model, graph_options.build_cost_model_after
+        number, self.reported_runs = self.reported_runs, self.reported_runs + 1
+        self.wants_costs = every > 0 and number >= after and (number - after) % every == 0
+        return self.wants_costs
+
+    def _report_run(
+        self, execution: TracedExecution, options: RunOptions, metadata: RunMetadata
+    ) -> None:
+        """Fills the metadata by functions, which make messages when they are read."""
+        plan, times = execution.plan, execution.times
+        assert plan is not None
+        if times is not None or options.output_partition_graphs:
+            record = self.graph_record(plan)
+            if times is not None:
+                metadata.step_stats = lambda: as_message(step_statistics(times, record))
+                if self.wants_costs:
+                    metadata.cost_graph = lambda: as_message(cost_graph(times, record))
+            if options.output_partition_graphs:
+                metadata.partition_graphs = lambda: partition_graphs(record)
+
+    def graph_record(self, plan: Plan) -> GraphRecord:
+        """The compiled graph of a plan of this runner; compiled again at the first call."""
+        if plan.graph_record is None:
+            request = self._request([shape for _, shape in plan.key.feeds])
+            with self.session.lock:
+                plan.graph_record = compile_record(self.session.target, request)
+        return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
         """How values of these shapes are run."""

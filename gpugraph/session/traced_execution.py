@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.plan import Plan, PlanKey, TimeLimit
-from gpugraph.runtime import StepStats, execute_traced
+from gpugraph.plan import Plan, TimeLimit
+from gpugraph.runtime import StepTrace, execute_traced
 
 
 class TracedExecution:
     """Executes a plan with a time limit, which starts now (0: none), and statistics if `trace`.
 
-    one_thread: whether all is done in the calling thread.
-
-    `stats` and `key` are those of the plan that was run.
+    `times` and `plan` are those of the run.
     """
 
-    def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
+    def __init__(self, trace: bool, limit_ms: int) -> None:
         self.trace = trace
-        self.one_thread = one_thread
         self.limit = TimeLimit.of(limit_ms / 1000) if limit_ms > 0 else None
-        self.stats: StepStats | None = None
-        self.key: PlanKey | None = None
+        self.times: StepTrace | None = None
+        self.plan: Plan | None = None
 
     def __call__(self, plan: Plan, values: Sequence[Any]) -> list[Any]:
-        self.key = plan.key
-        plan.clock.one_thread = self.one_thread
-        try:
-            results, self.stats = execute_traced(plan, values, self.trace, self.limit)
-        finally:
-            plan.clock.one_thread = False
+        self.plan = plan
+        results, self.times = execute_traced(plan, values, self.trace, self.limit)
         return results

@@ -32,6 +32,7 @@ _PYTHON = """
 python: tf
 python.client:
 python.client.device_lib: list_local_devices=gpugraph.devices.list_local_devices
+python.client.timeline: gpugraph.inspection.timeline
 python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
 python.eager.context: gpugraph.compatibility.graph_mode tf

@@ -212,12 +212,22 @@ def test_copy_from():
 
 def test_run_metadata_is_a_record():
     metadata = RunMetadata()
-    assert (metadata.step_stats, metadata.partition_graphs, metadata.cost_graph) == (None, [], None)
-    stats = object()
-    metadata.step_stats = stats
-    metadata.partition_graphs.append(stats)
-    assert metadata.step_stats is stats
-    assert metadata.partition_graphs == [stats]
+    assert metadata.partition_graphs == []
+    asked = []
+    metadata.step_stats = lambda: asked.append(1) or "stats"
+    metadata.partition_graphs.append("graph")
+    assert (metadata.step_stats, metadata.step_stats, asked) == ("stats", "stats", [1])
+    assert metadata.partition_graphs == ["graph"]
+
+
+def test_what_a_run_reports_is_empty_messages_at_first():
+    pytest.importorskip("google.protobuf")
+    metadata = RunMetadata()
+    assert not metadata.HasField("step_stats") and not metadata.HasField("cost_graph")
+    metadata.step_stats.dev_stats.add(device="/cpu:0")
+    assert metadata.HasField("step_stats")
+    again = RunMetadata.FromString(metadata.SerializeToString())
+    assert again.step_stats == metadata.step_stats
 
 
 def test_session_options():

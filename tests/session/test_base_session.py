@@ -72,22 +72,24 @@ def test_a_run_is_traced_step_by_step(session: Any) -> None:
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     z = session.run("z:0", {"x:0": [1, 2]}, options=options, run_metadata=metadata)
     np.testing.assert_array_equal(z, [20, 30])
-    ((device, steps),) = metadata.step_stats.dev_stats.items()
-    assert device == session.list_devices()[0].name
+    (stats,) = metadata.step_stats.dev_stats
+    steps = stats.node_stats
+    assert stats.device == session.list_devices()[0].name
     assert [step.node_name for step in steps] == ["y", "z"]
-    assert steps[0].timeline_label == "y = Add"
+    assert steps[0].timeline_label == "y = Add(_arg_x_0_0, y/y)"
     assert 0 <= steps[0].all_start_micros <= steps[1].all_start_micros
-    assert all(step.all_end_rel_micros >= 0 for step in steps)
+    assert all(0 <= s.op_end_rel_nanos <= s.all_end_rel_nanos for s in steps)
 
 
 def test_no_trace_no_statistics(session: Any) -> None:
     metadata = tf.RunMetadata()
     session.run("z:0", {"x:0": [1]}, run_metadata=metadata)
-    assert metadata.step_stats is None
+    assert not metadata.step_stats or not metadata.step_stats.dev_stats
     session.run("z:0", {"x:0": [1]}, options=tf.RunOptions(trace_level=3))
 
 
 def test_the_graph_of_each_device_is_given_on_demand() -> None:
+    pytest.importorskip("google.protobuf")
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=1))
     with tf.Graph().as_default() as graph:
         with tf.device("/gpu:0"):
@@ -99,9 +101,12 @@ def test_the_graph_of_each_device_is_given_on_demand() -> None:
         feeds = {a.op.inputs[0]: [1, 2]}
         options = tf.RunOptions(output_partition_graphs=True)
         session.run(b, feeds, options=options, run_metadata=metadata)
-    cpu, gpu = sorted(metadata.partition_graphs, key=lambda part: "_Send" in part)
-    assert "b" in cpu and "_Recv" in cpu
-    assert "_Send" in gpu and "_Recv" not in gpu
+    parts = metadata.partition_graphs
+    assert [type(part).__name__ for part in parts] == ["GraphDef"] * 2
+    ops = [{node.op for node in part.node} for part in parts]
+    cpu, gpu = sorted(ops, key=lambda types: "_Send" in types)
+    assert {"_Recv", "Mul", "_Retval"} <= cpu and {"_Arg", "AddV2", "_Send"} <= gpu
+    assert all(len({node.device for node in part.node}) == 1 for part in parts)
 
 
 @pytest.mark.parametrize("pool", [1, 3, -2])

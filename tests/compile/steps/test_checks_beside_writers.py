@@ -6,6 +6,7 @@ copy of the variables where the numbers first differ.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -67,8 +68,8 @@ def kinds(session: tf.Session, fetches: Any) -> list[str]:
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     session.run(fetches, options=options, run_metadata=metadata)
-    (steps,) = metadata.step_stats.dev_stats.values()
-    return [step.timeline_label.partition(" = ")[2] for step in steps]
+    steps = metadata.step_stats.dev_stats[0].node_stats
+    return [re.sub(r"\(.*\)| of .*", "", step.timeline_label.partition(" = ")[2]) for step in steps]
 
 
 @pytest.fixture

@@ -243,7 +243,7 @@ def test_traces_and_the_plan_name_the_steps_that_were_joined(session: Any) -> No
     session.run(
         grown, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=trace
     )
-    names = [step.node_name for stats in trace.step_stats.dev_stats.values() for step in stats]
+    names = [s.node_name for stats in trace.step_stats.dev_stats for s in stats.node_stats]
     assert "grow0 .. grow2" in names
     modes = {placement.name: placement.mode for placement in session.explain(grown).placed}
     assert modes["grow0"] == modes["grow2"] == "kernel"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -64,8 +65,10 @@ def kinds(session, fetches, feeds):
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     session.run(fetches, feeds, options=options, run_metadata=metadata)
-    (steps,) = metadata.step_stats.dev_stats.values()
-    labels = [step.timeline_label.partition(" = ")[2] for step in steps]
+    steps = metadata.step_stats.dev_stats[0].node_stats
+    labels = [
+        re.sub(r"\(.*\)| of .*", "", step.timeline_label.partition(" = ")[2]) for step in steps
+    ]
     return [label for label in labels if label != "Identity"]
 
 

@@ -3,6 +3,7 @@ step keeps the faster way."""
 
 from __future__ import annotations
 
+import re
 from time import monotonic, sleep, thread_time
 
 import numpy as np
@@ -117,8 +118,8 @@ def kinds(session, fetches, feeds):
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     session.run(fetches, feeds, options=options, run_metadata=metadata)
-    (steps,) = metadata.step_stats.dev_stats.values()
-    return [step.timeline_label.partition(" = ")[2] for step in steps]
+    steps = metadata.step_stats.dev_stats[0].node_stats
+    return [re.sub(r"\(.*\)| of .*", "", step.timeline_label.partition(" = ")[2]) for step in steps]
 
 
 def run_until_native(y, feeds, wanted=", native"):

@@ -1,0 +1,50 @@
+"""The unit as plain records: nodes by device, their tensors, and when memory is live."""
+
+from __future__ import annotations
+
+from gpugraph.compile.unit.compile_unit import Storage, Unit
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.plan import GraphRecord, NodeRecord, StorageRecord, TensorRecord
+
+
+def graph_record(unit: Unit) -> GraphRecord:
+    """The records of a unit that all passes have changed."""
+    places: dict[int, int] = {}
+    storages: list[StorageRecord] = []
+    for home in unit.homes.values():
+        storage = home.storage
+        if id(storage) not in places:
+            places[id(storage)] = len(storages)
+            storages.append(_storage_record(storage))
+    senders = {recv.id: send for send, recv in unit.send_recv_pairs}
+    nodes = [_node_record(unit, node, places, senders.get(node.id)) for node in unit.order]
+    return GraphRecord(nodes, storages)
+
+
+def _storage_record(own: Storage) -> StorageRecord:
+    span = (own.first, own.last)
+    return StorageRecord(own.kind, own.device, own.owner, own.offset, own.size, span)
+
+
+def _node_record(unit: Unit, node: Node, places: dict[int, int], sender: Node | None) -> NodeRecord:
+    node_def = node.node_def
+    node_def.device = node.assigned_device
+    received = None
+    if sender is not None:
+        edge = sender.input_edge(0)
+        slot = f":{edge.src_output}" if edge.src_output else ""
+        received = (edge.src.name + slot, sender.assigned_device)
+    return NodeRecord(
+        node_def,
+        unit.depth.get(node.id, 0),
+        tuple(_tensor_record(unit, node, slot, places) for slot in range(node.num_outputs)),
+        tuple(name for name, _, _ in unit.fused.get(node.id, ())),
+        received,
+    )
+
+
+def _tensor_record(unit: Unit, node: Node, slot: int, places: dict[int, int]) -> TensorRecord:
+    dtype, home = node.output_types[slot].base_dtype, unit.homes.get((node.id, slot))
+    if home is None:
+        return TensorRecord(dtype, None, -1)
+    return TensorRecord(dtype, home.shape, places[id(home.storage)])

@@ -1,0 +1,1 @@
+"""What shows a run: statistics, timelines, traces for browsers, pages of HTML."""

@@ -1,0 +1,242 @@
+"""StepStats, the cost graph and the graphs of devices, from times of steps and records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.version import GRAPH_DEF_VERSION
+from gpugraph.formats import messages_pb2
+from gpugraph.inspection.plain_messages import PlainMessage, plain_message
+from gpugraph.plan import GraphRecord, NodeRecord, Step, TensorRecord, all_steps
+from gpugraph.runtime import StepTime, StepTrace
+
+_KINDS = """native: native; measure: its sizes; flag: whether a condition holds;
+fetch: its copy to the host; joined: one launch; loop: a loop; region: under a condition;
+concurrent: calls at the same time"""
+_WORDS = dict(entry.strip().split(": ") for entry in _KINDS.split(";"))
+"""What labels say of a kind of step."""
+
+_MOST_NAMES = 50
+
+
+class _Place(NamedTuple):
+    """A step's place in the order, and its node; -1 and None where the records have it not."""
+
+    position: int
+    node: NodeRecord | None
+
+
+def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
+    """The run's steps as TensorFlow reports them."""
+    known = graph.by_name()
+    live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}
+    ends: dict[str, int] = {}
+    threads = {
+        ident: number for number, ident in enumerate(dict.fromkeys(t.thread for t in trace.times))
+    }
+    by_device: dict[str, list[PlainMessage]] = {}
+    for time in trace.times:
+        place, members = _place(time.step, known), member_names(time.step, graph, known)
+        label = timeline_label(time.step, place.node, members[1:])
+        stats = _node_stats(trace, time, place, graph, live, ends)
+        stats.timeline_label, stats.thread_id = label, threads[time.thread]
+        ends |= dict.fromkeys(members, time.ended)
+        by_device.setdefault(time.step.device, []).append(stats)
+    names = {number: f"thread {number}" for number in threads.values()}
+    devices = [
+        plain_message("DeviceStepStats", device=device, node_stats=stats, thread_names=names)
+        for device, stats in by_device.items()
+    ]
+    return plain_message("StepStats", dev_stats=devices)
+
+
+def member_names(
+    step: Step, graph: GraphRecord, known: Mapping[str, tuple[int, NodeRecord]]
+) -> list[str]:
+    """The nodes that a step computes, the operations of a fused one among them."""
+    names = [step.name]
+    if step.group is not None:
+        names += [inner.name for inner in all_steps(step.group.steps) if inner.kind != "guard"]
+    first, _, last = step.name.partition(" .. ")
+    if last and first in known and last in known:
+        nodes = graph.nodes[known[first][0] : known[last][0] + 1]
+        names = [node.name for node in nodes if node.device == step.device]
+    fused = [member for name in names if name in known for member in known[name][1].members]
+    return list(dict.fromkeys([*names, *fused]))
+
+
+def _place(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _Place:
+    return _Place(*known.get(step.name.partition(" .. ")[0], (-1, None)))
+
+
+def _node_stats(
+    trace: StepTrace,
+    time: StepTime,
+    place: _Place,
+    graph: GraphRecord,
+    live: Mapping[str, Sequence[int]],
+    ends: Mapping[str, int],
+) -> PlainMessage:
+    step, node = time.step, place.node
+    inputs = () if node is None else node.inputs
+    ready = max((ends.get(producer(name), 0) for name in inputs), default=0)
+    start, scheduled = trace.started_ns + time.begun, trace.started_ns + min(ready, time.begun)
+    in_use = live[step.device][place.position] if place.position >= 0 else 0
+    used = plain_message(
+        "AllocatorMemoryUsed",
+        allocator_name=allocator_name(step.device),
+        total_bytes=step.output_bytes,
+        peak_bytes=step.output_bytes,
+        live_bytes=in_use,
+        allocator_bytes_in_use=in_use,
+    )
+    outputs = [] if node is None or " .. " in step.name else node.outputs
+    moments = {
+        "all_start": start,
+        "op_start_rel": time.started - time.begun,
+        "op_end_rel": time.returned - time.begun,
+        "all_end_rel": time.ended - time.begun,
+        "scheduled": scheduled,
+    }
+    return plain_message(
+        "NodeExecStats",
+        node_name=step.name,
+        memory=[used] if place.position >= 0 else [],
+        output=[
+            plain_message("NodeOutput", slot=slot, tensor_description=_description(tensor, graph))
+            for slot, tensor in enumerate(outputs)
+        ],
+        **{f"{name}_micros": nanos // 1000 for name, nanos in moments.items()},
+        **{f"{name}_nanos": nanos for name, nanos in moments.items()},
+    )
+
+
+def producer(name: str) -> str:
+    """The node that an input of a NodeDef comes from."""
+    return name.removeprefix("^").partition(":")[0]
+
+
+def allocator_name(device: str) -> str:
+    """The name of a device's allocator: `cpu`, `gpu_0`."""
+    kind, _, index = device.rpartition("device:")[2].lower().partition(":")
+    return kind if kind == "cpu" and index in ("", "0") else f"{kind}_{index}"
+
+
+def timeline_label(step: Step, node: NodeRecord | None, members: Sequence[str]) -> str:
+    """`name = Op(inputs)`, and what a step of several operations computes."""
+    inputs = [] if node is None or " .. " in step.name else list(node.inputs)
+    if node is not None and node.received is not None:
+        inputs = [f"{node.received[0]} @{node.received[1]}"]
+    label = f"{step.name} = {step.op_type}({', '.join(inputs)})"
+    word = "in part native" if " .. " in step.name else _WORDS.get(step.kind, "")
+    if word:
+        label += f", {word}"
+    if members:
+        more = f" and {len(members) - _MOST_NAMES} more" if len(members) > _MOST_NAMES else ""
+        label += f" of {', '.join(members[:_MOST_NAMES])}{more}"
+    return label
+
+
+def _shape(tensor: TensorRecord) -> PlainMessage:
+    if tensor.shape is None:
+        return plain_message("TensorShapeProto", unknown_rank=True)
+    sizes = [plain_message("TensorShapeProto.Dim", size=size) for size in tensor.shape]
+    return plain_message("TensorShapeProto", dim=sizes)
+
+
+def _description(tensor: TensorRecord, graph: GraphRecord) -> PlainMessage:
+    allocation = None
+    if tensor.storage >= 0:
+        storage = graph.storages[tensor.storage]
+        allocation = plain_message(
+            "AllocationDescription",
+            requested_bytes=storage.num_bytes,
+            allocated_bytes=storage.num_bytes,
+            allocator_name=allocator_name(storage.device),
+            allocation_id=tensor.storage + 1,
+            ptr=storage.offset,
+        )
+    return plain_message(
+        "TensorDescription",
+        dtype=tensor.dtype.as_datatype_enum,
+        shape=_shape(tensor),
+        allocation_description=allocation,
+    )
+
+
+def cost_graph(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
+    """All nodes with their sizes, and the microseconds that their steps took."""
+    costs: dict[str, int] = {}
+    for time in trace.times:
+        spent = (time.ended - time.started) // 1000
+        costs[time.step.name.partition(" .. ")[0]] = spent
+    known = graph.by_name()
+    taken = {producer(name) for node in graph.nodes for name in node.inputs}
+    nodes = [
+        plain_message(
+            "CostGraphDef.Node",
+            name=node.name,
+            device=node.device,
+            id=place,
+            input_info=list(_input_info(node, known)),
+            output_info=[_output_info(node, tensor, graph, known) for tensor in node.outputs],
+            compute_cost=costs.get(node.name, 0),
+            is_final=node.name not in taken,
+            control_input=[
+                known[name[1:]][0]
+                for name in node.inputs
+                if name.startswith("^") and name[1:] in known
+            ],
+        )
+        for place, node in enumerate(graph.nodes)
+    ]
+    return plain_message("CostGraphDef", node=nodes)
+
+
+def _input_info(
+    node: NodeRecord, known: Mapping[str, tuple[int, NodeRecord]]
+) -> Iterator[PlainMessage]:
+    for name in node.inputs:
+        source, _, slot = name.partition(":")
+        if source in known:
+            yield plain_message(
+                "CostGraphDef.Node.InputInfo",
+                preceding_node=known[source][0],
+                preceding_port=int(slot or 0),
+            )
+
+
+def _output_info(
+    node: NodeRecord,
+    tensor: TensorRecord,
+    graph: GraphRecord,
+    known: Mapping[str, tuple[int, NodeRecord]],
+) -> PlainMessage:
+    size = graph.storages[tensor.storage].num_bytes if tensor.storage >= 0 else 0
+    alias = -1
+    for port, name in enumerate(node.inputs):
+        source, _, slot = name.partition(":")
+        if source in known and tensor.storage >= 0:
+            outputs = known[source][1].outputs
+            if int(slot or 0) < len(outputs) and outputs[int(slot or 0)].storage == tensor.storage:
+                alias = port
+                break
+    return plain_message(
+        "CostGraphDef.Node.OutputInfo",
+        size=size,
+        alias_input_port=alias,
+        shape=_shape(tensor),
+        dtype=tensor.dtype.as_datatype_enum,
+    )
+
+
+def partition_graphs(graph: GraphRecord) -> list[Any]:
+    """Each device's part as a GraphDef; ModuleNotFoundError where protobuf is not installed."""
+    parts: dict[str, Any] = {}
+    for node in graph.nodes:
+        if node.device not in parts:
+            parts[node.device] = messages_pb2.GraphDef()
+            parts[node.device].versions.producer = GRAPH_DEF_VERSION
+        parts[node.device].node.append(node.node_def.as_message())
+    return list(parts.values())

@@ -1,0 +1,90 @@
+"""Timeline: TensorFlow's way from step statistics to a trace for Chrome.
+
+Names, arguments and defaults are those of `tensorflow/python/client/timeline.py` of 1.15.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.inspection.chrome_trace import TraceEvents, start_of
+
+
+class AllocationMaximum(NamedTuple):
+    """When an allocator held most, in microseconds; the bytes; the steps' outputs by then."""
+
+    timestamp: float
+    num_bytes: int
+    tensors: frozenset[str]
+
+
+class ChromeTrace:
+    """A trace: what JSON holds, and its text."""
+
+    def __init__(self, events: TraceEvents) -> None:
+        self._events = events
+
+    def format_to_string(self, pretty: bool = False) -> str:
+        """The trace as JSON; `pretty` for people."""
+        return self._events.as_json(4 if pretty else None)
+
+
+class StepStatsAnalysis(NamedTuple):
+    """What `Timeline.analyze_step_stats` returns."""
+
+    chrome_trace: ChromeTrace
+    allocator_maximums: dict[str, AllocationMaximum]
+
+
+class Timeline:
+    """A run's steps in time.
+
+        timeline = Timeline(run_metadata.step_stats)
+        text = timeline.generate_chrome_trace_format()
+
+    step_stats: a StepStats message, TensorFlow's too. graph: not looked at.
+    """
+
+    def __init__(self, step_stats: Any, graph: Any = None) -> None:
+        if not hasattr(step_stats, "dev_stats"):
+            raise TypeError(
+                f"step_stats must be a StepStats, but it is {step_stats!r}: run with "
+                "tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and run_metadata"
+            )
+        self._step_stats = step_stats
+        self._graph = graph
+
+    def generate_chrome_trace_format(
+        self, show_dataflow: bool = True, show_memory: bool = False
+    ) -> str:
+        """The JSON of a trace, which chrome://tracing and ui.perfetto.dev open.
+
+        show_dataflow: arrows for tensors that go between devices. show_memory: counters of bytes.
+        """
+        return self._trace(show_dataflow, show_memory).as_json()
+
+    def analyze_step_stats(
+        self, show_dataflow: bool = True, show_memory: bool = True
+    ) -> StepStatsAnalysis:
+        """The trace, and each allocator's maximum."""
+        trace = ChromeTrace(self._trace(show_dataflow, show_memory))
+        return StepStatsAnalysis(trace, allocator_maximums(self._step_stats))
+
+    def _trace(self, dataflow: bool, memory: bool) -> TraceEvents:
+        events = TraceEvents()
+        events.add(self._step_stats, dataflow, memory)
+        return events
+
+
+def allocator_maximums(step_stats: Any) -> dict[str, AllocationMaximum]:
+    """The most bytes that were live in each allocator, when, and the step of that moment."""
+    maximums: dict[str, AllocationMaximum] = {}
+    for device in step_stats.dev_stats:
+        for stats in device.node_stats:
+            for used in stats.memory:
+                known = maximums.get(used.allocator_name)
+                if known is None or used.allocator_bytes_in_use > known.num_bytes:
+                    maximums[used.allocator_name] = AllocationMaximum(
+                        start_of(stats), used.allocator_bytes_in_use, frozenset([stats.node_name])
+                    )
+    return maximums

@@ -1,0 +1,56 @@
+"""Times of steps: when each step of a traced run began, was enqueued, and was computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import get_ident
+from time import perf_counter_ns, time_ns
+from typing import Any, NamedTuple
+
+from gpugraph.plan import Step
+
+
+class StepTime(NamedTuple):
+    """One step: nanoseconds since the run's start, and the thread that ran it.
+
+    `begun` is when the executor took it up, `started` and `returned` are around its call, `ended`
+    is when its device had computed it.
+    """
+
+    step: Step
+    begun: int
+    started: int
+    returned: int
+    ended: int
+    thread: int
+
+
+@dataclass(slots=True)
+class StepTrace:
+    """The times of a run's steps in the order in which they ran; `started_ns` is of the epoch."""
+
+    start_ns: int = field(default_factory=perf_counter_ns)
+    started_ns: int = field(default_factory=time_ns)
+    times: list[StepTime] = field(default_factory=list)
+    end_ns: int = 0
+
+    def finish(self) -> None:
+        """Notes the run's end."""
+        self.end_ns = perf_counter_ns() - self.start_ns
+
+
+def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | None = None) -> None:
+    """Runs a step and records it; its end is when `wait` returns.
+
+    begun: the time of `perf_counter_ns` when the executor took the step up.
+    """
+    started = perf_counter_ns()
+    step.run()
+    returned = perf_counter_ns()
+    if wait is not None:
+        wait()
+    ended, zero = perf_counter_ns(), trace.start_ns
+    trace.times.append(
+        StepTime(step, begun - zero, started - zero, returned - zero, ended - zero, get_ident())
+    )
