@@ -23,7 +23,8 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("page", "count"), [("variable_sharing", 5), ("control_flow", 3), ("programs", 1)]
+    ("page", "count"),
+    [("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 2)],
 )
 def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
     found = blocks(page)

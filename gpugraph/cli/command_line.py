@@ -1,5 +1,5 @@
-"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `scopes`, `devices`, `show`,
-`convert`."""
+"""The command line: `gpugraph run PROGRAM`, `check`, `explain`, `trace`, `scopes`, `devices`,
+`show`, `convert`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpugraph.cli.explain import add_explain
 from gpugraph.cli.run import add_run
 from gpugraph.cli.scopes import add_scopes
 from gpugraph.cli.show import add_show
+from gpugraph.cli.trace import add_trace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_run, add_check, add_explain, add_scopes, add_devices, add_show, add_convert):
+    first = (add_run, add_check, add_explain, add_trace)
+    for add in (*first, add_scopes, add_devices, add_show, add_convert):
         add(commands)
     options = parser.parse_args(arguments)
     return options.command(options)

@@ -6,8 +6,9 @@ import argparse
 import sys
 
 from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.plan import Placement
 from gpugraph.session.direct_session import PLAN_LISTENERS
-from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanation import Explanation, placement_table
 
 
 def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,6 +17,10 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "explain", help="run a program and print how each of its plans runs, and why"
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
+    explain.add_argument("--pass", dest="pass_name", help="only what this pass did, as fuse")
+    explain.add_argument(
+        "--placement", action="store_true", help="at the end, a line for each op of the program"
+    )
     add_program(explain)
     explain.set_defaults(command=explain_command)
 
@@ -23,18 +28,35 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def explain_command(options: argparse.Namespace) -> int:
     """Runs the program; its exit status. Prints its plans on the standard error."""
     count = 0
+    placed: dict[str, Placement] = {}
 
     def show(explanation: Explanation) -> None:
         nonlocal count
         count += 1
-        text = (
-            str(explanation)
-            if options.ops
-            else f"{explanation.summary()}\n\n{explanation.passes()}"
-        )
+        for op in explanation.placed:
+            placed.setdefault(op.name, op)
+        text = _text(explanation, options)
         sys.stdout.flush()  # what the program printed comes before
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
     program = Program.of(options)
-    with answered(program), listening(PLAN_LISTENERS, show):
-        return run_program(program)
+    try:
+        with answered(program), listening(PLAN_LISTENERS, show):
+            return run_program(program)
+    finally:
+        if options.placement:
+            sys.stdout.flush()
+            print(f"-- placement of {len(placed)} operations in {count} plans", file=sys.stderr)
+            print(placement_table(placed.values()), file=sys.stderr, flush=True)
+
+
+def _text(explanation: Explanation, options: argparse.Namespace) -> str:
+    """What is printed of one plan."""
+    if options.pass_name:
+        try:
+            return explanation.of_pass(options.pass_name)
+        except ValueError as error:
+            return str(error)
+    if options.ops:
+        return str(explanation)
+    return f"{explanation.summary()}\n\n{explanation.passes()}"

@@ -2,7 +2,7 @@
 
 A process stands for a device, a thread in it for a stream of steps that do not overlap. Transfers
 are arrows, from the step that computes a tensor to the one that receives it; the bytes that are
-live are a counter. Times are microseconds.
+live are a counter. Times are microseconds since the first step.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ class TraceEvents:
         self.events: list[Event] = []
         self._processes: dict[str, int] = {}
         self._flows = 0
+        self._origin_ns: int | None = None  # microseconds of the epoch would lose their fractions
 
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
         """Adds a run; `dataflow`: arrows between devices; `memory`: counters of live bytes."""
         steps = [
             (device.device, stats) for device in step_stats.dev_stats for stats in device.node_stats
         ]
+        if self._origin_ns is None:
+            moments = ("scheduled", "all_start")
+            starts = [_nanos(stats, name) for _, stats in steps for name in moments]
+            self._origin_ns = min(filter(None, starts), default=0)
         spans: dict[tuple[str, str], Event] = {}
         for device in step_stats.dev_stats:
             lanes = Lanes()
@@ -51,6 +56,10 @@ class TraceEvents:
         """The trace as text."""
         return json.dumps(self.as_dict(), indent=indent, sort_keys=indent is not None)
 
+    def _moment(self, stats: Any, name: str) -> float:
+        """A moment of a step in microseconds since the first of the first run."""
+        return max(_nanos(stats, name) - (self._origin_ns or 0), 0) / 1000
+
     def _process(self, device: str) -> int:
         pid = self._processes.get(device)
         if pid is None:
@@ -64,7 +73,7 @@ class TraceEvents:
 
     def _step(self, device: str, stats: Any, lanes: Lanes) -> Event:
         pid = self._process(device)
-        start, duration = start_of(stats), duration_of(stats)
+        start, duration = self._moment(stats, "all_start"), duration_of(stats)
         tid, is_new = lanes.lane(start, duration)
         if is_new:
             self._metadata("thread_name", pid, tid, {"name": f"stream {tid}"})
@@ -74,7 +83,7 @@ class TraceEvents:
         if rest:
             args["how"] = rest.lstrip(", ")
         if stats.scheduled_micros:
-            args["waited_us"] = round(start - scheduled_of(stats), 3)
+            args["waited_us"] = round(start - self._moment(stats, "scheduled"), 3)
         event = {
             "name": op_type,
             "cat": "Transfer" if is_transfer(op_type) else "Op",
@@ -122,7 +131,7 @@ class TraceEvents:
                 "ph": "C",
                 "pid": pid,
                 "tid": 0,
-                "ts": start_of(stats),
+                "ts": self._moment(stats, "all_start"),
                 "args": {"bytes": used.allocator_bytes_in_use},
             }
             self.events.append(counter)
@@ -150,10 +159,9 @@ def start_of(stats: Any) -> float:
     return round(nanos / 1000, 3) if nanos else float(stats.all_start_micros)
 
 
-def scheduled_of(stats: Any) -> float:
-    """When a step could have begun, in microseconds of the epoch."""
-    nanos: int = stats.scheduled_nanos
-    return round(nanos / 1000, 3) if nanos else float(stats.scheduled_micros)
+def _nanos(stats: Any, name: str) -> int:
+    nanos: int = getattr(stats, f"{name}_nanos") or getattr(stats, f"{name}_micros") * 1000
+    return nanos
 
 
 def duration_of(stats: Any) -> float:

@@ -29,8 +29,6 @@ from gpugraph.devices import DeviceAttributes, DeviceFactory, KeptTensors, Resou
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.inspection.plain_messages import as_message
-from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
 from gpugraph.plan import GraphRecord, Plan
 from gpugraph.runtime import Rendezvous, execute, install_interrupts
 from gpugraph.runtime.step_failure import same_kind
@@ -48,7 +46,7 @@ from gpugraph.session.plan_cache import (
 )
 from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend
 from gpugraph.session.session_factory import SessionFactory
-from gpugraph.session.traced_execution import TracedExecution
+from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _RUNS_BETWEEN = 63
 """Runs of a plan after which it is seen whether the handler of Ctrl-C is still there, and whether
@@ -61,7 +59,6 @@ _shape = attrgetter("shape")
 
 PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
 """Called with each new plan's explanation: how the command line explains a program's plans."""
-
 
 _SESSIONS: WeakSet[DirectSession] = WeakSet()
 
@@ -235,13 +232,14 @@ class DirectRunner(Runner):
         self.connections = dict(connections)
         self.done = done
         self.plans = RunnerPlans(session.plans, self._compile)
-        self.reported_runs, self.wants_costs = 0, False
+        self.costs = CostModelRuns()
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
+        self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
 
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
         """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
-        if execution is None and self.limit_ms:
-            execution = TracedExecution(False, self.limit_ms)
+        if execution is None and self.is_watched:
+            execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
         try:
             plan = None if cached is None else cached.plan
@@ -254,7 +252,7 @@ class DirectRunner(Runner):
                 if not plan.runs & _RUNS_BETWEEN:
                     install_interrupts()
                     self.plans.drop_idle_spares(plan)
-                return execute(plan, values) if execution is None else execution(plan, values)
+                return execute(plan, values) if execution is None else execution(plan, values, self)
             finally:
                 plan.lock.release()
                 if plan.clock.interrupted is not None:
@@ -295,43 +293,15 @@ class DirectRunner(Runner):
     ) -> list[Any]:
         """As `run`, with a time limit and with statistics into `metadata`."""
         chosen = options if options is not None else RunOptions()
-        if chosen.inter_op_thread_pool not in (-1, 0):
-            raise invalid_argument(
-                f"Invalid inter_op_thread_pool: {chosen.inter_op_thread_pool}. There is 0, the "
-                "session's, and -1, the calling thread"
-            )
+        TracedExecution.refuse_pools(chosen)
         limit = chosen.timeout_in_ms or self.limit_ms
         if metadata is None:
             return self.run(values, TracedExecution(False, limit))
-        execution = TracedExecution(
-            chosen.trace_level != RunOptions.NO_TRACE or self._has_cost_model(), limit
-        )
+        costs = self.costs.is_due(self.session.options.config.graph_options)
+        execution = TracedExecution(chosen.trace_level != RunOptions.NO_TRACE or costs, limit)
         results = self.run(values, execution)
-        self._report_run(execution, chosen, metadata)
+        execution.report(chosen, metadata, self.graph_record, costs)
         return results
-
-    def _has_cost_model(self) -> bool:
-        """Whether this run, of those with metadata, has a cost graph."""
-        graph_options = self.session.options.config.graph_options
-        every, after = graph_options.build_cost_model, graph_options.build_cost_model_after
-        number, self.reported_runs = self.reported_runs, self.reported_runs + 1
-        self.wants_costs = every > 0 and number >= after and (number - after) % every == 0
-        return self.wants_costs
-
-    def _report_run(
-        self, execution: TracedExecution, options: RunOptions, metadata: RunMetadata
-    ) -> None:
-        """Fills the metadata by functions, which make messages when they are read."""
-        plan, times = execution.plan, execution.times
-        assert plan is not None
-        if times is not None or options.output_partition_graphs:
-            record = self.graph_record(plan)
-            if times is not None:
-                metadata.step_stats = lambda: as_message(step_statistics(times, record))
-                if self.wants_costs:
-                    metadata.cost_graph = lambda: as_message(cost_graph(times, record))
-            if options.output_partition_graphs:
-                metadata.partition_graphs = lambda: partition_graphs(record)
 
     def graph_record(self, plan: Plan) -> GraphRecord:
         """The compiled graph of a plan of this runner; compiled again at the first call."""

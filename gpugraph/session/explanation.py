@@ -95,6 +95,18 @@ class Explanation:
     def _report(self, name: str) -> PassReport:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
+    def of_pass(self, name: str) -> str:
+        """What one pass did, with its lines; ValueError, with those there are, for another name."""
+        reports = [report for report in self.reports if report.name == name]
+        if not reports:
+            names = ", ".join(dict.fromkeys(report.name for report in self.reports))
+            raise ValueError(f"There is no pass '{name}' in this plan; there are: {names}")
+        lines = []
+        for report in reports:
+            lines.append(f"{report.name} {report.seconds * 1e3:.2f} ms  {report.summary}")
+            lines += [f"    {line}" for line in report.lines]
+        return "\n".join(lines)
+
     def passes(self) -> str:
         """What each pass did, and how long it took, with its lines below; then each arena."""
         width = max((len(report.name) for report in self.reports), default=0)
@@ -109,9 +121,7 @@ class Explanation:
 
     def table(self) -> str:
         """A line for each op: name, op type, device, how it is run, why it is there."""
-        return _columns(
-            [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in self.placed]
-        )
+        return placement_table(self.placed)
 
     def __str__(self) -> str:
         transfers = "\n".join(
@@ -120,6 +130,11 @@ class Explanation:
         )
         parts = (self.summary(), self.passes(), self.table(), transfers)
         return "\n\n".join(part for part in parts if part)
+
+
+def placement_table(placed: Iterable[Placement]) -> str:
+    """A line for each op: name, op type, device, how it is run, why it is there."""
+    return _columns([(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed])
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:

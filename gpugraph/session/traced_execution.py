@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.plan import Plan, TimeLimit
+from gpugraph.base.errors import invalid_argument
+from gpugraph.config import GraphOptions, RunMetadata, RunOptions
+from gpugraph.inspection.plain_messages import as_message
+from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
+from gpugraph.plan import GraphRecord, Plan, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
+
+RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
+"""Called with the runner and the execution of each run, if the runner was prepared while there
+were any; all of its runs are traced."""
 
 
 class TracedExecution:
@@ -21,7 +29,51 @@ class TracedExecution:
         self.times: StepTrace | None = None
         self.plan: Plan | None = None
 
-    def __call__(self, plan: Plan, values: Sequence[Any]) -> list[Any]:
+    def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
         results, self.times = execute_traced(plan, values, self.trace, self.limit)
+        for listener in RUN_LISTENERS:
+            listener(runner, self)
         return results
+
+    def report(
+        self,
+        options: RunOptions,
+        metadata: RunMetadata,
+        graph_record: Callable[[Plan], GraphRecord],
+        costs: bool,
+    ) -> None:
+        """Fills the metadata by functions, which make messages when they are read."""
+        plan, times = self.plan, self.times
+        if plan is None or not (times is not None or options.output_partition_graphs):
+            return
+        record = graph_record(plan)
+        if times is not None:
+            metadata.step_stats = lambda: as_message(step_statistics(times, record))
+            if costs:
+                metadata.cost_graph = lambda: as_message(cost_graph(times, record))
+        if options.output_partition_graphs:
+            metadata.partition_graphs = lambda: partition_graphs(record)
+
+    @staticmethod
+    def refuse_pools(options: RunOptions) -> None:
+        """InvalidArgumentError for a pool of threads that is not there."""
+        if options.inter_op_thread_pool not in (-1, 0):
+            raise invalid_argument(
+                f"Invalid inter_op_thread_pool: {options.inter_op_thread_pool}. There is 0, the "
+                "session's, and -1, the calling thread"
+            )
+
+
+class CostModelRuns:
+    """Counts the runs with metadata, some of which have a cost graph."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def is_due(self, options: GraphOptions) -> bool:
+        """Whether the run that begins has one: each `build_cost_model`-th, after the first ones."""
+        number = self._count - options.build_cost_model_after
+        self._count += 1
+        every = options.build_cost_model
+        return every > 0 and number >= 0 and number % every == 0

@@ -1,0 +1,51 @@
+"""`gpugraph trace PROGRAM`: runs a program and writes the times of its steps for Chrome."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import deque
+from pathlib import Path
+
+from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.inspection.chrome_trace import TraceEvents
+from gpugraph.inspection.step_statistics import step_statistics
+from gpugraph.plan import GraphRecord
+from gpugraph.runtime import StepTrace
+from gpugraph.session.direct_session import DirectRunner
+from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
+
+_MOST_RUNS = 20
+
+
+def add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    trace = commands.add_parser(
+        "trace", help="run a program and write when its steps ran, for Chrome and Perfetto"
+    )
+    trace.add_argument("-o", "--output", default="trace.json", help="the file; trace.json")
+    trace.add_argument(
+        "--runs", type=int, default=_MOST_RUNS, help=f"how many runs, the last; {_MOST_RUNS}"
+    )
+    add_program(trace)
+    trace.set_defaults(command=trace_command)
+
+
+def trace_command(options: argparse.Namespace) -> int:
+    """Runs the program, all of whose runs are traced, and writes the last ones; its exit status."""
+    program = Program.of(options)
+    runs: deque[tuple[StepTrace, GraphRecord]] = deque(maxlen=max(options.runs, 1))
+
+    def keep(runner: DirectRunner, execution: TracedExecution) -> None:
+        if execution.times is not None and execution.plan is not None:
+            runs.append((execution.times, runner.graph_record(execution.plan)))
+
+    try:
+        with answered(program), listening(RUN_LISTENERS, keep):
+            return run_program(program)
+    finally:
+        events = TraceEvents()
+        for times, record in runs:
+            events.add(step_statistics(times, record))
+        Path(options.output).write_text(events.as_json(), "utf-8")
+        print(f"{options.output}: the last {len(runs)} runs", file=sys.stderr)
