@@ -68,6 +68,9 @@ ROOMS = (
     tf.io.gfile,
     tf.keras,
     tf.keras.backend,
+    tf.keras.layers,
+    tf.keras.models,
+    tf.keras.utils,
     tf.layers,
     tf.logging,
     tf.losses,
@@ -811,6 +814,9 @@ is_strictly_increasing: x name
 is_symbolic_tensor: tensor
 is_tensor: x
 is_variable_initialized: variable
+keras.Input: shape batch_size name dtype sparse tensor ragged
+keras.Model:
+keras.Sequential: layers name
 keras.backend.backend:
 keras.backend.batch_get_value: tensors
 keras.backend.batch_set_value: tuples
@@ -851,6 +857,14 @@ keras.backend.set_image_data_format: data_format
 keras.backend.set_learning_phase: value
 keras.backend.set_session: session
 keras.backend.set_value: x value
+keras.layers.InputLayer: input_shape batch_size dtype input_tensor sparse name ragged
+keras.layers.InputSpec: dtype shape ndim max_ndim min_ndim axes
+keras.layers.Layer: trainable name dtype
+keras.utils.CustomObjectScope:
+keras.utils.custom_object_scope:
+keras.utils.deserialize_keras_object: identifier module_objects custom_objects printable_module_name
+keras.utils.get_custom_objects:
+keras.utils.serialize_keras_object: instance
 keras.backend.sparse_categorical_crossentropy: target output from_logits axis
 keras.backend.to_dense: tensor
 keras.backend.truncated_normal: shape mean stddev dtype seed
@@ -1647,7 +1661,7 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"config.rewriting_options": "config.optimizer"}
-    paths |= {"config.threading_settings": "config.threading"}
+    paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
     path = paths.get(path, path)
     return name if module is tf else f"{path}.{name}"
 

@@ -150,7 +150,9 @@ def _check_contents(unit: Unit) -> None:
     """
     replay = _Replay(unit)
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
-    for index, node in enumerate(unit.order):
+    positions = unit.positions()
+    for node in unit.order:
+        index = positions[node.id]
         if node.node_class not in (NodeClass.SEND, NodeClass.RETVAL) and not _leaves(unit, node):
             for edge in sends.get(node.id, node).input_edges():
                 if not edge.is_back_edge:

@@ -136,6 +136,11 @@ def thread_count() -> int:
                 f"GPUGRAPH_THREADS is {value!r}; it must be a positive number of threads"
             )
         return int(value)
+    return processor_count()
+
+
+def processor_count() -> int:
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -30,6 +30,7 @@ from gpugraph.devices.gpu_devices import (
     no_gpu_reason as no_gpu_reason,
 )
 from gpugraph.devices.kept_tensors import KeptTensors as KeptTensors, NewHandle as NewHandle
+from gpugraph.devices.native.blas_threads import blas_threads as blas_threads
 from gpugraph.devices.out_of_memory import out_of_memory as out_of_memory
 from gpugraph.devices.session_resources import (
     Resources as Resources,

@@ -1,3 +1,13 @@
-"""`tf.keras`, of which the backend is here: what Keras's layers and models are written in."""
+"""`tf.keras`: its backend, the graph of layers, and networks of layers.
 
-from gpugraph.keras import backend as backend
+`engine` has layers, nodes and networks, `backend` what they are written in, `layers` the names of
+`tf.keras.layers`. Training, files and most classes of layers are not there yet.
+"""
+
+from gpugraph.keras import backend as backend, keras_utils, layers as layers, models as models
+from gpugraph.keras.engine.input_layer import input_tensor
+from gpugraph.keras.engine.model import Model as Model
+from gpugraph.keras.engine.sequential import Sequential as Sequential
+
+Input = input_tensor
+utils = keras_utils

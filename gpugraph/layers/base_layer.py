@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.keras.engine.keras_layer import Layer as KerasLayer
 from gpugraph.layers.keras_style import is_keras_style
@@ -120,6 +120,16 @@ class Layer(KerasLayer):
                 yield
 
     _variables_context = _call_context
+
+    def _session(self, method: str) -> Any:
+        """The default session; ValueError without one."""
+        session = get_default_session()
+        if session is None:
+            raise ValueError(
+                f"{method} of layer {self._name} needs a default session: call it inside "
+                "`with tf.Session():`, after the variables are initialized"
+            )
+        return session
 
     def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
         """A variable by `tf.get_variable`, or in the style of tf.keras one of the layer's own."""

@@ -29,7 +29,7 @@ StepKind = Literal[
     "region",  # the last five are groups of steps: under a condition,
     "stretch",  # that may become native calls or one CUDA graph,
     "loop",
-    "concurrent",  # calls of the user's functions at the same time,
+    "concurrent",  # calls of the user's functions, or heavy products, at the same time,
     "joined",  # launches that a GPU gets as one
 ]
 

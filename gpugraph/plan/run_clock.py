@@ -33,12 +33,13 @@ class TimeLimit(NamedTuple):
 class Clock:
     """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""
 
-    __slots__ = ("_cancelled", "_limit", "armed", "interrupted", "stop", "waits")
+    __slots__ = ("_cancelled", "_limit", "armed", "interrupted", "one_thread", "stop", "waits")
 
     def __init__(self) -> None:
         self.armed = False
         self.stop = np.zeros(1, np.int64)  # not 0 once it ends: native code looks at it
         self.interrupted: float | None = None  # the time of `monotonic` when Ctrl-C came
+        self.one_thread = False  # whether the run does all in the calling thread
         self.waits = False  # while the run calls a function of the user's
         self._cancelled = False
         self._limit: TimeLimit | None = None

@@ -294,11 +294,12 @@ class DirectRunner(Runner):
         """As `run`, with a time limit and with statistics into `metadata`."""
         chosen = options if options is not None else RunOptions()
         TracedExecution.refuse_pools(chosen)
-        limit = chosen.timeout_in_ms or self.limit_ms
+        limit, alone = chosen.timeout_in_ms or self.limit_ms, chosen.inter_op_thread_pool < 0
         if metadata is None:
-            return self.run(values, TracedExecution(False, limit))
+            return self.run(values, TracedExecution(False, limit, alone))
         costs = self.costs.is_due(self.session.options.config.graph_options)
-        execution = TracedExecution(chosen.trace_level != RunOptions.NO_TRACE or costs, limit)
+        trace = costs or chosen.trace_level != RunOptions.NO_TRACE
+        execution = TracedExecution(trace, limit, alone)
         results = self.run(values, execution)
         execution.report(chosen, metadata, self.graph_record, costs)
         return results

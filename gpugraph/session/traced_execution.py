@@ -20,18 +20,25 @@ were any; all of its runs are traced."""
 class TracedExecution:
     """Executes a plan with a time limit, which starts now (0: none), and statistics if `trace`.
 
+    one_thread: whether all is done in the calling thread.
+
     `times` and `plan` are those of the run.
     """
 
-    def __init__(self, trace: bool, limit_ms: int) -> None:
+    def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
         self.trace = trace
+        self.one_thread = one_thread
         self.limit = TimeLimit.of(limit_ms / 1000) if limit_ms > 0 else None
         self.times: StepTrace | None = None
         self.plan: Plan | None = None
 
     def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
-        results, self.times = execute_traced(plan, values, self.trace, self.limit)
+        plan.clock.one_thread = self.one_thread
+        try:
+            results, self.times = execute_traced(plan, values, self.trace, self.limit)
+        finally:
+            plan.clock.one_thread = False
         for listener in RUN_LISTENERS:
             listener(runner, self)
         return results

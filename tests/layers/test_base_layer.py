@@ -303,7 +303,7 @@ def test_calls_on_tensors_of_a_network_are_nodes():
     one._keras_history = other._keras_history = (source, 0, 0)
     output = layer(one)
     assert layer.input is one and layer.output is output
-    assert (layer.input_shape.as_list(), layer.output_shape.as_list()) == ([2, 3], [2, 2])
+    assert (layer.input_shape, layer.output_shape) == ((2, 3), (2, 2))
     assert layer.input_mask is None and layer.get_output_mask_at(0) is None
     assert output._keras_history.layer is layer
     assert source.outbound_nodes == layer.inbound_nodes

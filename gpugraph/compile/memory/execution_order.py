@@ -11,13 +11,15 @@ updates of variables on GPUs are deferred (`deferred_updates`).
 Calls of the user's functions may wait for each other. So where there are several, the order has
 waves (`call_waves`): first all that needs none of them, and at its end, at one depth, those that
 need no other; then what needs these, and so on. The calls of one wave run at the same time
-(`compile/steps/concurrent_calls.py`).
+(`compile/steps/concurrent_calls.py`). Heavy matrix products that do not need each other are brought
+together last (`side_by_side`).
 """
 
 from __future__ import annotations
 
 from gpugraph.compile.memory.call_waves import calls, followers, in_waves
 from gpugraph.compile.memory.deferred_updates import later
+from gpugraph.compile.memory.side_by_side import bring_together
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import ALWAYS, Flow
@@ -47,7 +49,7 @@ def order(unit: Unit) -> Outcome:
     deepest = max(unit.depth.values(), default=0)
     deferred = later(unit)
     note = f"; {deferred} updates of variables put off" if deferred else ""
-    return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", ()
+    return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", bring_together(unit)
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:

@@ -26,7 +26,7 @@ class Lifetimes:
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
         self.unit = unit
         self.flow = unit.flow
-        self.position = {node.id: index for index, node in enumerate(unit.order)}
+        self.position = unit.positions()
         self.end = len(unit.order)
         self.begins: dict[Frame, int] = {}
         if unit.flow is not None:

@@ -53,8 +53,8 @@ _NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 def memory(unit: Unit) -> Outcome:
     """Fills `unit.homes`, `unit.modes` and `unit.arena_sizes`."""
     planner = _Planner(unit)
-    for position, node in enumerate(unit.order):
-        planner.visit(position, node)
+    for node in unit.order:
+        planner.visit(planner.times.position[node.id], node)
     cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
     shared = sum(mode.startswith(("view", "in place")) for mode in unit.modes.values())
     lines = _lay_out(unit, planner.storages)

@@ -20,7 +20,7 @@ class Entry(NamedTuple):
     """A step and the guard under which it runs.
 
     sets, reads: flags. native: what the step may be as native code. assigns: whether it gives a
-    variable its first value.
+    variable its first value. group: of steps that run at the same time, the number of their group.
     """
 
     guard: Guard
@@ -29,6 +29,7 @@ class Entry(NamedTuple):
     reads: tuple[int, ...] = ()
     native: Candidate | None = None
     assigns: bool = False
+    group: int | None = None
 
 
 class Region(StepGroup):

@@ -72,7 +72,7 @@ class Arrays:
         self.devices = {device.name: device for device in unit.target.devices}
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
         self.recvs = {send.id: recv for send, recv in unit.send_recv_pairs}
-        self.positions = {node.id: index for index, node in enumerate(unit.order)}
+        self.positions = unit.positions()
         self.arenas: dict[str, int] = {}
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
         for name, size in unit.arena_sizes.items():

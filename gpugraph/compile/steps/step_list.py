@@ -12,12 +12,14 @@ from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.memory.memory_planning import passes_whole
+from gpugraph.compile.memory.side_by_side import parallel_lanes
 from gpugraph.compile.steps.concurrent_calls import with_concurrent_calls
 from gpugraph.compile.steps.cuda_graph_capture import Check, with_captures
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.native_node_code import Candidate
 from gpugraph.compile.steps.native_stretches import with_native_stretches
+from gpugraph.compile.steps.parallel_steps import with_parallel_steps
 from gpugraph.compile.steps.plan_arrays import Arrays, is_cell
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.compile.unit.guards import ALWAYS
@@ -37,6 +39,9 @@ class StepList(Arrays):
         self.frame: Frame | None = None
         self.guard = ALWAYS  # of the node that is being bound
         self.guarded: set[Any] = set()
+        self.groups = {
+            node.id: number for number, nodes in enumerate(unit.parallel) for node in nodes
+        }
         self.clock = Clock()
         self.report_lines: list[str] = []
         self._cells_by_end: dict[int, dict[Storage, None]] | None = None
@@ -51,14 +56,19 @@ class StepList(Arrays):
     ) -> None:
         """Adds a step of a node, under the node's guard."""
         step = self.step(node, run, kind)
-        self.entries.append(Entry(self.guard, step, (), (), native, assigns))
+        group = self.groups.get(node.id)
+        self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
     def with_stretches(self, entries: Sequence[Entry]) -> list[Entry]:
         """The entries, those in a row that may be native or one capture of a GPU as stretches.
 
-        Calls of the user's functions that do not need each other are one step.
+        Calls of the user's functions that do not need each other are one step, as are heavy
+        products that run at the same time.
         """
         entries = with_concurrent_calls(entries)
+        if self.groups:
+            lanes, _ = parallel_lanes(self.unit)
+            entries = with_parallel_steps(entries, lanes, self.clock)
         stretches = with_captures(entries, self.devices, self.report_lines)
         if not self.jit.is_on:
             return stretches

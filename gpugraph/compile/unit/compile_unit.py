@@ -157,9 +157,9 @@ class Unit:
     conditional nodes that refuse their inputs' shapes: the errors of runs that reach them);
     transposes, cancel, common and remap absorbed (by name, the ops that others do besides); place
     reasons; fuse fused (for each fused node the names, types and origins of its ops); partition
-    send_recv_pairs and transfers; flow `flow`, where there is control flow; order order and depth;
-    memory homes, modes (how a node gets its memory), arena_sizes, and runs_once (whether a second
-    run would be of another plan).
+    send_recv_pairs and transfers; flow `flow`, where there is control flow; order order, depth and
+    parallel (nodes that stand in a row and run at the same time); memory homes, modes (how a node
+    gets its memory), arena_sizes, and runs_once (whether a second run would be of another plan).
     """
 
     key: PlanKey
@@ -178,6 +178,7 @@ class Unit:
     send_recv_pairs: list[tuple[Node, Node]] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
     order: list[Node] = field(default_factory=list)
+    parallel: list[list[Node]] = field(default_factory=list)
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
     modes: dict[int, str] = field(default_factory=dict)
@@ -262,6 +263,13 @@ class Unit:
         self.graph.remove_node(node)
         self.shapes.pop(node.id, None)
         self.folded.pop(node.id, None)
+
+    def positions(self) -> dict[int, int]:
+        """The place of each node in the order; nodes that run at the same time have one."""
+        positions = {node.id: index for index, node in enumerate(self.order)}
+        for group in self.parallel:
+            positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
+        return positions
 
     @property
     def host(self) -> str:

@@ -9,28 +9,35 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.nest import flatten, is_nested, map_structure
+from gpugraph.base.nest import flatten, map_structure
 from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
+from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.keras.backend.keras_session import get_uid, track_variable
 from gpugraph.keras.engine.input_spec import check_inputs
-from gpugraph.keras.engine.layer_calls import LayerCall
+from gpugraph.keras.engine.layer_calls import LayerCall, innermost_call
 from gpugraph.keras.engine.layer_configs import from_plain
+from gpugraph.keras.engine.layer_inputs import (
+    has_tensors,
+    is_tensor,
+    take_input_shape,
+    tensor_of_value,
+)
 from gpugraph.keras.engine.layer_nodes import LayerNodes, mask_of
 from gpugraph.keras.engine.layer_weights import LayerWeights
+from gpugraph.keras.engine.operation_history import dependent_operations
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.variable_scope.single_variable import default_initializer
 from gpugraph.variables import Variable
 from gpugraph.variables.module import Module, snake_case
@@ -68,7 +75,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     ) -> None:
         self._activity_regularizer = kwargs.pop("activity_regularizer", None)
         self._dynamic = bool(kwargs.pop("dynamic", False))
-        self._batch_input_shape = _batch_input_shape(kwargs)
+        self._batch_input_shape = take_input_shape(kwargs)
         self._initial_weights = kwargs.pop("weights", None)
         if kwargs:
             raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
@@ -193,8 +200,10 @@ class Layer(LayerWeights, LayerNodes, Module):
         `mask` is that of the inputs and `training` that of the layer which calls this one, where
         `call` takes them and they are not given.
         """
-        inputs = map_structure(_tensor_of_value, inputs)
+        inputs = map_structure(tensor_of_value, inputs)
         self._check_graph(inputs)
+        if innermost_call() is None:
+            record_operations(flatten(inputs))
         call = LayerCall(self, inputs, args, kwargs)
         with self._call_context(), call:
             if not self.built:
@@ -290,9 +299,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         duplicate = type(self).__new__(type(self))
         memo[id(self)] = duplicate
         for name, value in vars(self).items():
-            if name in self._SHARED_BY_COPIES or _is_tensor(value):
+            if name in self._SHARED_BY_COPIES or is_tensor(value):
                 vars(duplicate)[name] = value
-            elif _has_tensors(value):
+            elif has_tensors(value):
                 vars(duplicate)[name] = copy.copy(value)
             else:
                 vars(duplicate)[name] = copy.deepcopy(value, memo)
@@ -306,33 +315,71 @@ class Layer(LayerWeights, LayerNodes, Module):
             return duplicate(placeholder(dtype, as_shape(input_shape))).shape
 
 
-def _batch_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
-    """The shape of the first input, with the batch in front, of a constructor's options."""
-    batch_size = options.pop("batch_size", None)
-    sizes = options.pop("input_shape", None)
-    whole = options.pop("batch_input_shape", None)
-    if whole is not None:
-        return tuple(whole)
-    if sizes is None:
-        return None
-    return (batch_size, *(sizes if isinstance(sizes, (list, tuple)) else (sizes,)))
+class TensorFlowOpLayer(Layer):
+    """An operation of the graph, which a call repeats on other inputs: `tf_op_layer_add`.
+
+    operation: with attrs and outputs. inputs: the places of its inputs that layers made; the others
+      stay those that it has.
+    """
+
+    def __init__(self, operation: Operation, inputs: Sequence[int]) -> None:
+        super().__init__(name=f"tf_op_layer_{operation.name}", trainable=False)
+        self.operation = operation
+        self.input_places = tuple(inputs)
+        self._graph = operation.graph
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """The outputs of the same operation on `inputs`, a tensor or a list of them."""
+        return self._outputs(get_default_graph(), flatten(inputs))
+
+    def _outputs(self, graph: Graph, tensors: Sequence[Tensor]) -> Any:
+        operation = self.operation
+        inputs = list(operation.inputs)
+        for place, tensor in zip(self.input_places, tensors):
+            inputs[place] = tensor
+        repeated = graph.create_op(
+            operation.type, inputs, attrs=dict(operation.attrs), name=operation.name
+        )  # fmt: skip
+        outputs = list(repeated.outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shapes of the outputs, inferred for inputs of these shapes."""
+        listed = input_shape if len(self.input_places) > 1 else [input_shape]
+        graph = self.operation.graph
+        with graph.as_default(), graph.name_scope("shapes"):
+            inputs = [
+                placeholder(self.operation.inputs[place].dtype, shape)
+                for place, shape in zip(self.input_places, listed)
+            ]
+            outputs = self._outputs(graph, inputs)
+        shapes = [tensor.shape for tensor in flatten(outputs)]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    def get_config(self) -> dict[str, Any]:
+        """NotImplementedError: an operation of a graph has no configuration."""
+        raise NotImplementedError(
+            f"Operation {self.operation.name} ({self.operation.type}) between layers has no "
+            "configuration: put it into a Lambda layer, or into a layer of your own, to save or "
+            "to copy the model"
+        )
 
 
-def _has_tensors(value: Any) -> bool:
-    """Whether it is a tensor or variable, or a structure with one."""
-    if isinstance(value, Mapping):
-        return any(_is_tensor(key) or _has_tensors(item) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return any(_has_tensors(item) for item in value)
-    return _is_tensor(value)
+def record_operations(tensors: Iterable[Any]) -> None:
+    """Makes layers of the operations by which tensors depend on those of layers.
+
+    Tensors that depend on none, and those that a layer made, stay as they are.
+    """
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and not hasattr(tensor, "_keras_history"):
+            for operation, places in dependent_operations(tensor):
+                _record(operation, places)
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
-
-
-def _tensor_of_value(value: Any) -> Any:
-    """Numbers and arrays as tensors; tensors and variables unchanged."""
-    if value is None or _is_tensor(value):
-        return value
-    return value if is_nested(value) else convert_to_tensor(value)
+def _record(operation: Operation, places: Sequence[int]) -> None:
+    inputs = [operation.inputs[place] for place in places]
+    outputs = list(operation.outputs)
+    TensorFlowOpLayer(operation, places).record_call(
+        inputs[0] if len(inputs) == 1 else inputs, outputs[0] if len(outputs) == 1 else outputs, {}
+    )

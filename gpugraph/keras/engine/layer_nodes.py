@@ -6,9 +6,11 @@ number of that layer's call, and of its output. Calls on other tensors are not r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gpugraph.base.nest import flatten, map_structure
+from gpugraph.keras.backend.keras_variables import int_shape
 from gpugraph.ops.framework.identity_and_shape import identity
 
 
@@ -20,13 +22,34 @@ class KerasHistory(NamedTuple):
     tensor_index: int
 
 
-class LayerNode:
-    """One call of `outbound_layer`, with tensors that the calls of `inbound_layers` made."""
+def mask_of(tensor: Any) -> Any:
+    """The mask of a tensor, bool, that a layer has given it; None without."""
+    return getattr(tensor, "_keras_mask", None)
 
-    def __init__(self, layer: Any, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> None:
+
+def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
+    """The property of a function of some tensors of a node, in the structure of these."""
+    return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
+
+
+class LayerNode:
+    """One call of `outbound_layer`, with tensors that the calls of `inbound_layers` made.
+
+    is_input: whether it is that of an InputLayer, whose tensor no layer made.
+    """
+
+    def __init__(
+        self,
+        layer: Any,
+        inputs: Any,
+        outputs: Any,
+        arguments: dict[str, Any],
+        is_input: bool = False,
+    ) -> None:
         histories: list[tuple[Any, int, int]] = [
-            tensor._keras_history for tensor in flatten(inputs)
+            tensor._keras_history for tensor in ([] if is_input else flatten(inputs))
         ]
+        self.is_input = is_input
         self.outbound_layer = layer
         self.inbound_layers = [layer for layer, _, _ in histories]
         self.node_indices = [index for _, index, _ in histories]
@@ -34,30 +57,10 @@ class LayerNode:
         self.input_tensors, self.output_tensors = inputs, outputs
         self.arguments = arguments
 
-    @property
-    def input_shapes(self) -> Any:
-        """The shapes of the inputs, in their structure."""
-        return map_structure(lambda tensor: tensor.shape, self.input_tensors)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of the outputs, in their structure."""
-        return map_structure(lambda tensor: tensor.shape, self.output_tensors)
-
-    @property
-    def input_masks(self) -> Any:
-        """The masks of the inputs, None for those without, in their structure."""
-        return map_structure(mask_of, self.input_tensors)
-
-    @property
-    def output_masks(self) -> Any:
-        """The masks of the outputs, None for those without, in their structure."""
-        return map_structure(mask_of, self.output_tensors)
-
-
-def mask_of(tensor: Any) -> Any:
-    """The mask of a tensor, bool, that a layer has given it; None without."""
-    return getattr(tensor, "_keras_mask", None)
+    input_shapes = _mapped("input_tensors", int_shape, "The shapes of the inputs, tuples.")
+    output_shapes = _mapped("output_tensors", int_shape, "The shapes of the outputs, tuples.")
+    input_masks = _mapped("input_tensors", mask_of, "The masks of the inputs, None without.")
+    output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None without.")
 
 
 def _copy(tensor: Any) -> Any:

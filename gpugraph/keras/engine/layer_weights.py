@@ -10,7 +10,8 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.engine.layer_losses import LayerLosses
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.state.reference_variable_ops import assign
@@ -131,15 +132,12 @@ class LayerWeights(LayerLosses):
         return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
 
     def get_weights(self) -> list[Any]:
-        """The values of `weights` in the default session, arrays; ValueError without a session."""
+        """The values of `weights`, arrays."""
         values: list[Any] = self._session("get_weights").run(self.weights)
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Sets the values of `weights` in the default session.
-
-        ValueError without a session, and for arrays of another number or other shapes.
-        """
+        """Sets the values of `weights`; ValueError for arrays of another number or other shapes."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -168,13 +166,9 @@ class LayerWeights(LayerLosses):
         return self._assignments[variable]
 
     def _session(self, method: str) -> Any:
-        session = get_default_session()
-        if session is None:
-            raise ValueError(
-                f"{method} of layer {self._name} needs a default session: call it inside "
-                "`with tf.Session():`, after the variables are initialized"
-            )
-        return session
+        """The session in which a method reads or sets values: Keras's."""
+        del method
+        return get_session(self.weights)
 
     # -- adding them
 

@@ -1,0 +1,123 @@
+"""Heavy products of one group (`compile/memory/side_by_side.py`) as one step, at the same time.
+
+The step has threads for the time of its run alone, and is over when all of its products are: what
+fails in one of them, or interrupts the run, is raised afterwards, the first in their order.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.plan import Clock, Step, StepGroup, note_step
+
+
+def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
+    """The entries, those of one group in a row as one; `lanes` of them run at the same time.
+
+    A check that a variable is initialized that stands between two comes before both.
+    """
+    result: list[Entry] = []
+    group: list[Entry] = []
+    for entry in entries:
+        if group and entry.group != group[0].group and entry.step.kind != "guard":
+            result += _joined(group, lanes, clock)
+            group = []
+        if entry.group is None or entry.step.kind == "guard":
+            result.append(entry)
+        else:
+            group.append(entry)
+    return [*result, *_joined(group, lanes, clock)]
+
+
+def _joined(group: Sequence[Entry], lanes: int, clock: Clock) -> Sequence[Entry]:
+    if len(group) < 2:
+        return group
+    steps = ParallelSteps([entry.step for entry in group], lanes, clock)
+    return [Entry(group[0].guard, Step.of(steps, "concurrent"))]
+
+
+class ParallelSteps(StepGroup):
+    """Runs steps in the calling thread and in others, at most `lanes` in all."""
+
+    def __init__(self, steps: Sequence[Step], lanes: int, clock: Clock) -> None:
+        self.steps = steps
+        self.helpers = min(lanes, len(steps)) - 1
+        self.clock = clock
+
+    def run(self) -> None:
+        """Runs all steps. What the first of those that fail raises is raised when all are over."""
+        waiting = deque(self.steps)
+        errors: dict[Step, BaseException] = {}
+        threads = self._started(waiting, errors)
+        interrupt: BaseException | None = None
+        try:
+            _run_all(waiting, errors)
+        finally:
+            for thread in threads:
+                interrupt = _joined_thread(thread) or interrupt
+        if interrupt is not None:
+            raise interrupt
+        for step in self.steps:
+            if step in errors:
+                note_step(errors[step], step)
+                raise errors[step]
+
+    def _started(
+        self, waiting: deque[Step], errors: dict[Step, BaseException]
+    ) -> list[threading.Thread]:
+        """Threads that take waiting steps; fewer where the system has none left."""
+        threads: list[threading.Thread] = []
+        for _ in range(0 if self.clock.one_thread else self.helpers):
+            context = contextvars.copy_context()
+            thread = threading.Thread(
+                target=context.run, args=(_run_beside, waiting, errors), daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError:
+                break
+            threads.append(thread)
+        return threads
+
+    def parts(self, traced: bool) -> Sequence[Step] | None:
+        """In a trace, each step alone, so that it has its own time."""
+        return self.steps if traced else None
+
+
+def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
+    """Runs waiting steps, in a thread that has no settings of NumPy's yet."""
+    np.seterr(all="ignore")
+    _run_all(waiting, errors)
+
+
+def _run_all(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
+    """Runs waiting steps until none is left."""
+    while True:
+        try:
+            step = waiting.popleft()
+        except IndexError:
+            return
+        try:
+            step.run()
+        except Exception as error:
+            errors[step] = error
+
+
+def _joined_thread(thread: threading.Thread) -> BaseException | None:
+    """Waits until a thread is over, also where an interrupt comes meanwhile: that is returned.
+
+    A thread that were left behind would write to memory that the next run uses.
+    """
+    interrupt: BaseException | None = None
+    while thread.is_alive():
+        try:
+            thread.join()
+        except BaseException as error:
+            interrupt = error
+    return interrupt

@@ -1,0 +1,53 @@
+"""How many threads NumPy's BLAS computes a matrix product in.
+
+The library that NumPy is linked to is asked. One that has no such function is taken to use all
+processors.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache
+
+from gpugraph.config.environment import processor_count
+
+_FUNCTIONS = (
+    "scipy_openblas_get_num_threads64_",
+    "scipy_openblas_get_num_threads",
+    "openblas_get_num_threads64_",
+    "openblas_get_num_threads",
+    "MKL_Get_Max_Threads",
+    "bli_thread_get_num_threads",
+)
+
+
+_LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
+
+
+def blas_threads() -> int:
+    """The threads of one product, at least 1."""
+    ask = _asked()
+    return processor_count() if ask is None else max(1, ask())
+
+
+def is_told() -> bool:
+    """Whether the library says how many there are."""
+    return _asked() is not None
+
+
+@cache
+def _asked() -> Callable[[], int] | None:
+    """What asks the library that a module of NumPy's is linked to."""
+    for module in filter(None, map(sys.modules.get, _LINKED)):
+        try:
+            library = ctypes.CDLL(str(module.__file__))
+        except OSError:
+            continue
+        for name in _FUNCTIONS:
+            function = getattr(library, name, None)
+            if function is not None:
+                function.restype = ctypes.c_int
+                return lambda ask=function: int(ask())  # type: ignore[misc]
+    return None

@@ -1,0 +1,110 @@
+"""Objects of Keras by name: classes and functions, in configurations and in programs' arguments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+
+class _Scopes(threading.local):
+    """The custom objects of the scopes that a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Mapping[str, Any]] = []
+
+
+_CUSTOM_OBJECTS: dict[str, Any] = {}
+_SCOPES = _Scopes()
+
+
+def get_custom_objects() -> dict[str, Any]:
+    """The classes and functions of the program that configurations name, by name: to be changed."""
+    return _CUSTOM_OBJECTS
+
+
+@contextmanager
+def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
+    """Within it configurations find these classes and functions by their names."""
+    _SCOPES.stack.extend(custom_objects)
+    try:
+        yield
+    finally:
+        del _SCOPES.stack[len(_SCOPES.stack) - len(custom_objects) :]
+
+
+def object_named(
+    name: str, known: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, kind: str
+) -> Any:
+    """A class or function: of `custom_objects`, of the scopes, of the program, or of Keras.
+
+    ValueError for an unknown name.
+    """
+    for objects in (custom_objects or {}, *reversed(_SCOPES.stack), _CUSTOM_OBJECTS, known):
+        if name in objects:
+            return objects[name]
+    raise ValueError(
+        f"Unknown {kind}: {name}. Pass it as custom_objects={{{name!r}: ...}}, or use "
+        f"custom_object_scope. Keras has {', '.join(sorted(known))}"
+    )
+
+
+def serialize_keras_object(instance: Any) -> Any:
+    """An object as its class's name and configuration, a function as its name, None as None.
+
+    ValueError for what has neither.
+    """
+    if instance is None:
+        return None
+    if hasattr(instance, "get_config"):
+        return {"class_name": type(instance).__name__, "config": instance.get_config()}
+    if hasattr(instance, "__name__"):
+        return instance.__name__
+    raise ValueError(f"Cannot serialize {instance!r}: it has no get_config and no name")
+
+
+def deserialize_keras_object(
+    identifier: Any,
+    module_objects: Mapping[str, Any] | None = None,
+    custom_objects: Mapping[str, Any] | None = None,
+    printable_module_name: str = "object",
+) -> Any:
+    """The object of a name or of `{"class_name": ..., "config": ...}`; None for None.
+
+    module_objects: what is known by name. custom_objects: further classes and functions.
+    ValueError for an unknown name and for another identifier.
+    """
+    known = module_objects or {}
+    if identifier is None:
+        return None
+    if isinstance(identifier, str):
+        found = object_named(identifier, known, custom_objects, printable_module_name)
+        return found() if isinstance(found, type) else found
+    if isinstance(identifier, Mapping) and "class_name" in identifier and "config" in identifier:
+        name, config = identifier["class_name"], identifier["config"]
+        object_class = object_named(name, known, custom_objects, printable_module_name)
+        if not hasattr(object_class, "from_config"):
+            with custom_object_scope(custom_objects or {}):
+                return object_class(**config)
+        if _takes_custom_objects(object_class.from_config):
+            return object_class.from_config(config, custom_objects=dict(custom_objects or {}))
+        with custom_object_scope(custom_objects or {}):
+            return object_class.from_config(config)
+    if callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret serialized {printable_module_name}: {identifier}")
+
+
+def _takes_custom_objects(from_config: Callable[..., Any]) -> bool:
+    code = getattr(from_config, "__func__", from_config).__code__
+    return "custom_objects" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+LAYER_CLASSES: dict[str, Any] = {}
+"""The classes of layers that configurations name; `gpugraph.keras` fills it."""
+
+
+def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """The layer of a configuration `{"class_name": ..., "config": ...}`."""
+    return deserialize_keras_object(config, LAYER_CLASSES, custom_objects, "layer")

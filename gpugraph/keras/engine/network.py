@@ -1,0 +1,361 @@
+"""Networks: layers that run other layers, from inputs to outputs, by depth.
+
+A network of a graph of layers is made of its inputs and outputs; a subclass defines `call`. Either
+is a layer, so networks nest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.keras.engine.input_layer import InputLayer
+from gpugraph.keras.engine.input_spec import InputSpec
+from gpugraph.keras.engine.keras_layer import Layer, record_operations
+from gpugraph.keras.engine.layer_nodes import KerasHistory, LayerNode, mask_of
+from gpugraph.keras.engine.layer_weights import distinct
+from gpugraph.keras.engine.model_summary import print_summary
+from gpugraph.keras.engine.network_config import network_config, network_of_config
+from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+
+
+class OfGraph:
+    """An attribute of the network's graph, of the same name."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, network: Any, owner: type) -> Any:
+        return self if network is None else getattr(network.network_graph, self._name)
+
+
+class Network(Layer):
+    """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
+
+    inputs, outputs: tensors of layers, or structures of them. Operations between layers become
+      layers of their own.
+
+    TypeError for other keyword arguments, and for one of inputs and outputs without the other;
+    ValueError for tensors that no layer made, inputs that are there twice or no InputLayer's, and
+    what `network_graph.map_network` refuses.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._network_graph: NetworkGraph | None = None
+        arguments = dict(zip(("inputs", "outputs", "name"), args))
+        if len(args) > 3 or arguments.keys() & kwargs.keys():
+            raise TypeError(f"{type(self).__name__} takes inputs, outputs and name, not {args}")
+        arguments |= kwargs
+        inputs = arguments.pop("inputs", None)
+        outputs = arguments.pop("outputs", None)
+        if (inputs is None) != (outputs is None):
+            raise TypeError(
+                f"{type(self).__name__} takes `inputs` and `outputs` together, or neither"
+            )
+        super().__init__(**arguments)
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+        if inputs is not None:
+            self._init_graph(inputs, outputs)
+
+    def _init_graph(self, inputs: Any, outputs: Any) -> None:
+        """Makes this the network from `inputs` to `outputs`, tensors of layers."""
+        inputs, outputs = _only(inputs), _only(outputs)
+        self._nested_inputs, self._nested_outputs = inputs, outputs
+        self.inputs, self.outputs = flatten(inputs), flatten(outputs)
+        self._check_inputs()
+        record_operations(self.outputs)
+        for tensor in self.outputs:
+            if not hasattr(tensor, "_keras_history"):
+                raise ValueError(
+                    f"Output tensors to a {type(self).__name__} must be the output of a "
+                    f"TensorFlow `Layer` (thus holding past layer metadata). Found: {tensor}"
+                )
+        self._network_graph = map_network(self.inputs, self.outputs)
+        self._layers = self._network_graph.layers
+        self._graph = self.inputs[0].graph
+        self.built = True
+        node = LayerNode(self, inputs, outputs, {})
+        for layer in node.inbound_layers:
+            layer.outbound_nodes.append(node)
+        self._inbound_nodes.append(node)
+
+    def _check_inputs(self) -> None:
+        kind = type(self).__name__
+        if len({id(tensor) for tensor in self.inputs}) != len(self.inputs):
+            raise ValueError(
+                "The list of inputs passed to the model is redundant. All inputs should only "
+                f"appear once. Found: {self.inputs}"
+            )
+        for tensor in self.inputs:
+            history: KerasHistory | None = getattr(tensor, "_keras_history", None)
+            if history is None:
+                raise ValueError(
+                    f"Input tensors to a {kind} must come from `tf.keras.Input`. Received: "
+                    f"{tensor} (missing previous layer metadata)."
+                )
+            if not isinstance(history.layer, InputLayer):
+                raise ValueError(
+                    f"Input layers to a `{kind}` must be `InputLayer` objects. Received input: "
+                    f"{tensor}, which layer {history.layer.name} made. Begin with `tf.keras.Input`."
+                )
+
+    # -- its layers
+
+    @property
+    def is_graph_network(self) -> bool:
+        """Whether it is a graph of layers, from inputs to outputs."""
+        return self._network_graph is not None
+
+    @property
+    def network_graph(self) -> NetworkGraph:
+        """Its nodes and layers by depth; AttributeError for a subclass that defines `call`."""
+        if self._network_graph is None:
+            raise AttributeError(
+                f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"
+            )
+        return self._network_graph
+
+    nodes_by_depth = OfGraph("The calls of layers, by their longest way to an output.")
+    layers_by_depth = OfGraph("The layers, by the largest depth of their calls.")
+
+    def sublayers(self) -> list[Any]:
+        """Its layers: of a graph of layers the deepest first."""
+        listed = self.__dict__.get("_layers")
+        return list(listed) if listed is not None else super().sublayers()
+
+    layers = property(sublayers)
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """The layer of a name, or of a place in `layers`; ValueError where there is none."""
+        layers = self.layers
+        if index is not None:
+            if len(layers) <= index:
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has "
+                    f"{len(layers)} layers."
+                )
+            return layers[index]
+        if not name:
+            raise ValueError("Provide either a layer name or layer index.")
+        for layer in layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(
+            f"No such layer: {name}. The layers are {', '.join(layer.name for layer in layers)}"
+        )
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs' layers."""
+        return [tensor._keras_history.layer.name for tensor in self.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs' layers; a further output of one layer gets a number."""
+        names: list[str] = []
+        for tensor in self.outputs:
+            name = tensor._keras_history.layer.name
+            count = sum(
+                other._keras_history.layer is tensor._keras_history.layer
+                for other in self.outputs[: len(names)]
+            )
+            names.append(f"{name}_{count}" if count else name)
+        return names
+
+    @property
+    def weights(self) -> list[Any]:
+        """The variables, layer by layer."""
+        self._check_created()
+        nested = [weight for layer in self.layers for weight in layer.weights]
+        return distinct(nested + self._trainable_weights + self._non_trainable_weights)
+
+    def _check_created(self) -> None:
+        if not self.built and not self.is_graph_network and type(self).build is Network.build:
+            raise ValueError(
+                f"Weights for model {self.name} have not yet been created. Weights are created "
+                "when the Model is first called on inputs or `build()` is called with an "
+                "`input_shape`."
+            )
+
+    @property
+    def stateful(self) -> bool:  # type: ignore[override]
+        """Whether one of its layers keeps values from one batch to the next."""
+        return any(layer.stateful for layer in self.layers)
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """The updates of the layers that keep values from one batch to the next."""
+        return distinct(
+            update for layer in self.layers if layer.stateful for update in layer.updates
+        )
+
+    def reset_states(self) -> None:
+        """Begins anew in all layers that keep values from one batch to the next."""
+        for layer in self.layers:
+            if hasattr(layer, "reset_states") and layer.stateful:
+                layer.reset_states()
+
+    @property
+    def input_spec(self) -> Any:
+        """The requirements on the inputs of a graph of layers, None for those of others."""
+        if not self.is_graph_network:
+            return None
+        specs = [
+            InputSpec(shape=(None, *tensor.shape.as_list()[1:]), ndim=tensor.shape.rank)
+            if tensor.shape.rank is not None
+            else InputSpec()
+            for tensor in self.inputs
+        ]
+        return specs[0] if len(specs) == 1 else specs
+
+    # -- runs
+
+    def build(self, input_shape: Any) -> None:
+        """Creates the variables of a subclass, by a call in a graph of its own for shapes.
+
+        ValueError for shapes that are none.
+        """
+        if self.is_graph_network or self.built:
+            self.built = True
+            return
+        if input_shape is None:
+            raise ValueError(
+                "Input shape must be defined when calling build on a model subclass network."
+            )
+        inputs = map_shapes(lambda shape: placeholder("float32", shape), input_shape)
+        self.built = True
+        self.call(inputs)
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """The outputs for `inputs`: of a graph of layers by `run_internal_graph`.
+
+        NotImplementedError for a subclass that does not define it.
+        """
+        del training  # the layers get it from the call that this one is in
+        if not self.is_graph_network:
+            raise NotImplementedError(
+                "When subclassing the `Model` class, you should implement a `call` method."
+            )
+        return self.run_internal_graph(inputs, mask)
+
+    def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
+        """The outputs for other inputs: every layer is called again, the deepest first.
+
+        inputs: tensors in the structure of the network's inputs, or a list of them.
+        """
+        tensors = flatten(inputs)
+        masks = [None] * len(tensors) if mask is None else flatten(mask)
+        for tensor, its_mask in zip(tensors, masks):
+            if its_mask is not None:
+                tensor._keras_mask = its_mask
+        computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
+        for depth in sorted(self.nodes_by_depth, reverse=True):
+            for node in self.nodes_by_depth[depth]:
+                if not node.is_input:
+                    self._run_node(node, computed)
+        results = [computed[id(tensor)] for tensor in self.outputs]
+        return pack_sequence_as(self._nested_outputs, results)
+
+    def _run_node(self, node: LayerNode, computed: dict[int, Any]) -> None:
+        """Calls a node's layer on the computed values of its inputs."""
+        layer = node.outbound_layer
+        inputs = map_structure(lambda tensor: computed[id(tensor)], node.input_tensors)
+        arguments = {
+            name: map_structure(lambda value: computed.get(id(value), value), value)
+            for name, value in node.arguments.items()
+        }
+        outputs = layer(inputs, **arguments)
+        for own, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
+            computed[id(own)] = tensor
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The masks of the outputs, for inputs with these masks; None for a subclass."""
+        if not self.is_graph_network:
+            return None
+        return map_structure(mask_of, self.run_internal_graph(inputs, mask))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shapes of the outputs for shapes of the inputs, layer by layer."""
+        if not self.is_graph_network:
+            return super().compute_output_shape(input_shape)
+        listed = input_shape if len(self.inputs) > 1 else [input_shape]
+        shapes = {id(tensor): as_shape(shape) for tensor, shape in zip(self.inputs, listed)}
+        for depth in sorted(self.nodes_by_depth, reverse=True):
+            for node in self.nodes_by_depth[depth]:
+                if not node.is_input:
+                    _infer_shapes(node, shapes)
+        return pack_sequence_as(self._nested_outputs, [shapes[id(t)] for t in self.outputs])
+
+    # -- values and configuration
+
+    def get_config(self) -> dict[str, Any]:
+        """Its layers, their configurations and calls, as plain values.
+
+        NotImplementedError for a subclass that defines `call`.
+        """
+        if not self.is_graph_network:
+            raise NotImplementedError(
+                f"{type(self).__name__} is a subclass with its own `call`: it must define "
+                "`get_config` itself"
+            )
+        return network_config(self)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The network of a configuration by `get_config`; its variables are its own.
+
+        custom_objects: classes and functions by the names that the configuration has for them.
+        """
+        inputs, outputs = network_of_config(config, custom_objects)
+        return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+
+    def summary(
+        self, line_length: int | None = None, positions: Any = None, print_fn: Any = None
+    ) -> None:
+        """Prints a table of the layers, with shapes and numbers of parameters.
+
+        positions: the ends of the columns, as parts of the line or in characters.
+        print_fn: gets each line; `print` by default.
+        ValueError before the variables of a subclass are created.
+        """
+        if not self.built:
+            raise ValueError(
+                "This model has not yet been built. Build the model first by calling `build()` or "
+                "calling `fit()` with some data, or specify an `input_shape` argument in the first "
+                "layer(s) for automatic build."
+            )
+        print_summary(self, line_length, positions, print_fn)
+
+
+def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
+    """Adds the shapes of a call's outputs to those that are known, by tensor."""
+    inputs = map_structure(lambda tensor: shapes[id(tensor)], node.input_tensors)
+    computed = node.outbound_layer.compute_output_shape(inputs)
+    outputs = flatten(node.output_tensors)
+    listed = computed if len(outputs) > 1 else [computed]
+    for tensor, shape in zip(outputs, listed):
+        shapes[id(tensor)] = as_shape(shape)
+
+
+def _only(structure: Any) -> Any:
+    """A tensor for a list of one."""
+    if isinstance(structure, (list, tuple)) and len(structure) == 1:
+        return structure[0]
+    return structure
+
+
+def map_shapes(function: Any, shape: Any) -> Any:
+    """`function` of one shape, or of each of a list or dict of shapes."""
+    if isinstance(shape, dict):
+        return {name: function(as_shape(item)) for name, item in shape.items()}
+    if isinstance(shape, list) and all(
+        isinstance(item, (tuple, list, TensorShape)) for item in shape
+    ):
+        return [function(as_shape(item)) for item in shape]
+    return function(as_shape(shape))

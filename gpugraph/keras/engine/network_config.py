@@ -1,0 +1,163 @@
+"""Networks as plain values: layers, their configurations, and the calls between them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.nest import flatten
+from gpugraph.base.shapes import TensorShape
+from gpugraph.keras.engine.keras_objects import deserialize_layer
+from gpugraph.keras.engine.layer_nodes import LayerNode
+from gpugraph.keras.engine.network_graph import node_key
+
+_TENSOR = "_KERAS_TENSOR"
+"""What the plain value of a tensor among the arguments of a call begins with."""
+
+
+def network_config(network: Any) -> dict[str, Any]:
+    """The name of a network, its layers with their calls, and its inputs and outputs by these."""
+    numbers = _call_numbers(network)
+    layers = []
+    for layer in network.layers:
+        calls = [
+            _call_config(node, numbers)
+            for index, node in enumerate(layer.inbound_nodes)
+            if node_key(layer.name, index) in network.network_graph.nodes and not node.is_input
+        ]
+        layers.append(
+            {
+                "name": layer.name,
+                "class_name": type(layer).__name__,
+                "config": layer.get_config(),
+                "inbound_nodes": calls,
+            }
+        )
+    return {
+        "name": network.name,
+        "layers": layers,
+        "input_layers": _places(network._nested_inputs, numbers),
+        "output_layers": _places(network._nested_outputs, numbers),
+    }
+
+
+def _call_numbers(network: Any) -> dict[str, int]:
+    """For the key of each call its number among those of its layer that the network has."""
+    numbers: dict[str, int] = {}
+    for layer in network.layers:
+        keys = [node_key(layer.name, index) for index in range(len(layer.inbound_nodes))]
+        inside = [key for key in keys if key in network.network_graph.nodes]
+        first = 1 if getattr(layer, "is_graph_network", False) else 0  # after its own graph's
+        numbers |= {key: number for number, key in enumerate(inside, first)}
+    return numbers
+
+
+def _call_config(node: LayerNode, numbers: dict[str, int]) -> Any:
+    """The inputs of a call: [layer, number of its call, number of the output, arguments]."""
+    arguments = {name: _plain_argument(value, numbers) for name, value in node.arguments.items()}
+    inputs = node.input_tensors
+    if isinstance(inputs, Mapping):
+        return {name: [*_place(tensor, numbers), arguments] for name, tensor in inputs.items()}
+    return [[*_place(tensor, numbers), arguments] for tensor in flatten(inputs)]
+
+
+def _place(tensor: Any, numbers: dict[str, int]) -> list[Any]:
+    layer, index, number = tensor._keras_history
+    return [layer.name, numbers.get(node_key(layer.name, index), 0), number]
+
+
+def _places(structure: Any, numbers: dict[str, int]) -> Any:
+    if isinstance(structure, Mapping):
+        return {name: _place(tensor, numbers) for name, tensor in structure.items()}
+    return [_place(tensor, numbers) for tensor in flatten(structure)]
+
+
+def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
+    """An argument of a call as a plain value; ValueError for a tensor that no layer made."""
+    if hasattr(value, "_keras_history"):
+        return [_TENSOR, *_place(value, numbers)]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, TensorShape):
+        return value.as_list()
+    if isinstance(value, (list, tuple)):
+        return [_plain_argument(item, numbers) for item in value]
+    return value
+
+
+def network_of_config(
+    config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None
+) -> tuple[Any, Any]:
+    """The inputs and outputs of the network of a configuration, with layers of their own.
+
+    ValueError for calls that need what no layer gives.
+    """
+    layers: dict[str, Any] = {}
+    waiting: dict[str, deque[Any]] = {}
+    for record in config["layers"]:
+        layers[record["name"]] = deserialize_layer(record, custom_objects)
+        waiting[record["name"]] = deque(record["inbound_nodes"])
+    while any(waiting.values()):
+        progress = [
+            _call_again(layers, layers[name], calls) for name, calls in waiting.items() if calls
+        ]
+        if not any(progress):
+            names = ", ".join(sorted(name for name, calls in waiting.items() if calls))
+            raise ValueError(
+                f"Improper config format: calls of {names} have inputs that no layer of the "
+                "config gives"
+            )
+    return (_tensors(layers, config["input_layers"]), _tensors(layers, config["output_layers"]))
+
+
+def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any]) -> bool:
+    """Makes those first of a layer's calls whose inputs are there; whether there was one."""
+    count = len(calls)
+    while calls:
+        call = calls[0]
+        places = list(call.values()) if isinstance(call, Mapping) else list(call)
+        plain = places[0][3] if len(places[0]) > 3 else {}
+        needed = places + [value[1:] for value in plain.values() if _is_tensor_value(value)]
+        tensors = [_tensor(layers, place) for place in needed]
+        if any(tensor is None for tensor in tensors):
+            break
+        arguments = {
+            name: _tensor(layers, value[1:]) if _is_tensor_value(value) else value
+            for name, value in plain.items()
+        }
+        tensors = tensors[: len(places)]
+        inputs = dict(zip(call, tensors)) if isinstance(call, Mapping) else tensors
+        layer(tensors[0] if inputs == tensors and len(tensors) == 1 else inputs, **arguments)
+        calls.popleft()
+    return len(calls) < count
+
+
+def _is_tensor_value(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and value[0] == _TENSOR
+
+
+def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
+    """An output of a layer's call; None where that call is not made yet.
+
+    ValueError for a layer that the configuration does not have.
+    """
+    name, index, number = place[:3]
+    if name not in layers:
+        raise ValueError(f"Improper config format: there is no layer {name!r}")
+    nodes = layers[name].inbound_nodes
+    if index >= len(nodes):
+        return None
+    return flatten(nodes[index].output_tensors)[number]
+
+
+def _tensors(layers: Mapping[str, Any], places: Any) -> Any:
+    if isinstance(places, Mapping):
+        return {name: _tensor(layers, place) for name, place in places.items()}
+    if places and isinstance(places[0], str):
+        return _tensor(layers, places)
+    return [_tensor(layers, place) for place in places]

@@ -1,0 +1,146 @@
+"""The graph of layers between inputs and outputs: its nodes and layers, sorted by depth.
+
+The depth of a node is its longest way to an output. A layer has the largest depth of its nodes, and
+all its nodes that are met later have at least that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.nest import flatten
+from gpugraph.keras.engine.layer_nodes import LayerNode
+
+
+class NetworkGraph(NamedTuple):
+    """The nodes and layers of a network.
+
+    nodes: the keys (layer name and number of the call) of all nodes.
+    nodes_by_depth, layers_by_depth: lists by depth; 0 is that of the outputs.
+    layers: all, the deepest first, at one depth by the order in which they are met from the
+      outputs back.
+    """
+
+    nodes: frozenset[str]
+    nodes_by_depth: dict[int, list[LayerNode]]
+    layers: list[Any]
+    layers_by_depth: dict[int, list[Any]]
+
+
+def node_key(layer_name: str, node_index: int) -> str:
+    """The key of a layer's call."""
+    return f"{layer_name}_ib-{node_index}"
+
+
+def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
+    """The graph of the layers from `inputs` to `outputs`, tensors of layers.
+
+    ValueError where a call needs its own result, an input is missing, or a name stands twice.
+    """
+    order: dict[Any, int] = {}
+    calls = _calls_before(outputs, order)
+    node_depths, layer_depths = _depths(calls)
+    for tensor in inputs:
+        layer = tensor._keras_history.layer
+        if layer not in layer_depths:  # not connected to an output
+            layer_depths[layer], order[layer] = 0, -1
+            node_depths[layer._inbound_nodes[0]] = 0
+            calls.append((layer._inbound_nodes[0], 0))
+    nodes_by_depth: defaultdict[int, list[LayerNode]] = defaultdict(list)
+    for node, depth in node_depths.items():
+        nodes_by_depth[depth].append(node)
+    layers_by_depth: defaultdict[int, list[Any]] = defaultdict(list)
+    for layer, depth in layer_depths.items():
+        layers_by_depth[depth].append(layer)
+    for layers in layers_by_depth.values():
+        layers.sort(key=order.__getitem__)
+    graph = NetworkGraph(
+        frozenset(node_key(node.outbound_layer.name, index) for node, index in calls),
+        dict(nodes_by_depth),
+        [
+            layer
+            for depth in sorted(layers_by_depth, reverse=True)
+            for layer in layers_by_depth[depth]
+        ],
+        dict(layers_by_depth),
+    )
+    _check_connected(inputs, graph)
+    _check_names(graph.layers)
+    return graph
+
+
+def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
+    """All calls that outputs need, each after those that it needs, with their numbers.
+
+    `order` gets the layers, in the order in which they are met from the outputs back.
+    """
+    calls: list[tuple[LayerNode, int]] = []
+    finished: set[LayerNode] = set()
+    for output in outputs:
+        stack: list[tuple[LayerNode, int, Iterator[Any]]] = []
+        in_progress: set[LayerNode] = set()
+        waiting = iter([output])
+        while True:
+            tensor = next(waiting, None)
+            if tensor is None:
+                if not stack:
+                    break
+                node, index, waiting = stack.pop()
+                finished.add(node)
+                in_progress.remove(node)
+                calls.append((node, index))
+                continue
+            layer, index, _ = tensor._keras_history
+            node = layer._inbound_nodes[index]
+            if node in in_progress:
+                raise ValueError(
+                    f'The tensor "{tensor}" at layer "{layer.name}" is part of a cycle.'
+                )
+            if node in finished:
+                continue
+            order.setdefault(layer, len(order))
+            in_progress.add(node)
+            stack.append((node, index, waiting))
+            waiting = iter([] if node.is_input else flatten(node.input_tensors))
+    return calls
+
+
+def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int], dict[Any, int]]:
+    """The depths of nodes and of layers, from the outputs back."""
+    nodes: dict[LayerNode, int] = {}
+    layers: dict[Any, int] = {}
+    for node, _ in reversed(calls):
+        depth = max(nodes.get(node, 0), layers.get(node.outbound_layer, 0))
+        nodes[node] = layers[node.outbound_layer] = depth
+        for layer, index in zip(node.inbound_layers, node.node_indices):
+            inbound = layer._inbound_nodes[index]
+            nodes[inbound] = max(depth + 1, nodes.get(inbound, 0))
+    return nodes, layers
+
+
+def _check_connected(inputs: Sequence[Any], graph: NetworkGraph) -> None:
+    computable = {id(tensor) for tensor in inputs}
+    passed: list[str] = []
+    for depth in sorted(graph.nodes_by_depth, reverse=True):
+        for node in graph.nodes_by_depth[depth]:
+            layer = node.outbound_layer
+            for tensor in flatten(node.input_tensors):
+                if id(tensor) not in computable:
+                    raise ValueError(
+                        f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
+                        f'"{layer.name}". The following previous layers were accessed without '
+                        f"issue: {passed}"
+                    )
+            computable.update(id(tensor) for tensor in flatten(node.output_tensors))
+            passed.append(layer.name)
+
+
+def _check_names(layers: Sequence[Any]) -> None:
+    for name, count in Counter(layer.name for layer in layers).items():
+        if count != 1:
+            raise ValueError(
+                f'The name "{name}" is used {count} times in the model. All layer names should be '
+                "unique."
+            )

@@ -1,0 +1,142 @@
+"""Sequential: a network of layers in a row, built with the first inputs where no shape is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.nest import flatten
+from gpugraph.keras.engine.input_layer import InputLayer, input_tensor
+from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.engine.keras_objects import deserialize_layer
+from gpugraph.keras.engine.model import Model
+
+
+class Sequential(Model):
+    """Layers in a row, each called on the outputs of the one before it.
+
+    It is built when the first layer says its input's shape, or is an InputLayer, else by the first
+    call, `build(input_shape)` or `fit`.
+
+    TypeError for what is no layer; ValueError for layers with several outputs, and for two layers
+    of one name.
+    """
+
+    def __init__(self, layers: Sequence[Any] | None = None, name: str | None = None) -> None:
+        super().__init__(name=name)
+        self._layers: list[Any] = []
+        self._build_input_shape: Any = None
+        for layer in layers or []:
+            self.add(layer)
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers that were added; an InputLayer in front is not among them."""
+        layers = self._layers
+        is_input = bool(layers) and isinstance(layers[0], InputLayer)
+        return list(layers[1:] if is_input else layers)
+
+    def add(self, layer: Any) -> None:
+        """Adds a layer at the end; errors as of the class."""
+        if not isinstance(layer, Layer):
+            raise TypeError(f"The added layer must be an instance of class Layer. Found: {layer!r}")
+        if any(layer.name == other.name for other in self._layers):
+            raise ValueError(
+                f'All layers added to a Sequential model should have unique names. Name "'
+                f'{layer.name}" is already the name of a layer in this model.'
+            )
+        if self._layers:
+            outputs = layer(self.outputs[0]) if self.outputs else None
+        else:
+            outputs = self._first_outputs(layer)
+        if outputs is not None and len(flatten(outputs)) != 1:
+            raise ValueError(
+                "All layers in a Sequential model should have a single output tensor. For "
+                "multi-output layers, use the functional API."
+            )
+        self._layers.append(layer)
+        self._take_outputs(outputs)
+
+    def _first_outputs(self, layer: Any) -> Any:
+        """The outputs of the first layer; None where the shape of its inputs is not known."""
+        if isinstance(layer, InputLayer):
+            return layer.inbound_nodes[-1].output_tensors
+        shape: Any
+        first = layer
+        while getattr(first, "layers", None) and not getattr(first, "is_graph_network", False):
+            first = first.layers[0]
+        if getattr(layer, "is_graph_network", False):
+            shape, dtype = tuple(layer.inputs[0].shape.as_list()), layer.inputs[0].dtype
+        else:
+            shape, dtype = first._batch_input_shape, first.dtype
+        if shape is None:
+            return None
+        inputs = input_tensor(batch_shape=shape, dtype=dtype, name=f"{layer.name}_input")
+        outputs = layer(inputs)
+        self._layers.insert(0, inputs._keras_history.layer)
+        return outputs
+
+    def _take_outputs(self, outputs: Any) -> None:
+        if outputs is None:
+            return
+        inputs = self._layers[0].inbound_nodes[0].output_tensors
+        self._inbound_nodes = []
+        self._init_graph(inputs, outputs)
+        self._layers = list(self.network_graph.layers)
+
+    def pop(self) -> None:
+        """Removes the last layer; TypeError where there is none."""
+        if not self.layers:
+            raise TypeError("There are no layers in the model.")
+        removed = self._layers.pop()
+        removed._outbound_nodes = []
+        if not self.layers:
+            self._layers, self.inputs, self.outputs = [], [], []
+            self._network_graph, self.built = None, False
+        elif self.outputs:
+            self._layers[-1]._outbound_nodes = []
+            self._take_outputs(self._layers[-1].output)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Builds all layers for inputs of a shape, with the batch in front.
+
+        ValueError without a shape, where no layer has one.
+        """
+        if self.is_graph_network:
+            self.built = True
+            return
+        if input_shape is None:
+            raise ValueError("You must provide an `input_shape` argument.")
+        self._build_input_shape = input_shape
+        super().build(input_shape)
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """The outputs of the last layer, called on those of the one before it, and so on."""
+        if self.is_graph_network:
+            return super().call(inputs, training=training, mask=mask)
+        outputs = inputs
+        for layer in self.layers:
+            outputs = layer(outputs)
+        return outputs
+
+    def get_config(self) -> dict[str, Any]:
+        """The name, and class and configuration of each layer."""
+        layers = [
+            {"class_name": type(layer).__name__, "config": layer.get_config()}
+            for layer in self.layers
+        ]
+        config: dict[str, Any] = {"name": self.name, "layers": layers}
+        if self._build_input_shape is not None:
+            config["build_input_shape"] = self._build_input_shape
+        return config
+
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
+        """The model of a configuration by `get_config`; a list is one of layers alone."""
+        records = config["layers"] if isinstance(config, dict) else config
+        name = config.get("name") if isinstance(config, dict) else None
+        model = cls([deserialize_layer(record, custom_objects) for record in records], name=name)
+        shape = config.get("build_input_shape") if isinstance(config, dict) else None
+        if shape is not None and not model.inputs:
+            model.build(shape)
+        return model

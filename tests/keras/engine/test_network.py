@@ -1,0 +1,196 @@
+"""Networks as functions and as layers: values, weights, masks, configurations, tables."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+from .conftest import Affine, Sum
+
+K, Input, Model = tf.keras.backend, tf.keras.Input, tf.keras.Model
+
+
+def siamese():
+    x, y = Input([4], name="x"), Input([4], name="y")
+    shared = Affine(3, name="shared")
+    total = Sum(name="sum")([shared(x), shared(y)])
+    return Model([x, y], Affine(1, name="last")(total), name="siamese")
+
+
+def test_a_network_runs_on_other_inputs():
+    model = siamese()
+    x, y = np.ones([2, 4], np.float32), np.full([2, 4], 2, np.float32)
+    again = model([tf.constant(x), tf.constant(y)])
+    own = K.function(model.inputs, model.outputs)([x, y])[0]
+    np.testing.assert_allclose(K.eval(again), own, rtol=1e-6)
+    shared, last = (model.get_layer(name) for name in ("shared", "last"))
+    kernel, bias, last_kernel, last_bias = model.get_weights()
+    expected = ((x @ kernel + bias) + (y @ kernel + bias)) @ last_kernel + last_bias
+    np.testing.assert_allclose(own, expected, rtol=1e-5)
+    assert model.weights == shared.weights + last.weights
+    assert [weight.name for weight in model.weights] == [
+        "shared/kernel:0", "shared/bias:0", "last/kernel:0", "last/bias:0",
+    ]  # fmt: skip
+
+
+def test_trainable_reaches_all_layers():
+    model = siamese()
+    assert len(model.trainable_weights) == 4
+    model.get_layer("shared").trainable = False
+    assert len(model.trainable_weights) == 2 and len(model.non_trainable_weights) == 2
+    model.trainable = False
+    assert model.trainable_weights == [] and len(model.non_trainable_weights) == 4
+    assert not model.get_layer("last").trainable
+
+
+def test_a_configuration_makes_an_equal_network():
+    model = siamese()
+    config = json.loads(json.dumps(model.get_config()))
+    assert config["layers"][2]["inbound_nodes"] == [[["x", 0, 0, {}]], [["y", 0, 0, {}]]]
+    assert config["input_layers"] == [["x", 0, 0], ["y", 0, 0]]
+    assert config["output_layers"] == [["last", 0, 0]]
+    copy = Model.from_config(config)
+    assert copy.get_config() == model.get_config()
+    copy.set_weights(model.get_weights())
+    feeds = [np.ones([2, 4], np.float32)] * 2
+    results = [K.function(net.inputs, net.outputs)(feeds)[0] for net in (model, copy)]
+    np.testing.assert_array_equal(*results)
+
+
+def test_nested_networks_have_configurations():
+    x = Input([4])
+    outer = Model(x, Affine(2)(tf.keras.Sequential([Affine(3, input_shape=(4,))])(x)))
+    config = outer.get_config()
+    assert config["layers"][2]["inbound_nodes"] == [[["sequential", 1, 0, {}]]]
+    assert Model.from_config(config).get_config() == config
+
+
+def test_a_configuration_that_lacks_an_input():
+    config = siamese().get_config()
+    config["layers"][2]["inbound_nodes"][0][0][1] = 5
+    with pytest.raises(ValueError, match="calls of last, shared, sum have inputs that no layer"):
+        Model.from_config(config)
+    config["layers"][2]["inbound_nodes"][0][0][0] = "nowhere"
+    with pytest.raises(ValueError, match="Improper config format: there is no layer 'nowhere'"):
+        Model.from_config(config)
+
+
+def test_unknown_classes_name_what_to_pass():
+    config = siamese().get_config()
+    config["layers"][3]["class_name"] = "Mystery"
+    with pytest.raises(ValueError, match=r"Unknown layer: Mystery. Pass it as custom_objects"):
+        Model.from_config(config)
+    copy = Model.from_config(config, custom_objects={"Mystery": Sum})
+    assert isinstance(copy.get_layer("sum"), Sum)
+
+
+def test_operations_between_layers_become_layers():
+    x = Input([4])
+    y = Affine(3, name="a")(x)
+    model = Model(x, Affine(1, name="b")(tf.nn.relu(y) * 2.0 + 1.0))
+    assert [layer.name for layer in model.layers[1:]] == [
+        "a", "tf_op_layer_Relu", "tf_op_layer_mul", "tf_op_layer_add", "b",
+    ]  # fmt: skip
+    value = np.random.RandomState(0).randn(5, 4).astype(np.float32)
+    own = K.function(model.inputs, model.outputs)([value])[0]
+    np.testing.assert_allclose(K.eval(model(tf.constant(value))), own, rtol=1e-6)
+    assert model.compute_output_shape((7, 4)).as_list() == [7, 1]
+    with pytest.raises(NotImplementedError, match="put it into a Lambda layer"):
+        model.get_config()
+
+
+class Masks(tf.keras.layers.Layer):
+    supports_masking = True
+
+    def call(self, inputs, mask=None):
+        self.seen = mask
+        return inputs + 0.0
+
+    def compute_mask(self, inputs, mask=None):
+        return tf.not_equal(inputs[:, :, 0], 0.0) if mask is None else mask
+
+
+class Trains(tf.keras.layers.Layer):
+    def call(self, inputs, training=None):
+        self.seen = training
+        return inputs * 1.0
+
+
+def test_masks_and_the_learning_phase_reach_inner_layers():
+    x = Input([3, 2])
+    first, second, trains = Masks(), Masks(), Trains()
+    inner = Model(x, trains(second(first(x))))
+    assert first.seen is None and second.seen is first.output_mask and trains.seen is None
+    values = tf.constant([[[1.0, 2], [0, 1], [3, 1]]])
+    inner(values, training=True)
+    assert trains.seen is True
+    assert K.eval(second.seen).tolist() == [[True, False, True]]
+
+
+def test_a_subclass_defines_call():
+    class Two(Model):
+        def __init__(self):
+            super().__init__(name="two")
+            self.parts = [Affine(3), Affine(1)]
+
+        def call(self, inputs):
+            return self.parts[1](self.parts[0](inputs))
+
+    model = Two()
+    with pytest.raises(ValueError, match="Weights for model two have not yet been created"):
+        _ = model.weights
+    with pytest.raises(ValueError, match="This model has not yet been built"):
+        model.summary()
+    assert model(tf.zeros([5, 4])).shape.as_list() == [5, 1]
+    assert [layer.name for layer in model.layers] == ["affine", "affine_1"]
+    assert len(model.weights) == 4
+    with pytest.raises(NotImplementedError, match="must define `get_config` itself"):
+        model.get_config()
+    with pytest.raises(AttributeError, match="has no graph of layers"):
+        _ = model.nodes_by_depth
+
+
+def test_what_is_not_there():
+    model = siamese()
+    with pytest.raises(ValueError, match=r"No such layer: nope. The layers are x, y, shared"):
+        model.get_layer("nope")
+    with pytest.raises(ValueError, match="index 9 but model only has 5 layers"):
+        model.get_layer(index=9)
+    with pytest.raises(ValueError, match="weight list of length 1, but the layer was expecting 4"):
+        model.set_weights([1])
+    with pytest.raises(AttributeError, match='"layer output" is ill-defined'):
+        _ = model.get_layer("shared").output
+
+
+SUMMARY = """\
+Model: "siamese"
+__________________________________________________________________________________________________
+Layer (type)                    Output Shape         Param #     Connected to                     
+==================================================================================================
+x (InputLayer)                  [(None, 4)]          0                                            
+__________________________________________________________________________________________________
+y (InputLayer)                  [(None, 4)]          0                                            
+__________________________________________________________________________________________________
+shared (Affine)                 (None, 3)            15          x[0][0]                          
+                                                                 y[0][0]                          
+__________________________________________________________________________________________________
+sum (Sum)                       (None, 3)            0           shared[0][0]                     
+                                                                 shared[1][0]                     
+__________________________________________________________________________________________________
+last (Affine)                   (None, 1)            4           sum[0][0]                        
+==================================================================================================
+Total params: 19
+Trainable params: 19
+Non-trainable params: 0
+__________________________________________________________________________________________________
+"""  # noqa: W291
+
+
+def test_the_table_is_that_of_keras():
+    lines = []
+    siamese().summary(print_fn=lines.append)
+    assert "\n".join(lines) + "\n" == SUMMARY
