@@ -104,6 +104,11 @@ IndexedSlicesSpec: shape dtype indices_dtype dense_shape_dtype indices_shape
 Module: name
 SparseTensor: indices values dense_shape
 SparseTensorSpec: shape dtype
+FIFOQueue: capacity dtypes shapes names shared_name name
+PaddingFIFOQueue: capacity dtypes shapes names shared_name name
+PriorityQueue: capacity types shapes names shared_name name
+QueueBase: dtypes shapes names queue_ref
+RandomShuffleQueue: capacity min_after_dequeue dtypes shapes names seed shared_name name
 TensorArray: dtype size dynamic_size clear_after_read tensor_array_name handle flow infer_shape
     element_shape colocate_with_first_write_call name
 TensorArraySpec: element_shape dtype dynamic_size infer_shape

@@ -222,6 +222,10 @@ from gpugraph.ops.strings.string_ops import (
     decode_base64 as decode_base64, encode_base64 as encode_base64, string_strip as string_strip,
     substr as substr,
 )
+from gpugraph.ops.queues.queue_classes import (
+    FIFOQueue as FIFOQueue, PaddingFIFOQueue as PaddingFIFOQueue, PriorityQueue as PriorityQueue,
+    QueueBase as QueueBase, RandomShuffleQueue as RandomShuffleQueue,
+)
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray as TensorArray
 from gpugraph.ops.indexing import coordinate_gather_scatter as _coordinate_gather_scatter
 from gpugraph.ops.random import variable_initializers as _variable_initializers

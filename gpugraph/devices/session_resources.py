@@ -95,6 +95,7 @@ class Resources:
         self.kept = KeptTensors()
         self.variables: dict[tuple[str, str], VariableState] = {}
         self.states: dict[str, Any] = {}
+        self.shared: dict[tuple[str, str], Any] = {}
         self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
         self._unused: deque[tuple[str, int]] = deque()
 
@@ -125,6 +126,14 @@ class Resources:
             if key not in self.states:
                 self.states[key] = make()
             return self.states[key]
+
+    def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
+        """What nodes of any name share: a queue, by its container and name."""
+        with self.lock:
+            key = (container or "localhost", name)
+            if key not in self.shared:
+                self.shared[key] = make()
+            return self.shared[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
         """`value` in the device's memory, one copy per device for all plans.
@@ -158,6 +167,9 @@ class Resources:
             for key in list(self.variables):
                 if containers is None or (key[0] or "localhost") in containers:
                     self.variables.pop(key).release()
+            for key in list(self.shared):
+                if containers is None or key[0] in containers:
+                    del self.shared[key]
             if containers is None:
                 self.kept.clear()
                 self.states.clear()

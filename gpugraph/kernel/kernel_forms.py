@@ -37,7 +37,9 @@ class Call(NamedTuple):
     host inputs are arguments, as arrays in host memory, because their values come during a run
     (the index of an element, the handle of a TensorArray). waits: it may wait for other runs, or
     for ever, since it calls the user's functions; variables are free meanwhile. Such a kernel is
-    dynamic; its inputs are copies, and several of a run may be called at the same time.
+    dynamic; its inputs are copies, and several of a run may be called at the same time. gives_up:
+    such a kernel looks itself whether its run goes on (`check_run`), as ops on queues do: it needs
+    no thread that a run could leave behind, and Ctrl-C does not interrupt it midway.
 
     Arrays of bfloat16 are arguments as float32; outputs, and the inputs numbered in `writes`, are
     rounded after the call (`bfloat16_rounding`). direct: the arguments are the arrays themselves,
@@ -50,6 +52,7 @@ class Call(NamedTuple):
     dynamic: bool = False
     late: bool = False
     waits: bool = False
+    gives_up: bool = False
     direct: bool = False
     writes: tuple[int, ...] = ()
 

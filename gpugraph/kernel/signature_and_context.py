@@ -64,6 +64,9 @@ class KernelContext(Signature, Protocol):
     def state(self, make: Callable[[], Any]) -> Any:
         """The node's state in the session, created by `make` at first use; plans share it."""
 
+    def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
+        """What the session keeps in a container under a name, created by `make` at first use."""
+
     def variable(self, index: int) -> Any:
         """The record of the variable that reference input `index` names."""
 

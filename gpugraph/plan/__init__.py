@@ -19,6 +19,7 @@ from gpugraph.plan.plan_record import (
 )
 from gpugraph.plan.plan_steps import (
     Access as Access,
+    GivingUpRun as GivingUpRun,
     Run as Run,
     Step as Step,
     StepGroup as StepGroup,

@@ -129,6 +129,23 @@ class WaitingRun:
         self.access.enter(clock.check)
 
 
+class GivingUpRun(WaitingRun):
+    """Runs a step that may wait and looks itself whether its run goes on.
+
+    Ctrl-C is noted for it to see: it comes between no two instructions (`runtime/interrupts.py`).
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> None:
+        self.access.leave()
+        self.clock.waits = True
+        try:
+            self.step_run()
+        finally:
+            self._go_on()
+
+
 class StepSequence:
     """Calls steps one after the other, with or without the guards of variables."""
 

@@ -84,6 +84,23 @@ UNSAMPLED = {
         "it works on what a run keeps: test_tensor_array.py has it run",
     ),
     **dict.fromkeys(
+        (
+            "FIFOQueueV2",
+            "PaddingFIFOQueueV2",
+            "PriorityQueueV2",
+            "RandomShuffleQueueV2",
+            "QueueEnqueueV2",
+            "QueueEnqueueManyV2",
+            "QueueDequeueV2",
+            "QueueDequeueManyV2",
+            "QueueDequeueUpToV2",
+            "QueueCloseV2",
+            "QueueIsClosedV2",
+            "QueueSizeV2",
+        ),
+        "it works on what a session keeps: test_queue_classes.py has it run",
+    ),
+    **dict.fromkeys(
         ("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"),
         "it works on what a session keeps: test_session_tensors.py has it run",
     ),

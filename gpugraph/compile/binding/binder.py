@@ -32,7 +32,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
+from gpugraph.plan import GivingUpRun, Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
 
 _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
@@ -146,7 +146,8 @@ class Binder(StepList):
             run, native = _initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))
         if reference(kernel).waits:
-            run = WaitingRun(run, self.access, self.clock)
+            kind = GivingUpRun if reference(kernel).gives_up else WaitingRun
+            run = kind(run, self.access, self.clock)
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
             run, native = _locking(run, written), None

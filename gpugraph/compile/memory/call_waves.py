@@ -23,21 +23,26 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """The nodes that call the user's functions."""
-    waits: dict[str, bool] = {}
+    """The nodes that may wait, if there are several, or one that waits for other runs.
+
+    A single function of the user's takes its place in the order as any op does.
+    """
+    kernels: dict[str, Call] = {}
     nodes: set[Item] = set()
+    waits_for_runs = False
     for node in unit.graph.op_nodes():
-        if node.type not in waits:
-            waits[node.type] = _waits(node)
-        if waits[node.type]:
+        if node.type not in kernels:
+            kernels[node.type] = _kernel(node)
+        if kernels[node.type].waits:
             nodes.add(node)
-    return nodes
+            waits_for_runs = waits_for_runs or kernels[node.type].gives_up
+    return nodes if len(nodes) > 1 or waits_for_runs else set()
 
 
-def _waits(node: Node) -> bool:
-    entry = find_kernel(node.type, "CPU", node.attrs)  # such functions run on the host
+def _kernel(node: Node) -> Call:
+    entry = find_kernel(node.type, "CPU", node.attrs)  # what may wait runs on the host
     kernel = None if entry is None else entry.kernel
-    return isinstance(kernel, Call) and kernel.waits
+    return kernel if isinstance(kernel, Call) else Call()
 
 
 def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:

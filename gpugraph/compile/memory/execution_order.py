@@ -8,11 +8,11 @@ under one condition stay together as long as they can, and a loop's ops take the
 loop, in an order of their own: Enters, Merges, all else. Of the order that this gives, small
 updates of variables on GPUs are deferred (`deferred_updates`).
 
-Calls of the user's functions may wait for each other. So where there are several, the order has
-waves (`call_waves`): first all that needs none of them, and at its end, at one depth, those that
-need no other; then what needs these, and so on. The calls of one wave run at the same time
-(`compile/steps/concurrent_calls.py`). Heavy matrix products that do not need each other are brought
-together last (`side_by_side`).
+Calls of the user's functions may wait for each other, and ops on queues for other runs. So where
+there are several calls, or such an op, the order has waves (`call_waves`): first all that needs
+none of them, and at its end, at one depth, those that need no other; then what needs these, and so
+on. The calls of one wave run at the same time (`compile/steps/concurrent_calls.py`). Heavy matrix
+products that do not need each other are brought together last (`side_by_side`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def order(unit: Unit) -> Outcome:
         _order_flow(unit, unit.flow, rank, calling)
     else:
         unit.depth = depth = depths(unit.graph, unit.send_recv_pairs)
-        if len(calling) > 1:
+        if calling:
             nodes = {node: depth[node.id] for node in unit.graph.op_nodes()}
             waves = in_waves(nodes, followers(unit), calling)
             unit.depth = depth = {node.id: wave for node, wave in waves.items()}
@@ -57,7 +57,7 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
     orders: dict[Frame, list[Item]] = {}
     for frame, level in flow.levels.items():
         depths_here = level.depth
-        if len(calling) > 1:
+        if calling:
             depths_here = in_waves(level.depth, level.followers.__getitem__, calling)
 
         def place(item: Item, depth: dict[Item, int] = depths_here) -> tuple[int, ...]:

@@ -7,15 +7,42 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.errors import CancelledError
+from gpugraph.plan import RUN_CLOCK, Clock
+
 _SLICE_S = 0.05  # after which the run looks whether it was cancelled
 
 
+class CallClock(Clock):
+    """The clock of a call in a thread: that of its run, until the run leaves the call behind."""
+
+    __slots__ = ("is_left", "run_clock")
+
+    def __init__(self, run_clock: Clock | None) -> None:
+        super().__init__()
+        self.armed = True
+        self.is_left = False
+        self.run_clock = run_clock
+
+    def check(self, where: str) -> None:
+        """Raises what ends the run, and CancelledError once it is over."""
+        if self.is_left:
+            raise CancelledError(None, None, f"The run was over {where}")
+        if self.run_clock is not None:
+            self.run_clock.check(where)
+
+
 class CallThread(threading.Thread):
-    """Keeps what a call returns. A run that ends early leaves it behind, with its result."""
+    """Keeps what a call returns. A run that ends early leaves it behind, with its result.
+
+    A call that looks whether its run goes on (`check_run`) learns that it was left behind.
+    """
 
     def __init__(self, name: str, call: Callable[[], Any]) -> None:
         super().__init__(name=name, daemon=True)
         self._context = contextvars.copy_context()
+        self._clock = CallClock(self._context.get(RUN_CLOCK))
+        self._context.run(RUN_CLOCK.set, self._clock)
         self._call = call
         self._returned: Any = None
         self._error: BaseException | None = None
@@ -29,9 +56,27 @@ class CallThread(threading.Thread):
 
     def wait(self, check: Callable[[str], None]) -> None:
         """Returns when the call has; `check` raises to end the waiting."""
-        while self.is_alive():
-            self.join(_SLICE_S)
-            check(f"in the Python function of '{self.name}'")
+        try:
+            while self.is_alive():
+                self.join(_SLICE_S)
+                check(f"in the Python function of '{self.name}'")
+        except BaseException:
+            self.leave()
+            raise
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the call has raised an error."""
+        return self._error is not None
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the call has raised an error because it was left behind."""
+        return self._clock.is_left and isinstance(self._error, CancelledError)
+
+    def leave(self) -> None:
+        """Lets a call that looks give up: nobody wants its result."""
+        self._clock.is_left = True
 
     def result(self) -> Any:
         """What the call returned; raises what it raised."""

@@ -18,6 +18,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
 
 _HEAD_START_S = 0.01  # for which a function keeps the next one from being called
+_SLICE_S = 0.05  # after which the run looks whether it was cancelled
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
@@ -60,8 +61,23 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
     return [Entry(calls[0].guard, Step.of(group, "concurrent"))]
 
 
+def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
+    """Returns when all calls have; after an error those that wait for other runs give up."""
+    waited = list(calls)
+    while waited:
+        waited[0].join(_SLICE_S)
+        check(f"in the call of '{waited[0].name}'")
+        waited = [call for call in waited if call.is_alive()]
+        if any(call.has_failed for call in calls):
+            for call in waited:
+                call.leave()
+
+
 class ConcurrentCalls(StepGroup):
-    """Calls functions at the same time, each in a thread. Their errors come when all are done."""
+    """Calls functions at the same time, each in a thread. Their errors come when all are done.
+
+    The first error is raised: that of a call which gave up because of it comes after.
+    """
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = steps
@@ -79,11 +95,16 @@ class ConcurrentCalls(StepGroup):
         for step, calling in zip(self.steps, self.calling):
             with noting_step(step):
                 calls.append(CallThread(step.name, calling.begin()))
-        for call in calls:
-            call.start()
-            call.join(_HEAD_START_S)
-        for call in calls:
-            call.wait(self.check)
-        for step, calling, call in zip(self.steps, self.calling, calls):
+        try:
+            for call in calls:
+                call.start()
+                call.join(_HEAD_START_S)
+            wait_for_all(calls, self.check)
+        except BaseException:
+            for call in calls:
+                call.leave()
+            raise
+        ended = list(zip(self.steps, self.calling, calls))
+        for step, calling, call in sorted(ended, key=lambda item: item[2].gave_up):
             with noting_step(step):
                 calling.end(call.result())

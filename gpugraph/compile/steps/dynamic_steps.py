@@ -170,7 +170,7 @@ class CallingStep(DynamicStep):
 
     So several may be under way at once, in threads of their own, and one that a run has left behind
     does no harm (`concurrent_calls.py`). With a time limit a single call has a
-    thread of its own too.
+    thread of its own too, unless it gives up by itself.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:
@@ -179,7 +179,7 @@ class CallingStep(DynamicStep):
 
     def __call__(self) -> None:
         call = self.begin()
-        if not self.clock.is_limited:
+        if not self.clock.is_limited or reference(self.bound.kernel).gives_up:
             self.end(call())
             return
         thread = CallThread(self.node.name, call)

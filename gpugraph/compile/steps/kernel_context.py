@@ -173,6 +173,10 @@ class KernelBinding:
         """The node's own state in the session."""
         return self._resources.state(self.name, make)
 
+    def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
+        """What the session keeps in a container under a name, for all nodes."""
+        return self._resources.shared_object(container, name, make)
+
     def compiled(self, file: str) -> Callable[[], CompiledFile | None]:
         """What returns a C file of `kernels/` once it is compiled; None before, or without jit."""
         if not self._jit.is_on:

@@ -34,6 +34,10 @@ class ContextOutsideRun:
         """LookupError: there is no state."""
         raise LookupError(f"'{self.name}' keeps no state")
 
+    def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
+        """LookupError: there is no session."""
+        raise LookupError(f"'{self.name}' shares nothing: it is in no session")
+
     def variable(self, index: int) -> Any:
         """LookupError: there is no variable."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")

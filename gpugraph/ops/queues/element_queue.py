@@ -1,0 +1,220 @@
+"""Queues of elements, each a tuple of arrays: what a session keeps behind a queue's handle.
+
+Enqueues and dequeues wait in two lines. What takes or gives many elements does so one by one, as
+they come, so that it may be more than the queue holds at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import CancelledError, OutOfRangeError, invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
+
+Element = tuple[Any, ...]
+
+_ENQUEUES, _DEQUEUES = 0, 1
+
+
+class QueueKind(NamedTuple):
+    """What queues that share a name must agree in."""
+
+    op_type: str
+    capacity: int
+    dtypes: tuple[DType, ...]
+    shapes: tuple[TensorShape, ...]
+    more: tuple[tuple[str, Any], ...] = ()
+
+
+class ElementQueue(Attempts):
+    """A queue in memory. Subclasses say in which order elements leave it."""
+
+    def __init__(self, kind: QueueKind, name: str) -> None:
+        super().__init__(2)
+        self.kind = kind
+        self.name = name
+        self.type_name = kind.op_type.removesuffix("V2")
+        self.capacity = kind.capacity if kind.capacity >= 0 else 2**31 - 1
+        self.closed = False
+
+    # -- what subclasses say
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def put(self, element: Element) -> None:
+        """Adds an element."""
+        raise NotImplementedError
+
+    def take(self) -> Element:
+        """Takes the element whose turn it is."""
+        raise NotImplementedError
+
+    def put_back(self, elements: Sequence[Element]) -> None:
+        """Gives back elements that were taken, in that order."""
+        raise NotImplementedError
+
+    def available(self) -> int:
+        """How many elements may be taken now."""
+        return len(self)
+
+    def batch(self, elements: Sequence[Element]) -> list[Any]:
+        """Elements as one array for each component."""
+        return [np.stack(component) for component in zip(*elements)]
+
+    # -- what ops do
+
+    def enqueue(self, element: Element) -> None:
+        """Adds an element as soon as there is room. CancelledError if the queue is closed."""
+        self._check(element)
+        self._enqueue([element])
+
+    def enqueue_many(self, components: Sequence[Any]) -> None:
+        """Adds the rows of the components, one by one."""
+        self._check_many(components)
+        count = components[0].shape[0]
+        if count:
+            rows = [[component[row, ...] for component in components] for row in range(count)]
+            self._enqueue([tuple(np.asarray(part) for part in row) for row in rows])
+
+    def _enqueue(self, elements: Sequence[Element]) -> None:
+        rest = list(reversed(elements))
+
+        def try_once(attempt: Attempt) -> bool:
+            if self.closed:
+                message = f"{self.type_name} '{self.name}' is closed."
+                return attempt.end(error=CancelledError.of_no_node(message))
+            changed = False
+            while rest and len(self) < self.capacity:
+                self.put(rest.pop())
+                changed = True
+            return changed if rest else attempt.end()
+
+        self.make(Attempt(try_once), _ENQUEUES, "Enqueue")
+
+    def dequeue(self) -> Element:
+        """Takes an element as soon as there is one. OutOfRangeError if the queue is closed and
+        empty."""
+        taken: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
+        return taken[0]
+
+    def dequeue_many(self, count: int, may_be_fewer: bool) -> list[Any]:
+        """Takes `count` elements as one array for each component.
+
+        OutOfRangeError if the queue is closed and has fewer; then what was taken is given back. If
+        there `may_be_fewer`, only where there is none.
+        """
+        if count < 0:
+            type_name = "DequeueUpTo" if may_be_fewer else "DequeueMany"
+            raise invalid_argument(f"{type_name} requested {count} < 0 elements")
+        self._check_batches()
+        if count == 0:
+            return self._empty()
+        attempt = self._taking(count, may_be_fewer)
+        return self.batch(self.make(attempt, _DEQUEUES, "Dequeue"))
+
+    def _check_batches(self) -> None:
+        if not self.kind.shapes or not all(shape.is_fully_defined() for shape in self.kind.shapes):
+            raise invalid_argument(
+                f"{self.type_name}'s DequeueMany and DequeueUpTo require the components to have "
+                "specified shapes."
+            )
+
+    def _empty(self) -> list[Any]:
+        return [
+            np.empty((0, *(size or 0 for size in shape.as_list())), dtype.as_numpy_dtype)
+            for shape, dtype in zip(self.kind.shapes, self.kind.dtypes)
+        ]
+
+    def _taking(self, count: int, may_be_fewer: bool) -> Attempt:
+        attempt = Attempt(
+            lambda attempt: self._try_to_take(attempt, may_be_fewer),
+            lambda attempt: self.put_back(attempt.taken),
+        )
+        attempt.requested = count
+        return attempt
+
+    def _try_to_take(self, attempt: Attempt, may_be_fewer: bool) -> bool:
+        size, missing = len(self), attempt.requested - len(attempt.taken)
+        if self.closed and size < missing:
+            taken, attempt.taken = attempt.taken, []
+            self.put_back(taken)
+            if not (may_be_fewer and len(self)):
+                return attempt.end(
+                    error=OutOfRangeError.of_no_node(
+                        f"{self.type_name} '{self.name}' is closed and has insufficient elements "
+                        f"(requested {missing}, current size {size})"
+                    )
+                )
+            missing = attempt.requested = len(self)
+        count = min(missing, self.available())
+        for _ in range(count):
+            attempt.taken.append(self.take())
+        if len(attempt.taken) == attempt.requested:
+            return attempt.end(attempt.taken)
+        return count > 0
+
+    def close(self, cancels: bool) -> None:
+        """Lets no more elements in, once those that wait are in, or at once if it `cancels` them.
+
+        CancelledError where the queue is closed already, unless it `cancels`.
+        """
+        if not cancels:
+            self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")
+            return
+        with self.lock:
+            self.cancel(_ENQUEUES, "Enqueue operation was cancelled")
+            self.closed = True
+            self.proceed()
+
+    def _try_to_close(self, attempt: Attempt) -> bool:
+        if self.closed:
+            message = f"Queue '{self.name}' is already closed."
+            return attempt.end(error=CancelledError.of_no_node(message))
+        self.closed = True
+        return attempt.end()
+
+    def size(self) -> int:
+        """How many elements there are."""
+        with self.lock:
+            return len(self)
+
+    # -- what elements must be
+
+    def _fits(self, index: int, shape: Sequence[int]) -> bool:
+        shapes = self.kind.shapes
+        return not shapes or shapes[index].is_compatible_with(TensorShape.of(tuple(shape)))
+
+    def _check(self, element: Element) -> None:
+        """InvalidArgumentError for components of other shapes."""
+        for index, component in enumerate(element):
+            if not self._fits(index, component.shape):
+                raise invalid_argument(
+                    f"Shape mismatch in tuple component {index}. Expected "
+                    f"{shape_text(self.kind.shapes[index])}, got {shape_text(component.shape)}"
+                )
+
+    def _check_many(self, components: Sequence[Any]) -> None:
+        """InvalidArgumentError for components whose rows have other shapes, or other numbers."""
+        for index, component in enumerate(components):
+            if component.ndim == 0:
+                raise invalid_argument(
+                    f"EnqueueMany requires rows, but component {index} is a scalar"
+                )
+            count = components[0].shape[0]
+            if not self._fits(index, component.shape[1:]):
+                expected = (count, *self.kind.shapes[index].as_list())
+                raise invalid_argument(
+                    f"Shape mismatch in tuple component {index}. Expected "
+                    f"{shape_text(expected)}, got {shape_text(component.shape)}"
+                )
+            if component.shape[0] != count:
+                raise invalid_argument(
+                    "All input tensors must have the same size in the 0th dimension. Component "
+                    f"{index} has {component.shape[0]}, and should have {count}"
+                )

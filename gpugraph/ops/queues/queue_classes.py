@@ -1,0 +1,398 @@
+"""Queues as programs see them: tf.FIFOQueue and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from hashlib import md5
+from typing import Any
+
+from gpugraph.base import dtypes as dtypes_module
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.seeds_and_streams import get_seed
+
+
+class QueueBase:
+    """A queue of elements, which runs of a session hand to each other.
+
+    An element is a tuple of tensors, its components. Enqueues wait for room, dequeues for elements;
+    a run that waits lets other runs of the session go on.
+
+    dtypes: a list of the components' dtypes. shapes: a list of their shapes; an empty list lets
+    each element have shapes of its own, but then only `dequeue` takes elements. names: of the
+    components: elements are then dictionaries. queue_ref: the queue's handle.
+
+    ValueError for shapes or names in another number than dtypes.
+    """
+
+    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
+        self._dtypes = dtypes
+        if shapes is not None:
+            if len(shapes) != len(dtypes):
+                raise ValueError("Queue shapes must have the same length as dtypes")
+            self._shapes = [as_shape(shape) for shape in shapes]
+        else:
+            self._shapes = [TensorShape.of(None) for _ in dtypes]
+        if names is not None and len(names) != len(dtypes):
+            raise ValueError("Queue names must have the same length as dtypes")
+        self._names: list[str] | None = None if names is None else list(names)
+        self._queue_ref = queue_ref
+        self._name = queue_ref.op.name.split("/")[-1]
+
+    @staticmethod
+    def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
+        """The queue of a list that the integer scalar `index` chooses in each run.
+
+        TypeError for what is no list of queues, and for queues of other dtypes or names.
+        """
+        if (
+            not queues
+            or not isinstance(queues, list)
+            or not all(isinstance(queue, QueueBase) for queue in queues)
+        ):
+            raise TypeError("A list of queues expected")
+        first = queues[0]
+        if not all(first.dtypes == queue.dtypes for queue in queues[1:]):
+            raise TypeError("Queues do not have matching component dtypes.")
+        if not all(first.names == queue.names for queue in queues[1:]):
+            raise TypeError("Queues do not have matching component names.")
+        shapes = [
+            reduce(TensorShape.most_specific_compatible_shape, components)
+            for components in zip(*(queue.shapes for queue in queues))
+        ]
+        handles = raw_ops.Pack([queue.queue_ref for queue in queues], axis=0)
+        chosen = raw_ops.GatherV2(handles, convert_to_tensor(index), 0)
+        return QueueBase(first.dtypes, shapes, first.names, chosen)
+
+    @property
+    def queue_ref(self) -> Tensor:
+        """The queue's handle."""
+        return self._queue_ref
+
+    @property
+    def name(self) -> str:
+        """The name of the queue's operation."""
+        return self._queue_ref.op.name
+
+    @property
+    def dtypes(self) -> list[DType]:
+        """The components' dtypes."""
+        dtypes: list[DType] = self._dtypes
+        return dtypes
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The components' shapes."""
+        return self._shapes
+
+    @property
+    def names(self) -> list[str] | None:
+        """The components' names, or None."""
+        return self._names
+
+    def _values(self, values: Any) -> list[Any]:
+        """The components of an element, in order. ValueError for names that do not fit."""
+        if isinstance(values, Mapping):
+            if not self._names:
+                raise ValueError("Queue must have names to enqueue a dictionary")
+            if sorted(self._names, key=str) != sorted(values, key=str):
+                raise ValueError(
+                    "Keys in dictionary to enqueue do not match names of Queue.  Dictionary: "
+                    f"{sorted(values)}, Queue: {sorted(self._names)}"
+                )
+            return [values[name] for name in self._names]
+        if self._names:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
+        return list(values) if isinstance(values, (list, tuple)) else [values]
+
+    def _components(self, values: Any) -> list[Tensor]:
+        return [
+            convert_to_tensor(value, dtype=dtype, name=f"component_{index}")
+            for index, (value, dtype) in enumerate(zip(self._values(values), self._dtypes))
+        ]
+
+    def enqueue(self, vals: Any, name: str | None = None) -> Operation:
+        """An operation that adds an element: a tensor, a list of them, or a dictionary by names.
+
+        It waits while the queue is full. A run raises CancelledError if the queue is closed before
+        or meanwhile. ValueError for components of other shapes.
+        """
+        with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
+            components = self._components(vals)
+            for component, shape in zip(components, self._shapes):
+                component.get_shape().assert_is_compatible_with(shape)
+            operation: Operation = raw_ops.QueueEnqueueV2(self._queue_ref, components, name=scope)
+            return operation
+
+    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
+        """An operation that adds elements: the rows of its components.
+
+        As `enqueue`; it waits while the queue is full, with a part of the rows added.
+        """
+        with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
+            components = self._components(vals)
+            rows = TensorShape.of((None,))
+            for component, shape in zip(components, self._shapes):
+                own = component.get_shape().with_rank_at_least(1)
+                rows = rows.merge_with(own[:1])
+                own[1:].assert_is_compatible_with(shape)
+            operation: Operation = raw_ops.QueueEnqueueManyV2(
+                self._queue_ref, components, name=scope
+            )
+            return operation
+
+    def _element(self, tensors: Any, rows: Sequence[int | None] | None) -> Any:
+        """What a dequeue returns, with the shapes that are known."""
+        components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        for component, shape in zip(components, self._shapes):
+            known = shape if rows is None else TensorShape.of(tuple(rows)).concatenate(shape)
+            component.set_shape(known)
+        if self._names:
+            return dict(zip(self._names, components))
+        return components[0] if len(components) == 1 else components
+
+    def dequeue(self, name: str | None = None) -> Any:
+        """The components of the element that leaves next: a tensor, a list or a dictionary.
+
+        Waits while the queue is empty. A run raises OutOfRangeError if the queue is closed and
+        empty, CancelledError if the session is closed.
+        """
+        tensors = raw_ops.QueueDequeueV2(
+            self._queue_ref, component_types=self._dtypes, name=name or f"{self._name}_Dequeue"
+        )
+        return self._element(tensors, None)
+
+    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+        """The components of `n` elements, each with a row for an element.
+
+        Waits until there are so many. A run raises OutOfRangeError if the queue is closed with
+        fewer. The components' shapes must be known.
+        """
+        tensors = raw_ops.QueueDequeueManyV2(
+            self._queue_ref, n, component_types=self._dtypes,
+            name=name or f"{self._name}_DequeueMany",
+        )  # fmt: skip
+        count = constant_value(_first(tensors).op.inputs[1])
+        return self._element(tensors, [None if count is None else int(count)])
+
+    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+        """As `dequeue_many`, but gives what is left, at least one, when the queue is closed."""
+        tensors = raw_ops.QueueDequeueUpToV2(
+            self._queue_ref, n, component_types=self._dtypes,
+            name=name or f"{self._name}_DequeueUpTo",
+        )  # fmt: skip
+        return self._element(tensors, [None])
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """An operation that closes the queue: further enqueues fail, dequeues empty it.
+
+        Enqueues that wait are waited for, or fail with `cancel_pending_enqueues`. A run raises
+        CancelledError if the queue is closed already, unless it cancels.
+        """
+        operation: Operation = raw_ops.QueueCloseV2(
+            self._queue_ref,
+            cancel_pending_enqueues=cancel_pending_enqueues,
+            name=name or f"{self._name}_Close",
+        )
+        return operation
+
+    def is_closed(self, name: str | None = None) -> Tensor:
+        """Whether the queue is closed, a bool scalar."""
+        tensor: Tensor = raw_ops.QueueIsClosedV2(
+            self._queue_ref, name=name or f"{self._name}_Is_Closed"
+        )
+        return tensor
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many elements the queue holds, an int32 scalar."""
+        tensor: Tensor = raw_ops.QueueSizeV2(self._queue_ref, name=name or f"{self._name}_Size")
+        return tensor
+
+
+class FIFOQueue(QueueBase):
+    """A queue whose elements leave in the order in which they came.
+
+    capacity: the most elements that it holds; -1: any number. dtypes: of the components, a list or
+    one. shapes: fully defined shapes, or None. shared_name: queues of one session with the same
+    name are the same.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
+        types, known = _types(dtypes), _shapes(shapes, False)
+        handle = raw_ops.FIFOQueueV2(
+            component_types=types,
+            shapes=known or [],
+            capacity=capacity,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(types, known, _names(names, types), handle)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A `FIFOQueue` whose batches may have elements of several sizes: zeros fill them up.
+
+    shapes: of known rank; sizes may be None.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
+        types, known = _types(dtypes), _shapes(shapes, True)
+        if known is None or len(types) != len(known):
+            raise ValueError(
+                "Shapes must be provided for all components, but received "
+                f"{len(types)} dtypes and {len(known or [])} shapes."
+            )
+        handle = raw_ops.PaddingFIFOQueueV2(
+            component_types=types,
+            shapes=known,
+            capacity=capacity,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(types, known, _names(names, types), handle)
+
+
+class RandomShuffleQueue(QueueBase):
+    """A queue whose elements leave at random.
+
+    min_after_dequeue: so many stay until the queue is closed, so that elements are mixed well.
+    seed: with it (or the graph's) the order is the same in each session, and TensorFlow's.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
+        types, known = _types(dtypes), _shapes(shapes, False)
+        first, second = _queue_seeds(seed, shared_name)
+        handle = raw_ops.RandomShuffleQueueV2(
+            component_types=types,
+            shapes=known or [],
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=first,
+            seed2=second,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(types, known, _names(names, types), handle)
+
+
+class PriorityQueue(QueueBase):
+    """A queue whose elements leave in the order of an int64 number, the least first.
+
+    The number is component 0 of each element, before those of `types`.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
+        own, known = _types(types), _shapes(shapes, False)
+        handle = raw_ops.PriorityQueueV2(
+            component_types=own,
+            shapes=known or [],
+            capacity=capacity,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        all_types = [dtypes_module.int64, *own]
+        all_shapes = [TensorShape.of(()), *known] if known else known
+        super().__init__(all_types, all_shapes, _names(names, all_types), handle)
+
+
+def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
+    """The seeds of a queue: shared ones must not depend on how many ops the graph has."""
+    first, second = get_seed(seed)
+    if first is None and second is None:
+        return 0, 0
+    if seed is None and shared_name is not None:
+        digest = md5(shared_name.encode()).hexdigest()
+        second = int(digest[:8], 16) & 0x7FFFFFFF
+    return first or 0, second or 0
+
+
+def _types(dtypes: Any) -> list[DType]:
+    if isinstance(dtypes, (list, tuple)):
+        return [as_dtype(dtype) for dtype in dtypes]
+    return [as_dtype(dtypes)]
+
+
+def _shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
+    """Shapes, a list or one. ValueError for sizes, or ranks, that are not known."""
+    if shapes is None:
+        return None
+    if isinstance(shapes, TensorShape):
+        shapes = [shapes]
+    if not isinstance(shapes, (list, tuple)):
+        raise TypeError("shapes must be a TensorShape or a list or tuple of TensorShapes.")
+    if all(size is None or isinstance(size, int) for size in shapes):
+        shapes = [shapes]  # one shape, by its sizes
+    known = [as_shape(shape) for shape in shapes]
+    if not may_be_open:
+        if any(not shape.is_fully_defined() for shape in known):
+            raise ValueError(f"All shapes must be fully defined: {known}")
+    elif any(shape.rank is None for shape in known):
+        raise ValueError(f"All shapes must have a defined rank: {known}")
+    return known
+
+
+def _names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
+    """One name as a list. ValueError for another number, for equal ones and for no list."""
+    if names is None:
+        return None
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, (list, tuple)):
+        raise ValueError("names must be a list of strings")
+    if len(names) != len(dtypes):
+        raise ValueError("List of names must be the same length as the list of dtypes")
+    if len(set(names)) != len(names):
+        raise ValueError("names must be unique")
+    return list(names)
+
+
+def _tensors(values: Any) -> list[Any]:
+    if isinstance(values, Mapping):
+        values = list(values.values())
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def _first(tensors: Any) -> Tensor:
+    tensor: Tensor = tensors if isinstance(tensors, Tensor) else tensors[0]
+    return tensor

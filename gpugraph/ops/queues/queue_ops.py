@@ -1,0 +1,320 @@
+"""Queues as ops. A handle, in host memory, holds the `ElementQueue`, which the session keeps.
+
+Nodes that name the same `shared_name` in the same container have the same queue. An op that may
+wait looks itself whether its run goes on (`waiting_attempts`); meanwhile others may use the
+variables of its run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank, unknown
+from gpugraph.ops.queues.element_orders import ByPriority, FirstInFirstOut, Padding, Shuffled
+from gpugraph.ops.queues.element_queue import ElementQueue, QueueKind
+
+_HOST = HostOnly("queues hold their elements in host memory")
+_numbers = count()
+
+Run = Callable[[], Any]
+
+
+def _infer_handle(_: InferContext) -> Sequence[TensorShape]:
+    return [SCALAR]
+
+
+def _infer_scalar(context: InferContext) -> Sequence[TensorShape]:
+    return [SCALAR] * context.num_outputs
+
+
+def resource_name(context: KernelContext) -> tuple[str, str]:
+    """The container and the key of what a node shares, or has for itself."""
+    attrs = context.attrs
+    return attrs["container"], attrs["shared_name"] or f"{context.name}/private"
+
+
+def private_name(context: KernelContext) -> str:
+    """The name of what a node has for itself, as TensorFlow numbers it; else the shared name."""
+    shared: str = context.attrs["shared_name"]
+    return shared or f"_{next(_numbers)}_{context.name}"
+
+
+# -- queues
+
+
+def _bind_queue(
+    queue_class: type[ElementQueue], op_type: str, context: KernelContext, handle: Any
+) -> Run:
+    attrs = context.attrs
+    types = tuple(as_dtype(dtype) for dtype in attrs["component_types"])
+    shapes = tuple(as_shape(shape) for shape in attrs["shapes"])
+    if op_type == "PriorityQueueV2":
+        types, shapes = (dtypes.int64, *types), (SCALAR, *shapes)
+    more = tuple(
+        (key, attrs[key]) for key in ("min_after_dequeue", "seed", "seed2") if key in attrs
+    )
+    kind = QueueKind(op_type, attrs["capacity"], types, shapes, more)
+
+    def make() -> ElementQueue:
+        return queue_class(kind, private_name(context))
+
+    queue = context.shared(*resource_name(context), make)
+    _check_same(queue, kind, context.name)
+    return lambda: handle.fill(queue)
+
+
+def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
+    """InvalidArgumentError where a shared queue is of another kind than a node of it."""
+    if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
+        op_type = queue.kind.op_type if isinstance(queue, ElementQueue) else type(queue).__name__
+        raise invalid_argument(
+            f"Shared queue '{queue.name}' has type '{op_type}' that does not match type of Node "
+            f"'{node}': {kind.op_type}"
+        )
+    theirs = queue.kind
+    for what, has, wants in (
+        ("capacity", theirs.capacity, kind.capacity),
+        ("component types", _names(theirs.dtypes), _names(kind.dtypes)),
+        ("component shapes", _shapes(theirs.shapes), _shapes(kind.shapes)),
+        *(
+            (key, has, wants)
+            for (key, has), (_, wants) in zip(theirs.more, kind.more)
+            if key == "min_after_dequeue"
+        ),
+    ):
+        if has != wants:
+            were = "was" if what in ("capacity", "min_after_dequeue") else "were"
+            raise invalid_argument(
+                f"Shared queue '{queue.name}' has {what} {has} but requested {what} {were} {wants}."
+            )
+
+
+def _names(types: Sequence[DType]) -> str:
+    return ", ".join(dtype.name for dtype in types)
+
+
+def _shapes(shapes: Sequence[TensorShape]) -> str:
+    return f"[{','.join(str(shape.as_list()) for shape in shapes)}]"
+
+
+_SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
+_COMPONENTS = {
+    "component_types": Attr("list(type)", required=True),
+    "shapes": Attr("list(shape)", []),
+    "capacity": Attr("int", -1),
+}
+_SHUFFLING = {
+    "min_after_dequeue": Attr("int", 0), "seed": Attr("int", 0), "seed2": Attr("int", 0),
+}  # fmt: skip
+
+for _type, _class, _attrs, _doc in (
+    ("FIFOQueueV2", FirstInFirstOut, _COMPONENTS, "first in, first out"),
+    ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, and fills up batches"),
+    ("RandomShuffleQueueV2", Shuffled, {**_COMPONENTS, **_SHUFFLING}, "at random"),
+    (
+        "PriorityQueueV2",
+        ByPriority,
+        {
+            "component_types": Attr("list(type)", []),
+            "shapes": Attr("list(shape)", required=True),
+            "capacity": Attr("int", -1),
+        },
+        "by the number in component 0, the least first",
+    ),
+):
+    _kernel = Call(make=partial(_bind_queue, _class, _type), late=True)
+    op(
+        _type,
+        outputs="handle: resource",
+        attrs={**_attrs, **_SHARING},
+        infer=_infer_handle,
+        cpu=_kernel,
+        gpu=_HOST,
+        host_outputs=(0,),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=f"A queue whose elements leave {_doc}.",
+    )
+
+
+# -- what is done with a queue
+
+
+def _queue_of(handle: Any) -> ElementQueue:
+    queue = handle.item(0) if handle.size == 1 else None
+    if not isinstance(queue, ElementQueue):
+        raise invalid_argument("The handle is that of no queue")
+    return queue
+
+
+def _check_timeout(context: KernelContext) -> None:
+    if context.attrs["timeout_ms"] != -1:
+        raise invalid_argument("Timeout not supported yet.")
+
+
+def _check_types(queue: ElementQueue, has: Sequence[DType], what: str) -> None:
+    if tuple(has) != queue.kind.dtypes:
+        raise invalid_argument(
+            f"Signature mismatch, have: {_names(has)} expected: {_names(queue.kind.dtypes)}, "
+            f"the {what}"
+        )
+
+
+def _bind_enqueue(many: bool, context: KernelContext, handle: Any, *components: Any) -> Run:
+    _check_timeout(context)
+    queue = _queue_of(handle)
+    _check_types(queue, context.input_types[1:], "components of the enqueue")
+
+    def enqueue() -> Sequence[Any]:
+        queue.enqueue_many(components) if many else queue.enqueue(components)
+        return ()
+
+    return enqueue
+
+
+def _bind_dequeue(context: KernelContext, handle: Any) -> Run:
+    _check_timeout(context)
+    queue = _queue_of(handle)
+    _check_types(queue, context.output_types, "components of the dequeue")
+    return queue.dequeue
+
+
+def _bind_dequeue_many(up_to: bool, context: KernelContext, handle: Any, number: Any) -> Run:
+    _check_timeout(context)
+    queue = _queue_of(handle)
+    _check_types(queue, context.output_types, "components of the dequeue")
+    return lambda: queue.dequeue_many(int(number), up_to)
+
+
+def _bind_close(context: KernelContext, handle: Any) -> Run:
+    queue, cancels = _queue_of(handle), bool(context.attrs["cancel_pending_enqueues"])
+
+    def close() -> Sequence[Any]:
+        queue.close(cancels)
+        return ()
+
+    return close
+
+
+def _infer_number(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "n")
+    number = context.value(1)
+    if number is not None and number < 0:
+        raise ValueError(f"Input 'n' must be >= 0, but is {number}")
+    return unknown(context)
+
+
+def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
+    for shape in context.shapes[1:]:
+        if shape.rank == 0:
+            raise ValueError("Shape must be at least rank 1 but is rank 0")
+    return no_outputs(context)
+
+
+def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
+    """Declares an op that may wait, and gives up when its run ends; its inputs are on the host."""
+    number = len(str(declaration["inputs"]).split(","))
+    declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}
+    kernel = Call(make=bind, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
+    op(op_type, cpu=kernel, gpu=_HOST, grad=NO_GRADIENT, stateful=True, doc=doc, **declaration)
+
+
+_TIMEOUT = {"timeout_ms": Attr("int", -1)}
+_ENQUEUING: dict[str, Any] = {
+    "inputs": "handle: resource, components: Tcomponents",
+    "attrs": {"Tcomponents": Attr("list(type)", required=True), **_TIMEOUT},
+    "host": (0,),
+}
+_DEQUEUING: dict[str, Any] = {
+    "outputs": "components: component_types",
+    "attrs": {"component_types": Attr("list(type)", required=True), **_TIMEOUT},
+    "infer": unknown,
+}
+_BATCHING: dict[str, Any] = {
+    **_DEQUEUING, "inputs": "handle: resource, n: int32", "infer": _infer_number,
+}  # fmt: skip
+
+waiting_op(
+    "QueueEnqueueV2",
+    partial(_bind_enqueue, False),
+    "Adds an element, as soon as there is room.",
+    **_ENQUEUING,
+)
+waiting_op(
+    "QueueEnqueueManyV2",
+    partial(_bind_enqueue, True),
+    "Adds the rows of the components, as there is room.",
+    **_ENQUEUING,
+    infer=_infer_rows,
+)
+waiting_op(
+    "QueueDequeueV2",
+    _bind_dequeue,
+    "Takes an element, as soon as there is one.",
+    **_DEQUEUING,
+    inputs="handle: resource",
+)
+waiting_op(
+    "QueueDequeueManyV2",
+    partial(_bind_dequeue_many, False),
+    "Takes `n` elements, as rows of the components.",
+    **_BATCHING,
+)
+waiting_op(
+    "QueueDequeueUpToV2",
+    partial(_bind_dequeue_many, True),
+    "Takes `n` elements, or what is left of a closed queue, as rows of the components.",
+    **_BATCHING,
+)
+waiting_op(
+    "QueueCloseV2",
+    _bind_close,
+    "Lets no more elements in.",
+    inputs="handle: resource",
+    attrs={"cancel_pending_enqueues": Attr("bool", False)},
+)
+
+
+def _asking_op(op_type: str, outputs: str, ask: Callable[[ElementQueue], Any], doc: str) -> None:
+    """Declares an op that asks a queue something, and waits for nothing."""
+
+    def bind(_: KernelContext, handle: Any, out: Any) -> Run:
+        def answer() -> None:
+            out[()] = ask(_queue_of(handle))
+
+        return answer
+
+    op(
+        op_type,
+        inputs="handle: resource",
+        outputs=outputs,
+        infer=_infer_scalar,
+        cpu=Call(make=bind, late=True),
+        gpu=_HOST,
+        host=(0,),
+        grad=NO_GRADIENT,
+        stateful=True,
+        doc=doc,
+    )
+
+
+_asking_op("QueueSizeV2", "size: int32", ElementQueue.size, "How many elements a queue holds.")
+_asking_op(
+    "QueueIsClosedV2",
+    "is_closed: bool",
+    lambda queue: np.bool_(queue.closed),
+    "Whether a queue is closed.",
+)
