@@ -1555,6 +1555,30 @@ train.experimental.MixedPrecisionLossScaleOptimizer: opt loss_scale
 train.replica_device_setter: ps_tasks ps_device worker_device merge_devices cluster ps_ops
     ps_strategy
 train.add_queue_runner: qr collection
+train.batch: tensors batch_size num_threads capacity enqueue_many shapes dynamic_pad
+    allow_smaller_final_batch shared_name name
+train.batch_join: tensors_list batch_size capacity enqueue_many shapes dynamic_pad
+    allow_smaller_final_batch shared_name name
+train.input_producer: input_tensor element_shape num_epochs shuffle seed capacity shared_name
+    summary_name name cancel_op
+train.limit_epochs: tensor num_epochs name
+train.match_filenames_once: pattern name
+train.maybe_batch: tensors keep_input batch_size num_threads capacity enqueue_many shapes
+    dynamic_pad allow_smaller_final_batch shared_name name
+train.maybe_batch_join: tensors_list keep_input batch_size capacity enqueue_many shapes
+    dynamic_pad allow_smaller_final_batch shared_name name
+train.maybe_shuffle_batch: tensors batch_size capacity min_after_dequeue keep_input num_threads
+    seed enqueue_many shapes allow_smaller_final_batch shared_name name
+train.maybe_shuffle_batch_join: tensors_list batch_size capacity min_after_dequeue keep_input seed
+    enqueue_many shapes allow_smaller_final_batch shared_name name
+train.range_input_producer: limit num_epochs shuffle seed capacity shared_name name
+train.shuffle_batch: tensors batch_size capacity min_after_dequeue num_threads seed enqueue_many
+    shapes allow_smaller_final_batch shared_name name
+train.shuffle_batch_join: tensors_list batch_size capacity min_after_dequeue seed enqueue_many
+    shapes allow_smaller_final_batch shared_name name
+train.slice_input_producer: tensor_list num_epochs shuffle seed capacity shared_name name
+train.string_input_producer: string_tensor num_epochs shuffle seed capacity shared_name name
+    cancel_op
 train.start_queue_runners: sess coord daemon start collection
 train.assert_global_step: global_step_tensor
 train.cosine_decay: learning_rate global_step decay_steps alpha name

@@ -44,6 +44,24 @@ from gpugraph.train.hooks.stop_and_wait_hooks import (
     StopAtStepHook as StopAtStepHook,
 )
 from gpugraph.train.hooks.summary_saver_hook import SummarySaverHook as SummarySaverHook
+from gpugraph.train.inputs.batches import (
+    batch as batch,
+    batch_join as batch_join,
+    maybe_batch as maybe_batch,
+    maybe_batch_join as maybe_batch_join,
+    maybe_shuffle_batch as maybe_shuffle_batch,
+    maybe_shuffle_batch_join as maybe_shuffle_batch_join,
+    shuffle_batch as shuffle_batch,
+    shuffle_batch_join as shuffle_batch_join,
+)
+from gpugraph.train.inputs.input_producers import (
+    input_producer as input_producer,
+    limit_epochs as limit_epochs,
+    match_filenames_once as match_filenames_once,
+    range_input_producer as range_input_producer,
+    slice_input_producer as slice_input_producer,
+    string_input_producer as string_input_producer,
+)
 from gpugraph.train.learning_rate_decay import (
     cosine_decay as cosine_decay,
     cosine_decay_restarts as cosine_decay_restarts,

@@ -1,0 +1,1 @@
+"""Inputs by queues: producers of file names and rows, and batches."""

@@ -1,0 +1,328 @@
+"""Batches: elements that threads compute, collected by a queue.
+
+A function with `maybe` in its name leaves out elements for which `keep_input` is False. One with
+`join` takes a list for each thread, the others one list and a number of threads that compute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.control_flow.smart_cond import smart_cond
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.queues.queue_classes import (
+    FIFOQueue,
+    PaddingFIFOQueue,
+    QueueBase,
+    RandomShuffleQueue,
+)
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.train.coordination.queue_runner import QueueRunner, add_queue_runner
+
+
+class _Batching(NamedTuple):
+    """What the functions have in common.
+
+    make_queue: `make_queue(dtypes, shapes)`. num_threads: how often each list is computed.
+    """
+
+    scope: str
+    make_queue: Callable[[list[DType], list[TensorShape]], QueueBase]
+    batch_size: Any
+    enqueue_many: bool
+    shapes: Any
+    is_smaller_allowed: bool
+    keep_input: Any = True
+    num_threads: int = 1
+
+
+def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None) -> Any:
+    lists = [_as_list(tensors) for tensors in tensors_list]
+    with name_scope(name, batching.scope, [*lists[0], batching.keep_input]) as scope:
+        lists = [[_dense(tensor) for tensor in tensors] for tensors in lists]
+        keep = _keeping(batching.keep_input, batching.enqueue_many)
+        types = _types(lists)
+        queue = batching.make_queue(types, _shapes(lists, batching.shapes, batching.enqueue_many))
+        enqueue = queue.enqueue_many if batching.enqueue_many else queue.enqueue
+        operations = [_enqueue(enqueue, tensors, keep) for tensors in lists]
+        add_queue_runner(QueueRunner(queue, operations * batching.num_threads))
+        dequeue = queue.dequeue_up_to if batching.is_smaller_allowed else queue.dequeue_many
+        return _like(tensors_list[0], dequeue(batching.batch_size, name=scope))
+
+
+def _as_list(tensors: Any) -> list[Any]:
+    if isinstance(tensors, Mapping):
+        return [tensors[key] for key in sorted(tensors)]
+    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+
+
+def _like(tensors: Any, batch: Any) -> Any:
+    """A batch in the structure of what it was made of."""
+    components = batch if isinstance(batch, (list, tuple)) else [batch]
+    if isinstance(tensors, Mapping):
+        return dict(zip(sorted(tensors), components))
+    return list(components) if isinstance(tensors, (list, tuple)) else components[0]
+
+
+def _dense(tensor: Any) -> Tensor:
+    if isinstance(tensor, SparseTensor):
+        raise NotImplementedError(
+            "Batches of SparseTensors are not there: give a dense tensor, for example "
+            "tf.sparse.to_dense(...), with dynamic_pad=True where sizes differ"
+        )
+    return convert_to_tensor(tensor)
+
+
+def _keeping(keep_input: Any, enqueue_many: bool) -> Tensor:
+    """Which elements are enqueued. ValueError for what is neither scalar nor vector."""
+    keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
+    rank = keep.get_shape().rank
+    if rank is None:
+        raise ValueError("`keep_input` dimensions must be known at graph construction.")
+    if not enqueue_many and rank == 1:
+        raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
+    if rank > 1:
+        raise ValueError("`keep_input` must be 0 or 1 dimensions.")
+    return keep
+
+
+def _types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
+    """The dtypes, which all lists have. TypeError where one has others."""
+    types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
+    for other in types[1:]:
+        if other != types[0]:
+            raise TypeError(
+                f"Expected types to be consistent: {', '.join(map(str, other))} vs. "
+                f"{', '.join(map(str, types[0]))}."
+            )
+    return types[0]
+
+
+def _shapes(lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool) -> list[TensorShape]:
+    """The shapes of an element. ValueError where a rank is not known."""
+    if shapes is not None:
+        return [as_shape(shape) for shape in shapes]
+    result = []
+    for tensors in zip(*lists):
+        merged = TensorShape.of(None)
+        for tensor in tensors:
+            shape = tensor.get_shape()
+            if shape.rank is None:
+                raise ValueError(f"Cannot infer Tensor's rank: {tensor}")
+            merged = merged.merge_with(shape.with_rank_at_least(1)[1:] if many else shape)
+        result.append(merged)
+    return result
+
+
+def _enqueue(enqueue: Callable[..., Any], tensors: Sequence[Tensor], keep: Tensor) -> Any:
+    if keep.get_shape().rank:
+        rows = raw_ops.Cast(keep, DstT=dtypes.int32)
+        return enqueue(
+            [raw_ops.DynamicPartition(tensor, rows, num_partitions=2)[1] for tensor in tensors]
+        )
+    return smart_cond(keep, lambda: enqueue(tensors), no_op)
+
+
+def _in_order(
+    capacity: int, dynamic_pad: bool, shared_name: str | None
+) -> Callable[[list[DType], list[TensorShape]], QueueBase]:
+    queue_class = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    return lambda types, shapes: queue_class(capacity, types, shapes, shared_name=shared_name)
+
+
+def _shuffling(
+    capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
+) -> Callable[[list[DType], list[TensorShape]], QueueBase]:
+    """ValueError where nothing could ever leave the queue."""
+    if capacity <= min_after_dequeue:
+        raise ValueError(
+            f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
+        )
+    return lambda types, shapes: RandomShuffleQueue(
+        capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name
+    )
+
+
+def batch(
+    tensors: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Batches of elements, in the order in which threads compute them.
+
+    tensors: one element, a tensor, list or dictionary; the result is the same with a row for each
+    of `batch_size` elements. enqueue_many: they are rows of elements. num_threads: how many threads
+    of a runner, which is added to the graph, compute them. shapes: of an element, where it is not
+    known. dynamic_pad: elements of several sizes are filled up with zeros.
+    allow_smaller_final_batch: the rest of an input that ends is a batch too.
+
+    ValueError where the shape of an element is not known, or, with `dynamic_pad`, its rank.
+    """
+    return maybe_batch(
+        tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch(
+    tensors: Any,
+    keep_input: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of the elements for which `keep_input` is True: a bool scalar, or, with
+    `enqueue_many`, a vector."""
+    make_queue = _in_order(capacity, dynamic_pad, shared_name)
+    batching = _Batching(
+        "batch", make_queue, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        keep_input, num_threads,
+    )  # fmt: skip
+    return _batched([tensors], batching, name)
+
+
+def batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of elements that are computed in several ways, each in a thread of its own."""
+    return maybe_batch_join(
+        tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch_join(
+    tensors_list: Sequence[Any],
+    keep_input: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch_join`, of the elements for which `keep_input` is True."""
+    make_queue = _in_order(capacity, dynamic_pad, shared_name)
+    batching = _Batching(
+        "batch_join", make_queue, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        keep_input,
+    )  # fmt: skip
+    return _batched(tensors_list, batching, name)
+
+
+def shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of elements drawn at random from at least `min_after_dequeue` others.
+
+    ValueError for a capacity that is not larger than `min_after_dequeue`.
+    """
+    return maybe_shuffle_batch(
+        tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
+        shapes, allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, of the elements for which `keep_input` is True."""
+    make_queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    batching = _Batching(
+        "shuffle_batch", make_queue, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        keep_input, num_threads,
+    )  # fmt: skip
+    return _batched([tensors], batching, name)
+
+
+def shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, of elements computed in several ways, each in a thread of its own."""
+    return maybe_shuffle_batch_join(
+        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch_join`, of the elements for which `keep_input` is True."""
+    make_queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    batching = _Batching(
+        "shuffle_batch_join", make_queue, batch_size, enqueue_many, shapes,
+        allow_smaller_final_batch, keep_input,
+    )  # fmt: skip
+    return _batched(tensors_list, batching, name)

@@ -1,0 +1,136 @@
+"""Batches from queues that threads fill, and the producers that feed them."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+
+@contextmanager
+def running():
+    """A session of the default graph whose runners run."""
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coord = tf.train.Coordinator()
+        tf.train.start_queue_runners(session, coord)
+        try:
+            yield session
+        finally:
+            coord.request_stop()
+            coord.join()
+
+
+def epochs(session, fetch):
+    """What runs give until the input is over."""
+    results = []
+    with pytest.raises(tf.errors.OutOfRangeError):
+        while True:
+            results.append(session.run(fetch))
+    return results
+
+
+def test_batches_of_slices_in_order():
+    with tf.Graph().as_default():
+        row, label = tf.train.slice_input_producer(
+            [np.arange(10.0).reshape(5, 2), list("abcde")], num_epochs=2, shuffle=False
+        )
+        batch = tf.train.batch({"row": row, "label": label}, 4, allow_smaller_final_batch=True)
+        assert batch["row"].get_shape().as_list() == [None, 2]
+        assert batch["row"].name == "batch:1" and batch["label"].name == "batch:0"
+        with running() as session:
+            results = epochs(session, batch)
+        labels = [label for result in results for label in result["label"]]
+        assert labels == [bytes([letter]) for letter in b"abcdeabcde"]
+        assert [len(result["row"]) for result in results] == [4, 4, 2]
+
+
+def test_a_last_batch_that_is_too_small_is_left_out():
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(5, num_epochs=1, shuffle=False).dequeue()
+        batch = tf.train.batch([number], 2)
+        with running() as session:
+            np.testing.assert_array_equal(epochs(session, batch[0]), [[0, 1], [2, 3]])
+
+
+def test_shuffled_batches_have_every_element_once():
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(20, num_epochs=1, seed=2).dequeue()
+        batch = tf.train.shuffle_batch([number], 4, 12, 6, num_threads=2, seed=1)
+        with running() as session:
+            numbers = np.ravel(epochs(session, batch))
+        assert sorted(numbers) == list(range(20)) and list(numbers) != list(range(20))
+        with pytest.raises(ValueError, match="capacity 4 must be bigger than min_after_dequeue 4"):
+            tf.train.shuffle_batch([number], 2, 4, 4)
+
+
+def test_joined_batches_take_from_all():
+    with tf.Graph().as_default():
+        numbers = [
+            [tf.train.range_input_producer(6, num_epochs=1).dequeue() + start] for start in (0, 6)
+        ]
+        shuffled = tf.train.shuffle_batch_join(numbers, 3, 20, 4)
+        with running() as session:
+            assert sorted(np.ravel(epochs(session, shuffled))) == list(range(12))
+        with pytest.raises(TypeError, match="Expected types to be consistent"):
+            tf.train.batch_join([[tf.constant(1)], [tf.constant(1.0)]], 2)
+
+
+def test_elements_may_be_left_out_and_filled_up():
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(8, num_epochs=1, shuffle=False).dequeue()
+        even = tf.train.maybe_batch([number], tf.equal(number % 2, 0), 2)
+        with running() as session:
+            np.testing.assert_array_equal(epochs(session, even), [[[0, 2]], [[4, 6]]])
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue()
+        padded = tf.train.batch([tf.range(number)], 2, dynamic_pad=True)
+        with running() as session:
+            first, second = epochs(session, padded[0])
+            np.testing.assert_array_equal(first, [[0], [0]])
+            np.testing.assert_array_equal(second, [[0, 1, 0], [0, 1, 2]])
+    with tf.Graph().as_default():
+        rows = tf.train.limit_epochs(tf.constant([1, 2, 3]), 2)
+        kept = tf.train.maybe_batch([rows], [True, False, True], 4, enqueue_many=True)
+        with running() as session:
+            np.testing.assert_array_equal(epochs(session, kept), [[[1, 3, 1, 3]]])
+        with pytest.raises(ValueError, match="cannot be a vector when"):
+            tf.train.maybe_batch([rows], [True], 1)
+
+
+def test_strings_are_produced(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(name)
+    with tf.Graph().as_default():
+        paths = tf.train.match_filenames_once(str(tmp_path / "*.txt"))
+        path = tf.train.string_input_producer(paths, num_epochs=1, shuffle=False).dequeue()
+        with running() as session:
+            names = [str(tmp_path / f"{name}.txt").encode() for name in "ab"]
+            assert epochs(session, path) == names
+        with pytest.raises(ValueError, match="requires a non-null input tensor"):
+            tf.train.string_input_producer([])
+        with pytest.raises(ValueError, match="num_epochs must be > 0 not 0"):
+            tf.train.limit_epochs(1, 0)
+        with pytest.raises(ValueError, match="must have a fully defined shape"):
+            tf.train.input_producer(tf.placeholder(tf.int32))
+
+
+def test_sessions_with_runners_leave_no_thread():
+    before = threading.active_count()
+    for _ in range(10):
+        with tf.Graph().as_default():
+            number = tf.train.range_input_producer(5).dequeue()
+            batch = tf.train.shuffle_batch([number], 2, 10, 2, num_threads=2)
+            with running() as session:
+                session.run(batch)
+    assert threading.active_count() == before
+
+
+@pytest.mark.exhaustive
+def test_fifty_sessions_with_runners_leave_no_thread():
+    for _ in range(5):
+        test_sessions_with_runners_leave_no_thread()
