@@ -1,10 +1,9 @@
-"""The orders in which queues give their elements: first in first out, at random, by priority."""
+"""Queues with batches or an order of their own: filled up with zeros, at random, by priority."""
 
 from __future__ import annotations
 
 import heapq
 import os
-from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -18,30 +17,7 @@ from gpugraph.ops.random.philox import Philox
 _WORDS_AT_ONCE = 32
 
 
-class FirstInFirstOut(ElementQueue):
-    """Elements leave in the order in which they came."""
-
-    def __init__(self, kind: QueueKind, name: str) -> None:
-        super().__init__(kind, name)
-        self._elements: deque[Element] = deque()
-
-    def __len__(self) -> int:
-        return len(self._elements)
-
-    def put(self, element: Element) -> None:
-        """Adds an element at the end."""
-        self._elements.append(element)
-
-    def take(self) -> Element:
-        """Takes the first element."""
-        return self._elements.popleft()
-
-    def put_back(self, elements: Sequence[Element]) -> None:
-        """Puts elements before all others."""
-        self._elements.extendleft(reversed(elements))
-
-
-class Padding(FirstInFirstOut):
+class Padding(ElementQueue):
     """Elements of one batch are filled up with zeros to the largest size."""
 
     def _check_batches(self) -> None:
@@ -80,26 +56,26 @@ class Shuffled(ElementQueue):
                 if self._least >= 0
                 else f"min_after_dequeue {self._least} must be >= 0"
             )
-        self._elements: list[Element] = []
+        self._mixed: list[Element] = []
         self._numbers = random_words(settings["seed"], settings["seed2"])
 
     def __len__(self) -> int:
-        return len(self._elements)
+        return len(self._mixed)
 
     def put(self, element: Element) -> None:
         """Adds an element."""
-        self._elements.append(element)
+        self._mixed.append(element)
 
     def take(self) -> Element:
         """Takes an element at random; the last one gets its place."""
-        elements = self._elements
+        elements = self._mixed
         index = next(self._numbers) % len(elements)
         elements[index], elements[-1] = elements[-1], elements[index]
         return elements.pop()
 
     def put_back(self, elements: Sequence[Element]) -> None:
         """Adds the elements."""
-        self._elements.extend(elements)
+        self._mixed.extend(elements)
 
     def available(self) -> int:
         """All but those that are to stay."""

@@ -6,6 +6,7 @@ they come, so that it may be more than the queue holds at once.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ class QueueKind(NamedTuple):
 
 
 class ElementQueue(Attempts):
-    """A queue in memory. Subclasses say in which order elements leave it."""
+    """A queue in memory: first in, first out. Subclasses have another order."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(2)
@@ -41,23 +42,24 @@ class ElementQueue(Attempts):
         self.type_name = kind.op_type.removesuffix("V2")
         self.capacity = kind.capacity if kind.capacity >= 0 else 2**31 - 1
         self.closed = False
+        self._elements: deque[Element] = deque()
 
-    # -- what subclasses say
+    # -- the order of elements
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        return len(self._elements)
 
     def put(self, element: Element) -> None:
         """Adds an element."""
-        raise NotImplementedError
+        self._elements.append(element)
 
     def take(self) -> Element:
         """Takes the element whose turn it is."""
-        raise NotImplementedError
+        return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Gives back elements that were taken, in that order."""
-        raise NotImplementedError
+        """Gives back elements that were taken, in that order, before all others."""
+        self._elements.extendleft(reversed(elements))
 
     def available(self) -> int:
         """How many elements may be taken now."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from hashlib import md5
 from typing import Any
 
@@ -77,25 +77,10 @@ class QueueBase:
         return self._queue_ref
 
     @property
-    def name(self) -> str:
-        """The name of the queue's operation."""
-        return self._queue_ref.op.name
-
-    @property
     def dtypes(self) -> list[DType]:
         """The components' dtypes."""
         dtypes: list[DType] = self._dtypes
         return dtypes
-
-    @property
-    def shapes(self) -> list[TensorShape]:
-        """The components' shapes."""
-        return self._shapes
-
-    @property
-    def names(self) -> list[str] | None:
-        """The components' names, or None."""
-        return self._names
 
     def _values(self, values: Any) -> list[Any]:
         """The components of an element, in order. ValueError for names that do not fit."""
@@ -112,11 +97,21 @@ class QueueBase:
             raise ValueError("You must enqueue a dictionary in a Queue with names")
         return list(values) if isinstance(values, (list, tuple)) else [values]
 
+    @property
+    def name(self) -> str:
+        """The name of the queue's operation."""
+        return self._queue_ref.op.name
+
     def _components(self, values: Any) -> list[Tensor]:
         return [
             convert_to_tensor(value, dtype=dtype, name=f"component_{index}")
             for index, (value, dtype) in enumerate(zip(self._values(values), self._dtypes))
         ]
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The components' shapes."""
+        return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
         """An operation that adds an element: a tensor, a list of them, or a dictionary by names.
@@ -190,6 +185,11 @@ class QueueBase:
         )  # fmt: skip
         return self._element(tensors, [None])
 
+    @property
+    def names(self) -> list[str] | None:
+        """The components' names, or None."""
+        return self._names
+
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation that closes the queue: further enqueues fail, dequeues empty it.
 
@@ -234,13 +234,7 @@ class FIFOQueue(QueueBase):
         name: str = "fifo_queue",
     ) -> None:
         types, known = _types(dtypes), _shapes(shapes, False)
-        handle = raw_ops.FIFOQueueV2(
-            component_types=types,
-            shapes=known or [],
-            capacity=capacity,
-            shared_name=shared_name or "",
-            name=name,
-        )
+        handle = _handle(raw_ops.FIFOQueueV2, capacity, types, known, shared_name, name)
         super().__init__(types, known, _names(names, types), handle)
 
 
@@ -265,13 +259,7 @@ class PaddingFIFOQueue(QueueBase):
                 "Shapes must be provided for all components, but received "
                 f"{len(types)} dtypes and {len(known or [])} shapes."
             )
-        handle = raw_ops.PaddingFIFOQueueV2(
-            component_types=types,
-            shapes=known,
-            capacity=capacity,
-            shared_name=shared_name or "",
-            name=name,
-        )
+        handle = _handle(raw_ops.PaddingFIFOQueueV2, capacity, types, known, shared_name, name)
         super().__init__(types, known, _names(names, types), handle)
 
 
@@ -295,15 +283,18 @@ class RandomShuffleQueue(QueueBase):
     ) -> None:
         types, known = _types(dtypes), _shapes(shapes, False)
         first, second = _queue_seeds(seed, shared_name)
-        handle = raw_ops.RandomShuffleQueueV2(
-            component_types=types,
-            shapes=known or [],
-            capacity=capacity,
-            min_after_dequeue=min_after_dequeue,
-            seed=first,
-            seed2=second,
-            shared_name=shared_name or "",
-            name=name,
+        handle = _handle(
+            partial(
+                raw_ops.RandomShuffleQueueV2,
+                min_after_dequeue=min_after_dequeue,
+                seed=first,
+                seed2=second,
+            ),
+            capacity,
+            types,
+            known,
+            shared_name,
+            name,
         )
         super().__init__(types, known, _names(names, types), handle)
 
@@ -324,16 +315,24 @@ class PriorityQueue(QueueBase):
         name: str = "priority_queue",
     ) -> None:
         own, known = _types(types), _shapes(shapes, False)
-        handle = raw_ops.PriorityQueueV2(
-            component_types=own,
-            shapes=known or [],
-            capacity=capacity,
-            shared_name=shared_name or "",
-            name=name,
-        )
+        handle = _handle(raw_ops.PriorityQueueV2, capacity, own, known, shared_name, name)
         all_types = [dtypes_module.int64, *own]
         all_shapes = [TensorShape.of(()), *known] if known else known
         super().__init__(all_types, all_shapes, _names(names, all_types), handle)
+
+
+def _handle(
+    create: Callable[..., Any], capacity: int, types: Any, shapes: Any, shared: Any, name: Any
+) -> Tensor:
+    """The handle of a new queue."""
+    handle: Tensor = create(
+        component_types=types,
+        shapes=shapes or [],
+        capacity=capacity,
+        shared_name=shared or "",
+        name=name,
+    )
+    return handle
 
 
 def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
@@ -376,8 +375,7 @@ def _names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
     """One name as a list. ValueError for another number, for equal ones and for no list."""
     if names is None:
         return None
-    if isinstance(names, str):
-        names = [names]
+    names = [names] if isinstance(names, str) else names
     if not isinstance(names, (list, tuple)):
         raise ValueError("names must be a list of strings")
     if len(names) != len(dtypes):

@@ -23,7 +23,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank, unknown
-from gpugraph.ops.queues.element_orders import ByPriority, FirstInFirstOut, Padding, Shuffled
+from gpugraph.ops.queues.element_orders import ByPriority, Padding, Shuffled
 from gpugraph.ops.queues.element_queue import ElementQueue, QueueKind
 
 _HOST = HostOnly("queues hold their elements in host memory")
@@ -121,7 +121,7 @@ _SHUFFLING = {
 }  # fmt: skip
 
 for _type, _class, _attrs, _doc in (
-    ("FIFOQueueV2", FirstInFirstOut, _COMPONENTS, "first in, first out"),
+    ("FIFOQueueV2", ElementQueue, _COMPONENTS, "first in, first out"),
     ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, and fills up batches"),
     ("RandomShuffleQueueV2", Shuffled, {**_COMPONENTS, **_SHUFFLING}, "at random"),
     (
@@ -247,19 +247,11 @@ _BATCHING: dict[str, Any] = {
     **_DEQUEUING, "inputs": "handle: resource, n: int32", "infer": _infer_number,
 }  # fmt: skip
 
-waiting_op(
-    "QueueEnqueueV2",
-    partial(_bind_enqueue, False),
-    "Adds an element, as soon as there is room.",
-    **_ENQUEUING,
-)
-waiting_op(
-    "QueueEnqueueManyV2",
-    partial(_bind_enqueue, True),
-    "Adds the rows of the components, as there is room.",
-    **_ENQUEUING,
-    infer=_infer_rows,
-)
+for _type, _many, _infer_enqueue, _doc in (
+    ("QueueEnqueueV2", False, no_outputs, "Adds an element, as soon as there is room."),
+    ("QueueEnqueueManyV2", True, _infer_rows, "Adds the rows of the components, as there is room."),
+):
+    waiting_op(_type, partial(_bind_enqueue, _many), _doc, **_ENQUEUING, infer=_infer_enqueue)
 waiting_op(
     "QueueDequeueV2",
     _bind_dequeue,
@@ -267,18 +259,15 @@ waiting_op(
     **_DEQUEUING,
     inputs="handle: resource",
 )
-waiting_op(
-    "QueueDequeueManyV2",
-    partial(_bind_dequeue_many, False),
-    "Takes `n` elements, as rows of the components.",
-    **_BATCHING,
-)
-waiting_op(
-    "QueueDequeueUpToV2",
-    partial(_bind_dequeue_many, True),
-    "Takes `n` elements, or what is left of a closed queue, as rows of the components.",
-    **_BATCHING,
-)
+for _type, _up_to, _doc in (
+    ("QueueDequeueManyV2", False, "Takes `n` elements, as rows of the components."),
+    (
+        "QueueDequeueUpToV2",
+        True,
+        "Takes `n` elements, or what is left of a closed queue, as rows of the components.",
+    ),
+):
+    waiting_op(_type, partial(_bind_dequeue_many, _up_to), _doc, **_BATCHING)
 waiting_op(
     "QueueCloseV2",
     _bind_close,

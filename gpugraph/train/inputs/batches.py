@@ -279,31 +279,9 @@ def maybe_shuffle_batch(
     name: str | None = None,
 ) -> Any:
     """As `shuffle_batch`, of the elements for which `keep_input` is True."""
-    make_queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    batching = _Batching(
-        "shuffle_batch", make_queue, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
-        keep_input, num_threads,
-    )  # fmt: skip
-    return _batched([tensors], batching, name)
-
-
-def shuffle_batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """As `shuffle_batch`, of elements computed in several ways, each in a thread of its own."""
-    return maybe_shuffle_batch_join(
-        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
-        allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
+    queue_of = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    common = batch_size, enqueue_many, shapes, allow_smaller_final_batch, keep_input, num_threads
+    return _batched([tensors], _Batching("shuffle_batch", queue_of, *common), name)
 
 
 def maybe_shuffle_batch_join(
@@ -326,3 +304,22 @@ def maybe_shuffle_batch_join(
         allow_smaller_final_batch, keep_input,
     )  # fmt: skip
     return _batched(tensors_list, batching, name)
+
+
+def shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, of elements computed in several ways, each in a thread of its own."""
+    return maybe_shuffle_batch_join(
+        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
