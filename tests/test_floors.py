@@ -86,10 +86,16 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "files fusion image queues state",
         "older_types summaries",
     ),
-    "keras": ("backend", "engine", "keras_utils layers", "models"),
+    "keras": (
+        "backend keras_objects",
+        "activations keras_regularizers",
+        "engine",
+        "keras_utils layers",
+        "models",
+    ),
     "keras/engine": (
         "input_spec layer_configs layer_inputs layer_nodes operation_history reachable_tensors",
-        "keras_objects layer_calls layer_losses network_graph",
+        "layer_calls layer_losses network_graph",
         "layer_weights",
         "keras_layer model_summary network_config",
         "input_layer",

@@ -67,9 +67,11 @@ ROOMS = (
     tf.gfile,
     tf.io.gfile,
     tf.keras,
+    tf.keras.activations,
     tf.keras.backend,
     tf.keras.layers,
     tf.keras.models,
+    tf.keras.regularizers,
     tf.keras.utils,
     tf.layers,
     tf.logging,
@@ -862,9 +864,48 @@ keras.backend.set_image_data_format: data_format
 keras.backend.set_learning_phase: value
 keras.backend.set_session: session
 keras.backend.set_value: x value
+keras.activations.deserialize: name custom_objects
+keras.activations.elu: x alpha
+keras.activations.get: identifier
+keras.activations.linear: x
+keras.activations.relu: x alpha max_value threshold
+keras.activations.serialize: activation
+keras.activations.softmax: x axis
+keras.layers.Activation: activation
+keras.layers.ActivityRegularization: l1 l2
+keras.layers.Add: trainable name dtype
+keras.layers.Average: trainable name dtype
+keras.layers.Concatenate: axis
+keras.layers.Dot: axes normalize
+keras.layers.GaussianDropout: rate
+keras.layers.GaussianNoise: stddev
+keras.layers.Lambda: function output_shape mask arguments
+keras.layers.Masking: mask_value
+keras.layers.Maximum: trainable name dtype
+keras.layers.Minimum: trainable name dtype
+keras.layers.Multiply: trainable name dtype
+keras.layers.Permute: dims
+keras.layers.RepeatVector: n
+keras.layers.Reshape: target_shape
+keras.layers.Subtract: trainable name dtype
+keras.layers.add: inputs
+keras.layers.average: inputs
+keras.layers.concatenate: inputs axis
+keras.layers.dot: inputs axes normalize
+keras.layers.maximum: inputs
+keras.layers.minimum: inputs
+keras.layers.multiply: inputs
+keras.layers.subtract: inputs
 keras.layers.InputLayer: input_shape batch_size dtype input_tensor sparse name ragged
 keras.layers.InputSpec: dtype shape ndim max_ndim min_ndim axes
 keras.layers.Layer: trainable name dtype
+keras.regularizers.L1L2: l1 l2
+keras.regularizers.Regularizer:
+keras.regularizers.deserialize: config custom_objects
+keras.regularizers.get: identifier
+keras.regularizers.l1: l
+keras.regularizers.l1_l2: l1 l2
+keras.regularizers.l2: l
 keras.utils.CustomObjectScope:
 keras.utils.custom_object_scope:
 keras.utils.deserialize_keras_object: identifier module_objects custom_objects printable_module_name
@@ -1691,6 +1732,7 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
+    paths |= {"keras.keras_regularizers": "keras.regularizers"}
     path = paths.get(path, path)
     return name if module is tf else f"{path}.{name}"
 

@@ -44,6 +44,7 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.errors": errors,
     "gpugraph.flags": flags,
     "gpugraph.io.gfile": gfile_v2,
+    "gpugraph.keras.regularizers": keras.regularizers,
     "gpugraph.keras.utils": keras.utils,
     "gpugraph.logging": logging,
     "gpugraph.nest": nest,
@@ -62,8 +63,8 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 _PACKAGES = {
     module.__name__: module
     for module in (
-        config, config.experimental, distributions, keras, keras.backend, keras.layers,
-        keras.models, layers, losses, metrics, summary, train, train.experimental,
+        config, config.experimental, distributions, keras, keras.activations, keras.backend,
+        keras.layers, keras.models, layers, losses, metrics, summary, train, train.experimental,
     )
 }
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules

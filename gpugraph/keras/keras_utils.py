@@ -1,6 +1,6 @@
 """`tf.keras.utils`: objects by name."""
 
-from gpugraph.keras.engine.keras_objects import (
+from gpugraph.keras.keras_objects import (
     custom_object_scope as custom_object_scope,
     deserialize_keras_object as deserialize_keras_object,
     get_custom_objects as get_custom_objects,

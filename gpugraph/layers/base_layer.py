@@ -13,6 +13,7 @@ from typing import Any
 from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.keras.engine.keras_layer import Layer as KerasLayer
+from gpugraph.keras.engine.layer_configs import from_plain
 from gpugraph.layers.keras_style import is_keras_style
 from gpugraph.variable_scope import VariableScope, get_variable, variable_scope
 
@@ -44,6 +45,11 @@ class Layer(KerasLayer):
         if scope is not None:
             with variable_scope(scope) as self._scope:
                 pass
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer of a configuration by `get_config`; its variables are its own."""
+        return cls(**from_plain(config))
 
     @property
     def scope_name(self) -> str:

@@ -25,7 +25,6 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.keras.backend.keras_session import get_uid, track_variable
 from gpugraph.keras.engine.input_spec import check_inputs
 from gpugraph.keras.engine.layer_calls import LayerCall, innermost_call
-from gpugraph.keras.engine.layer_configs import from_plain
 from gpugraph.keras.engine.layer_inputs import (
     has_tensors,
     is_tensor,
@@ -190,7 +189,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """The layer of a configuration by `get_config`; its variables are its own."""
-        return cls(**from_plain(config))
+        return cls(**config)
 
     # -- calls
 
@@ -310,7 +309,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def shape_by_trial(self, input_shape: Any) -> Any:
         """The shape of the outputs, by a call of an unbuilt copy in a graph of its own."""
         with Graph().as_default():
-            duplicate = type(self)(**from_plain({**self.get_config(), "name": "trial"}))
+            duplicate = type(self).from_config({**self.get_config(), "name": "trial"})
             dtype = self._dtype or "float32"
             return duplicate(placeholder(dtype, as_shape(input_shape))).shape
 

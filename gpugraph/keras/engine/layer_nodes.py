@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gpugraph.base.named_function import named
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.keras.backend.keras_variables import int_shape
 from gpugraph.ops.framework.identity_and_shape import identity
-
-
-class KerasHistory(NamedTuple):
-    """Where a tensor comes from: a layer, the number of its call, the number of the output."""
-
-    layer: Any
-    node_index: int
-    tensor_index: int
 
 
 def mask_of(tensor: Any) -> Any:
@@ -30,6 +23,14 @@ def mask_of(tensor: Any) -> Any:
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
     """The property of a function of some tensors of a node, in the structure of these."""
     return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
+
+
+class KerasHistory(NamedTuple):
+    """Where a tensor comes from: a layer, the number of its call, the number of the output."""
+
+    layer: Any
+    node_index: int
+    tensor_index: int
 
 
 class LayerNode:
@@ -69,6 +70,20 @@ def _copy(tensor: Any) -> Any:
     if mask_of(tensor) is not None:
         copied._keras_mask = mask_of(tensor)
     return copied
+
+
+def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
+    """The method that returns an attribute of one of a layer's calls."""
+    doc = (
+        f"The {kind} of a call. RuntimeError where there is no call, ValueError where there is "
+        "none of that number."
+    )
+
+    @named(name, doc)
+    def read(self: Any, node_index: int) -> Any:
+        return getattr(self._node_at(node_index, kind), attribute)
+
+    return read
 
 
 class LayerNodes:
@@ -143,29 +158,12 @@ class LayerNodes:
         """The shape of the outputs; AttributeError without calls, or for several shapes."""
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 
-    def get_input_at(self, node_index: int) -> Any:
-        """The inputs of a call; RuntimeError without calls, ValueError for one there is not."""
-        return self._node_at(node_index, "input").input_tensors
-
-    def get_output_at(self, node_index: int) -> Any:
-        """The outputs of a call; errors as of `get_input_at`."""
-        return self._node_at(node_index, "output").output_tensors
-
-    def get_input_shape_at(self, node_index: int) -> Any:
-        """The shapes of a call's inputs; errors as of `get_input_at`."""
-        return self._node_at(node_index, "input shape").input_shapes
-
-    def get_output_shape_at(self, node_index: int) -> Any:
-        """The shapes of a call's outputs; errors as of `get_input_at`."""
-        return self._node_at(node_index, "output shape").output_shapes
-
-    def get_input_mask_at(self, node_index: int) -> Any:
-        """The masks of a call's inputs; errors as of `get_input_at`."""
-        return self._node_at(node_index, "input").input_masks
-
-    def get_output_mask_at(self, node_index: int) -> Any:
-        """The masks of a call's outputs; errors as of `get_input_at`."""
-        return self._node_at(node_index, "output").output_masks
+    get_input_at = _reader("get_input_at", "input_tensors", "input")
+    get_output_at = _reader("get_output_at", "output_tensors", "output")
+    get_input_shape_at = _reader("get_input_shape_at", "input_shapes", "input shape")
+    get_output_shape_at = _reader("get_output_shape_at", "output_shapes", "output shape")
+    get_input_mask_at = _reader("get_input_mask_at", "input_masks", "input")
+    get_output_mask_at = _reader("get_output_mask_at", "output_masks", "output")
 
     def _node_at(self, index: int, kind: str) -> LayerNode:
         nodes = self._inbound_nodes

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
-from gpugraph.keras.engine.keras_objects import deserialize_layer
 from gpugraph.keras.engine.layer_nodes import LayerNode
 from gpugraph.keras.engine.network_graph import node_key
+from gpugraph.keras.keras_objects import deserialize_layer
 
 _TENSOR = "_KERAS_TENSOR"
 """What the plain value of a tensor among the arguments of a call begins with."""

@@ -8,8 +8,8 @@ from typing import Any
 from gpugraph.base.nest import flatten
 from gpugraph.keras.engine.input_layer import InputLayer, input_tensor
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.engine.keras_objects import deserialize_layer
 from gpugraph.keras.engine.model import Model
+from gpugraph.keras.keras_objects import deserialize_layer
 
 
 class Sequential(Model):

@@ -1,0 +1,83 @@
+"""Activations, functions, masks, shapes and noise as layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+K, L = tf.keras.backend, tf.keras.layers
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def run(layer, value, phase=None):
+    x = tf.keras.Input(batch_shape=(None, *value.shape[1:]))
+    model = tf.keras.Model(x, layer(x))
+    inputs, values = model.inputs, [value]
+    if phase is not None:
+        inputs, values = [*inputs, K.learning_phase()], [value, phase]
+    result = K.function(inputs, model.outputs)(values)[0]
+    assert tuple(layer.compute_output_shape(value.shape).as_list()) == result.shape
+    if not isinstance(layer, L.Lambda):
+        copy = tf.keras.Model.from_config(model.get_config())
+        assert copy.layers[-1].get_config() == layer.get_config()
+    return result
+
+
+VALUE = np.random.RandomState(0).randn(2, 6).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["relu", "tanh", "softmax", "linear", "elu", "hard_sigmoid"])
+def test_activations(name):
+    expected = K.eval(getattr(tf.keras.activations, name)(tf.constant(VALUE)))
+    np.testing.assert_array_equal(run(L.Activation(name), VALUE), expected)
+
+
+def test_reshapes():
+    assert run(L.Reshape((3, 2)), VALUE).shape == (2, 3, 2)
+    assert run(L.Reshape((-1, 3)), VALUE).shape == (2, 2, 3)
+    np.testing.assert_array_equal(run(L.RepeatVector(2), VALUE), np.stack([VALUE, VALUE], 1))
+    cube = VALUE.reshape(2, 2, 3)
+    np.testing.assert_array_equal(run(L.Permute((2, 1)), cube), cube.transpose(0, 2, 1))
+    with pytest.raises(ValueError, match="total size of new array must be unchanged"):
+        L.Reshape((4, 2))(tf.keras.Input([6]))
+    with pytest.raises(ValueError, match="Invalid permutation `dims`"):
+        L.Permute((0, 1))
+    open_sizes = L.Reshape((-1, 2))(tf.keras.Input([None]))
+    assert open_sizes.shape.as_list() == [None, None, 2]
+
+
+def test_masking():
+    value = np.array([[[1, 2], [5, 5], [0, 0]]], np.float32)
+    layer = L.Masking(mask_value=5.0)
+    assert run(layer, value).tolist() == [[[1, 2], [0, 0], [0, 0]]]
+    mask = K.eval(layer.compute_mask(tf.constant(value)))
+    assert mask.tolist() == [[True, False, True]]
+
+
+def test_functions_of_the_program():
+    layer = L.Lambda(lambda x, factor: x * factor, output_shape=(6,), arguments={"factor": 3.0})
+    np.testing.assert_allclose(run(layer, VALUE), VALUE * 3, rtol=1e-6)
+    with pytest.raises(NotImplementedError, match="pass `output_shape`"):
+        L.Lambda(tf.abs).compute_output_shape((2, 6))
+
+
+def test_noise_is_of_training():
+    for layer in (L.GaussianNoise(0.5), L.GaussianDropout(0.5)):
+        np.testing.assert_array_equal(run(layer, VALUE, False), VALUE)
+        assert not np.allclose(run(layer, VALUE, True), VALUE)
+
+
+def test_penalties_of_activities():
+    layer = L.ActivityRegularization(l1=0.5, l2=2.0)
+    assert run(layer, VALUE).shape == (2, 6)
+    x = layer.input
+    loss = K.function([x], layer.get_losses_for(x))([VALUE])[0]
+    expected = (0.5 * np.abs(VALUE).sum() + 2 * (VALUE**2).sum()) / 2
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
