@@ -1587,7 +1587,26 @@ train.ProximalGradientDescentOptimizer: learning_rate l1_regularization_strength
 train.QueueRunner: queue enqueue_ops close_op cancel_op queue_closed_exception_types
     queue_runner_def import_scope
 train.RMSPropOptimizer: learning_rate decay momentum epsilon use_locking centered name
+train.NewCheckpointReader: filepattern
+train.Saver: var_list reshape sharded max_to_keep keep_checkpoint_every_n_hours name
+    restore_sequentially saver_def builder defer_build allow_empty write_version pad_step_number
+    save_relative_paths filename
 train.VocabInfo:
+train.checkpoint_exists: checkpoint_prefix
+train.export_meta_graph: filename meta_info_def graph_def saver_def collection_list as_text graph
+    export_scope clear_devices clear_extraneous_savers strip_default_attrs save_debug_info
+train.generate_checkpoint_state_proto: save_dir model_checkpoint_path all_model_checkpoint_paths
+    all_model_checkpoint_timestamps last_preserved_timestamp
+train.get_checkpoint_mtimes: checkpoint_prefixes
+train.get_checkpoint_state: checkpoint_dir latest_filename
+train.import_meta_graph: meta_graph_or_file clear_devices import_scope
+train.latest_checkpoint: checkpoint_dir latest_filename
+train.list_variables: ckpt_dir_or_file
+train.load_checkpoint: ckpt_dir_or_file
+train.load_variable: ckpt_dir_or_file name
+train.remove_checkpoint: checkpoint_prefix checkpoint_format_version meta_graph_suffix
+train.update_checkpoint_state: save_dir model_checkpoint_path all_model_checkpoint_paths
+    latest_filename all_model_checkpoint_timestamps last_preserved_timestamp
 train.basic_train_loop: supervisor train_step_fn args kwargs master
 train.experimental.DynamicLossScale: initial_loss_scale increment_period multiplier
 train.experimental.FixedLossScale: loss_scale_value

@@ -107,6 +107,26 @@ from gpugraph.train.optimizers.proximal_gradient_descent import (
 )
 from gpugraph.train.optimizers.rmsprop import RMSPropOptimizer as RMSPropOptimizer
 from gpugraph.train.replica_devices import replica_device_setter as replica_device_setter
+from gpugraph.train.savers.checkpoint_files import (
+    checkpoint_exists as checkpoint_exists,
+    generate_checkpoint_state_proto as generate_checkpoint_state_proto,
+    get_checkpoint_mtimes as get_checkpoint_mtimes,
+    get_checkpoint_state as get_checkpoint_state,
+    latest_checkpoint as latest_checkpoint,
+    remove_checkpoint as remove_checkpoint,
+    update_checkpoint_state as update_checkpoint_state,
+)
+from gpugraph.train.savers.checkpoint_reading import (
+    NewCheckpointReader as NewCheckpointReader,
+    list_variables as list_variables,
+    load_checkpoint as load_checkpoint,
+    load_variable as load_variable,
+)
+from gpugraph.train.savers.saver import (
+    Saver as Saver,
+    export_meta_graph as export_meta_graph,
+    import_meta_graph as import_meta_graph,
+)
 from gpugraph.train.training_loops import (
     VocabInfo as VocabInfo,
     basic_train_loop as basic_train_loop,

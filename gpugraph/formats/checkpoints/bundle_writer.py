@@ -45,7 +45,7 @@ _PIECE = 16 << 20
 class BundleWriter:
     """A checkpoint that is being written. `finish` makes it visible, `abandon` removes it.
 
-    prefix: the path that its files begin with; its folder is made where it is missing.
+    prefix: the path that its files begin with; its folder is made where only that is missing.
     tf.errors.OpError of what the file system refuses.
     """
 
@@ -54,7 +54,8 @@ class BundleWriter:
         self._entries: dict[bytes, Entry] = {}
         self._offset = 0
         with system_errors(prefix):
-            os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(os.path.dirname(prefix) or ".")
             self._file, self._temporary = create_beside(data_name(prefix, 0, 1), _BUFFER)
 
     def __enter__(self) -> BundleWriter:
@@ -236,8 +237,8 @@ def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
             entry.shard += len(files)
             _merge_entry(entries, key, entry, destination)
         files += [data_name(prefix, shard, num_shards) for shard in range(num_shards)]
-    with system_errors(destination):
-        os.makedirs(os.path.dirname(destination) or ".", exist_ok=True)
+    with system_errors(destination), contextlib.suppress(FileExistsError):
+        os.mkdir(os.path.dirname(destination) or ".")
     publish(destination, files, entries)
     for prefix in prefixes:
         with contextlib.suppress(OSError):

@@ -1,0 +1,215 @@
+"""SaveV2, RestoreV2, MergeV2Checkpoints and the names of shards: checkpoints by ops.
+
+Tensors are written one by one from where they lie, so that saving needs no memory of their size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.formats.checkpoints.bundle_reader import BundleReader
+from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
+from gpugraph.formats.checkpoints.slices import parse_slice_spec, shape_of_slice
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import of_rank
+
+_HOST = HostOnly("files are read and written by the host")
+
+
+def _text(scalar: Any) -> str:
+    return os.fsdecode(scalar[()])
+
+
+def _texts(vector: Any) -> list[bytes]:
+    return [item.encode() if isinstance(item, str) else item for item in vector.tolist()]
+
+
+def _same_length(names: Sequence[bytes], specs: Sequence[bytes], tensors: int) -> None:
+    if len(names) != tensors or len(specs) != tensors:
+        raise invalid_argument(
+            f"Got {len(names)} tensor names and {len(specs)} slices for {tensors} tensors"
+        )
+
+
+def _bind_save(context: KernelContext, prefix: Any, names: Any, specs: Any, *tensors: Any) -> Any:
+    types = [as_dtype(dtype) for dtype in context.attrs["dtypes"]]
+
+    def save() -> list[Any]:
+        keys, parts = _texts(names), _texts(specs)
+        _same_length(keys, parts, len(tensors))
+        with BundleWriter(_text(prefix)) as writer:
+            for key, spec, tensor, dtype in zip(keys, parts, tensors, types, strict=True):
+                part = parse_slice_spec(os.fsdecode(spec))
+                if part is None:
+                    writer.add(key, tensor, dtype)
+                else:
+                    writer.add_slice(key, *part, tensor, dtype)
+        return []
+
+    return save
+
+
+def _infer_save(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 0, "prefix")
+    count = len(context.shapes) - 3
+    for index, name in ((1, "tensor_names"), (2, "shape_and_slices")):
+        shape = context.shapes[index]
+        of_rank(shape, 1, name)
+        if shape.num_elements() not in (None, count):
+            raise ValueError(f"{name} has {shape.num_elements()} elements for {count} tensors")
+    return []
+
+
+save_v2 = op(
+    "SaveV2",
+    inputs=(
+        *("prefix: string", "tensor_names: string", "shape_and_slices: string"),
+        "tensors: dtypes",
+    ),
+    attrs={"dtypes": Attr("list(type)", required=True, minimum=1)},
+    infer=_infer_save,
+    cpu=Call(make=_bind_save, dynamic=True, direct=True),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Saves tensors, or parts of larger ones, as a checkpoint that begins with `prefix`.",
+)
+
+
+def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -> Any:
+    types = [as_dtype(dtype) for dtype in context.attrs["dtypes"]]
+
+    def restore() -> list[Any]:
+        keys, parts = _texts(names), _texts(specs)
+        _same_length(keys, parts, len(types))
+        with BundleReader(_text(prefix)) as reader:
+            items = [(os.fsdecode(key), os.fsdecode(spec)) for key, spec in zip(keys, parts)]
+            _check_types(reader, [name for name, _ in items], types)
+            return [_restored(reader, name, spec) for name, spec in items]
+
+    return restore
+
+
+def _check_types(reader: BundleReader, names: Sequence[str], types: Sequence[DType]) -> None:
+    """InvalidArgumentError that names all tensors of other dtypes, before any is read."""
+    wrong = [
+        f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
+        f"{reader.entry(name).dtype.name}"
+        for name, dtype in zip(names, types)
+        if reader.entry(name).dtype != dtype
+    ]
+    if wrong:
+        raise InvalidArgumentError(None, None, "\n".join(wrong))
+
+
+def _restored(reader: BundleReader, name: str, spec: str) -> Any:
+    part = parse_slice_spec(spec)
+    return reader.read(name) if part is None else reader.read_slice(name, *part)
+
+
+def _infer_restore(context: InferContext) -> Sequence[TensorShape]:
+    for index, name in enumerate(("prefix", "tensor_names", "shape_and_slices")):
+        of_rank(context.shapes[index], min(index, 1), name)
+    unknown = [TensorShape.of(None)] * context.num_outputs
+    specs = context.value(2)
+    if specs is None:
+        return unknown
+    shapes = []
+    for spec in _texts(specs):
+        part = parse_slice_spec(os.fsdecode(spec))
+        shapes.append(as_shape(None if part is None else list(shape_of_slice(*part))))
+    return shapes if len(shapes) == len(unknown) else unknown
+
+
+restore_v2 = op(
+    "RestoreV2",
+    inputs=("prefix: string", "tensor_names: string", "shape_and_slices: string"),
+    outputs="tensors: dtypes",
+    attrs={"dtypes": Attr("list(type)", required=True, minimum=1)},
+    infer=_infer_restore,
+    cpu=Call(make=_bind_restore, dynamic=True, direct=True),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="The tensors of a checkpoint by their names, or parts of them.",
+)
+
+
+def _merge(context: KernelContext, prefixes: Any, destination: Any) -> Callable[[], Any]:
+    deletes = context.attrs["delete_old_dirs"]
+
+    def merge() -> list[Any]:
+        sources = [os.fsdecode(prefix) for prefix in _texts(prefixes.reshape(-1))]
+        target = _text(destination)
+        merge_bundles(sources, target)
+        folders = {os.path.dirname(source) for source in sources} if deletes else set()
+        for folder in folders - {os.path.dirname(target)}:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        return []
+
+    return merge
+
+
+def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 1, "checkpoint_prefixes")
+    of_rank(context.shapes[1], 0, "destination_prefix")
+    return []
+
+
+merge_v2_checkpoints = op(
+    "MergeV2Checkpoints",
+    inputs=("checkpoint_prefixes: string", "destination_prefix: string"),
+    attrs={"delete_old_dirs": Attr("bool", True)},
+    infer=_infer_merge,
+    cpu=Call(make=_merge, dynamic=True),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="Makes one checkpoint of several, whose data files become its shards.",
+)
+
+
+def _scalars(context: InferContext) -> Sequence[TensorShape]:
+    for shape in context.shapes:
+        of_rank(shape, 0, f"Each input of a shard's name ({shape_text(shape)})")
+    return [TensorShape.of(())]
+
+
+def _shard_name(basename: Any, shard: Any, num_shards: Any, out: Any) -> None:
+    out[()] = b"%s-%05d-of-%05d" % (os.fsencode(_text(basename)), int(shard), int(num_shards))
+
+
+def _shard_names(basename: Any, num_shards: Any, out: Any) -> None:
+    out[()] = b"%s-?????-of-%05d" % (os.fsencode(_text(basename)), int(num_shards))
+
+
+sharded_filename = op(
+    "ShardedFilename",
+    inputs=("basename: string", "shard: int32", "num_shards: int32"),
+    outputs="filename: string",
+    infer=_scalars,
+    cpu=Call(_shard_name),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    doc="The name of a shard: `basename-00001-of-00003`.",
+)
+sharded_filespec = op(
+    "ShardedFilespec",
+    inputs=("basename: string", "num_shards: int32"),
+    outputs="filename: string",
+    infer=_scalars,
+    cpu=Call(_shard_names),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    doc="A pattern of the names of all shards: `basename-?????-of-00003`.",
+)

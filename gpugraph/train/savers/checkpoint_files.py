@@ -1,0 +1,208 @@
+"""The checkpoints of a folder: the file `checkpoint`, the latest one, whether one is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.errors import NotFoundError, OpError
+from gpugraph.base.whole_files import write_whole
+from gpugraph.formats.checkpoints.checkpoint_state import message_or_record, parse_state, state_text
+from gpugraph.platform import files, logging
+
+
+def checkpoint_state_path(checkpoint_dir: Any, latest_filename: str | None = None) -> str:
+    """The path of the state file of a folder."""
+    return os.path.join(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
+
+
+def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
+    """The path of the meta graph beside a checkpoint; of all shards it is one."""
+    base, mark, _ = checkpoint_filename.rpartition("-?????-of-")
+    return f"{base if mark else checkpoint_filename}.{meta_graph_suffix}"
+
+
+def generate_checkpoint_state_proto(
+    save_dir: Any,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> Any:
+    """A CheckpointState of these paths, relative to the folder where that is relative.
+
+    The latest checkpoint is the last of all, added where it is missing. ValueError for times that
+    are not one for each path.
+    """
+    paths = list(all_model_checkpoint_paths or ())
+    if not paths or paths[-1] != model_checkpoint_path:
+        logging.info(
+            "%s is not in all_model_checkpoint_paths. Manually adding it.", model_checkpoint_path
+        )
+        paths.append(model_checkpoint_path)
+    stamps = all_model_checkpoint_timestamps
+    if stamps and len(stamps) != len(paths):
+        raise ValueError(
+            "Checkpoint timestamps, if provided, must match checkpoint paths (got paths "
+            f"{paths} and timestamps {list(stamps)})"
+        )
+    folder = os.fspath(save_dir)
+    if not os.path.isabs(folder):
+        paths = [os.path.relpath(p, folder) if not os.path.isabs(p) else p for p in paths]
+        if not os.path.isabs(model_checkpoint_path):
+            model_checkpoint_path = os.path.relpath(model_checkpoint_path, folder)
+    values: dict[str, Any] = {
+        "model_checkpoint_path": model_checkpoint_path,
+        "all_model_checkpoint_paths": paths,
+        "all_model_checkpoint_timestamps": list(stamps or ()),
+    }
+    if last_preserved_timestamp is not None:
+        values["last_preserved_timestamp"] = last_preserved_timestamp
+    return message_or_record("CheckpointState", **values)
+
+
+def update_checkpoint_state(
+    save_dir: Any,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> None:
+    """Writes the state file of a folder; RuntimeError where it would overwrite a checkpoint."""
+    write_checkpoint_state(
+        save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        latest_filename,
+        False,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
+
+
+def write_checkpoint_state(
+    save_dir: Any,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    save_relative_paths: bool = False,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> None:
+    """As `update_checkpoint_state`; with `save_relative_paths` all paths become relative."""
+    state_path = checkpoint_state_path(save_dir, latest_filename)
+    paths = list(all_model_checkpoint_paths or ())
+    if save_relative_paths:
+        folder = os.fspath(save_dir)
+        paths = [_relative(path, folder) for path in paths]
+        model_checkpoint_path = _relative(model_checkpoint_path, folder)
+        state = generate_checkpoint_state_proto(
+            os.path.abspath(folder),
+            model_checkpoint_path,
+            paths,
+            all_model_checkpoint_timestamps,
+            last_preserved_timestamp,
+        )
+    else:
+        state = generate_checkpoint_state_proto(
+            save_dir,
+            model_checkpoint_path,
+            paths,
+            all_model_checkpoint_timestamps,
+            last_preserved_timestamp,
+        )
+    if state_path == model_checkpoint_path:
+        raise RuntimeError(
+            f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state.  "
+            "Please use a different save path."
+        )
+    write_whole(state_path, state_text(state).encode())
+
+
+def _relative(path: str, folder: str) -> str:
+    is_beside = os.path.isabs(path) or not os.path.isabs(folder)
+    return os.path.relpath(path, folder or ".") if is_beside else path
+
+
+def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
+    """The CheckpointState of a folder, with paths under it; None where there is none.
+
+    A file that is none is reported by a warning, and there is none then, as in TensorFlow.
+    """
+    if isinstance(checkpoint_dir, os.PathLike):
+        checkpoint_dir = os.fspath(checkpoint_dir)
+    path = checkpoint_state_path(checkpoint_dir, latest_filename)
+    try:
+        if not files.Exists(path) or files.IsDirectory(path):
+            return None
+        with files.GFile(path, "rb") as file:
+            state = parse_state(file.read().decode("utf-8"), path)
+        if not state.model_checkpoint_path:
+            raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")
+    except (OpError, UnicodeDecodeError) as error:
+        logging.warning("%s: %s", type(error).__name__, error)
+        logging.warning("%s: Checkpoint ignored", path)
+        return None
+    folder = os.fspath(checkpoint_dir)
+    state.model_checkpoint_path = _under(folder, state.model_checkpoint_path)
+    for index, item in enumerate(state.all_model_checkpoint_paths):
+        state.all_model_checkpoint_paths[index] = _under(folder, item)
+    return state
+
+
+def _under(folder: str, path: str) -> str:
+    return path if os.path.isabs(path) else os.path.join(folder, path)
+
+
+def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+    """The path of the latest checkpoint of a folder; None where there is none."""
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None:
+        return None
+    path: str = state.model_checkpoint_path
+    if checkpoint_exists(path):
+        return path
+    logging.error("Couldn't match files for checkpoint %s", path)
+    return None
+
+
+def _files(checkpoint_prefix: Any) -> list[str]:
+    """The files that say that a checkpoint is there: its index, or the one file of a V1."""
+    prefix = os.fspath(checkpoint_prefix)
+    for pattern in (f"{prefix}.index", prefix):
+        matches: list[str] = files.Glob(pattern)
+        if matches:
+            return matches
+    return []
+
+
+def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+    """Whether there is a checkpoint of this path, V2 or V1."""
+    return bool(_files(checkpoint_prefix))
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
+    """When checkpoints were written, in seconds since 1970, without those that are not there."""
+    return [
+        files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
+    ]
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
+) -> None:
+    """Removes the files of a checkpoint and its meta graph; those that are not there don't matter.
+
+    The index goes first, so that what is left after an interruption is no checkpoint.
+    """
+    patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]
+    if checkpoint_format_version != 2:
+        patterns = [checkpoint_prefix]
+    for pattern in (meta_graph_filename(checkpoint_prefix, meta_graph_suffix), *patterns):
+        for path in files.Glob(pattern):
+            try:
+                files.Remove(path)
+            except NotFoundError:
+                continue
