@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
@@ -23,6 +24,7 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 
 _HOST = HostOnly("files are read and written by the host")
+_host_op = partial(op, gpu=_HOST, grad=NO_GRADIENT)
 
 
 def _text(scalar: Any) -> str:
@@ -69,7 +71,7 @@ def _infer_save(context: InferContext) -> Sequence[TensorShape]:
     return []
 
 
-save_v2 = op(
+save_v2 = _host_op(
     "SaveV2",
     inputs=(
         *("prefix: string", "tensor_names: string", "shape_and_slices: string"),
@@ -78,8 +80,6 @@ save_v2 = op(
     attrs={"dtypes": Attr("list(type)", required=True, minimum=1)},
     infer=_infer_save,
     cpu=Call(make=_bind_save, dynamic=True, direct=True),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
     stateful=True,
     doc="Saves tensors, or parts of larger ones, as a checkpoint that begins with `prefix`.",
 )
@@ -130,15 +130,13 @@ def _infer_restore(context: InferContext) -> Sequence[TensorShape]:
     return shapes if len(shapes) == len(unknown) else unknown
 
 
-restore_v2 = op(
+restore_v2 = _host_op(
     "RestoreV2",
     inputs=("prefix: string", "tensor_names: string", "shape_and_slices: string"),
     outputs="tensors: dtypes",
     attrs={"dtypes": Attr("list(type)", required=True, minimum=1)},
     infer=_infer_restore,
     cpu=Call(make=_bind_restore, dynamic=True, direct=True),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
     stateful=True,
     doc="The tensors of a checkpoint by their names, or parts of them.",
 )
@@ -166,14 +164,12 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
     return []
 
 
-merge_v2_checkpoints = op(
+merge_v2_checkpoints = _host_op(
     "MergeV2Checkpoints",
     inputs=("checkpoint_prefixes: string", "destination_prefix: string"),
     attrs={"delete_old_dirs": Attr("bool", True)},
     infer=_infer_merge,
     cpu=Call(make=_merge, dynamic=True),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
     stateful=True,
     doc="Makes one checkpoint of several, whose data files become its shards.",
 )
@@ -193,23 +189,19 @@ def _shard_names(basename: Any, num_shards: Any, out: Any) -> None:
     out[()] = b"%s-?????-of-%05d" % (os.fsencode(_text(basename)), int(num_shards))
 
 
-sharded_filename = op(
+sharded_filename = _host_op(
     "ShardedFilename",
     inputs=("basename: string", "shard: int32", "num_shards: int32"),
     outputs="filename: string",
     infer=_scalars,
     cpu=Call(_shard_name),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
     doc="The name of a shard: `basename-00001-of-00003`.",
 )
-sharded_filespec = op(
+sharded_filespec = _host_op(
     "ShardedFilespec",
     inputs=("basename: string", "num_shards: int32"),
     outputs="filename: string",
     infer=_scalars,
     cpu=Call(_shard_names),
-    gpu=_HOST,
-    grad=NO_GRADIENT,
     doc="A pattern of the names of all shards: `basename-?????-of-00003`.",
 )

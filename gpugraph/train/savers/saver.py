@@ -98,8 +98,8 @@ class Saver:
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
         self._is_built = self._is_empty = False
-        self._last_checkpoints: list[tuple[str, float]] = []
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
+        self._last_checkpoints: list[tuple[str, float]] = []
         self._next_checkpoint_time = 0.0
         if saver_def is not None:
             self._check_saver_def()
