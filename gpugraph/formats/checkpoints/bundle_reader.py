@@ -60,19 +60,13 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     name = index_name(prefix)
     if not os.path.exists(name):
         if os.path.isfile(prefix):
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid_argument(
                 f"{prefix} is one file, so no V2 checkpoint: V1 checkpoints (from before "
                 "TensorFlow 0.12) are not read. TensorFlow 1.15 converts one: restore it and save "
-                "it again",
+                "it again"
             )
-        raise NotFoundError(
-            None,
-            None,
-            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
-            f"{prefix}",
-        )
+        text = "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for"
+        raise NotFoundError(None, None, f"{text} {prefix}")
     with system_errors(name), open(name, "rb") as file:
         items = read_table(file.read(), name)
     header = items.pop(HEADER_KEY, None)
