@@ -22,7 +22,8 @@ from gpugraph.api import (
     dtypes as dtypes, gfile as gfile, graph_util as graph_util, image as image,
     initializers as initializers, io as io,
     linalg as linalg, manip as manip, math as math, nn as nn, quantization as quantization,
-    random as random, sets as sets, signal as signal, sparse as sparse, spectral as spectral,
+    random as random, saved_model as saved_model, sets as sets, signal as signal,
+    sparse as sparse, spectral as spectral,
     strings as strings, test as test,
 )
 from gpugraph.base import (

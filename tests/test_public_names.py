@@ -43,6 +43,15 @@ FACES = (
     tf.nn,
     tf.quantization,
     tf.random,
+    tf.saved_model,
+    tf.saved_model.builder,
+    tf.saved_model.constants,
+    tf.saved_model.loader,
+    tf.saved_model.main_op,
+    tf.saved_model.signature_constants,
+    tf.saved_model.signature_def_utils,
+    tf.saved_model.tag_constants,
+    tf.saved_model.utils,
     tf.sets,
     tf.signal,
     tf.sparse,
@@ -1388,6 +1397,20 @@ self_adjoint_eigvals: tensor name
 sequence_mask: lengths maxlen dtype name
 set_random_seed: seed
 setdiff1d: x y index_dtype name
+saved_model.Builder: export_dir
+saved_model.build_signature_def: inputs outputs method_name
+saved_model.build_tensor_info: tensor
+saved_model.classification_signature_def: examples classes scores
+saved_model.contains_saved_model: export_dir
+saved_model.get_tensor_from_tensor_info: tensor_info graph import_scope
+saved_model.is_valid_signature: signature_def
+saved_model.load: sess tags export_dir import_scope
+saved_model.load_function: path signature
+saved_model.main_op.main_op:
+saved_model.main_op_with_restore: restore_op_name
+saved_model.predict_signature_def: inputs outputs
+saved_model.regression_signature_def: examples predictions
+saved_model.simple_save: session export_dir inputs outputs legacy_init_op
 sets.difference: a b aminusb validate_indices
 sets.intersection: a b validate_indices
 sets.set_size: a validate_indices

@@ -11,7 +11,8 @@ from gpugraph import config, distributions, keras, layers, losses, metrics, summ
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
     linalg, manip,
-    math, nn, quantization, random, rnn_cell, sets, signal, sparse, spectral, strings, test,
+    math, nn, quantization, random, rnn_cell, saved_model, sets, signal, sparse, spectral,
+    strings, test,
 )
 from gpugraph.base import errors, nest, shapes, version
 from gpugraph.ops.framework import kernel_registry, shape_functions
@@ -21,10 +22,13 @@ from gpugraph.session import direct_session
 _API = (
     bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
     linalg, manip,
-    math, nn, quantization, random, sets, signal, sparse, spectral, strings, test,
+    math, nn, quantization, random, saved_model, sets, signal, sparse, spectral, strings, test,
     contrib.crf, contrib.distributions, contrib.framework, contrib.layers, contrib.legacy_seq2seq,
     contrib.rnn, contrib.seq2seq, contrib.training, contrib.util,
     contrib.slim,
+    saved_model.builder, saved_model.constants, saved_model.loader, saved_model.main_op,
+    saved_model.signature_constants, saved_model.signature_def_utils,
+    saved_model.tag_constants, saved_model.utils,
 )
 _SLIM = (contrib.slim.learning, contrib.slim.model_analyzer, contrib.slim.nets, *(
     getattr(contrib.slim.nets, name) for name in (

@@ -10,18 +10,19 @@ from gpugraph.base.errors import OpError
 from gpugraph.formats.variable_files.conversion import convert_variables
 from gpugraph.memory import human_readable_bytes
 
+_PATHS = {
+    "source": "a checkpoint's prefix, a SavedModel, or a file of arrays",
+    "target": "a .safetensors or .npz file, or a checkpoint's prefix",
+}
+
 
 def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command's arguments."""
     convert = commands.add_parser(
         "convert", help="write variables of a checkpoint as .safetensors or .npz, or back"
     )
-    convert.add_argument(
-        "source", metavar="SOURCE", help="a checkpoint's prefix, a SavedModel, or a file of arrays"
-    )
-    convert.add_argument(
-        "target", metavar="TARGET", help="a .safetensors or .npz file, or a checkpoint's prefix"
-    )
+    for name, what in _PATHS.items():
+        convert.add_argument(name, metavar=name.upper(), help=what)
     convert.set_defaults(command=convert_command)
 
 

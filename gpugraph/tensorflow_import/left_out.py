@@ -25,6 +25,7 @@ _SUMMARIES = "there are no summaries yet: run the tensor, or use tf.print"
 _CHECKPOINTS = "there are no checkpoints yet: use contrib.framework.assign_from_values"
 _MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or LuongAttention"
 _PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
+_FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
 _REVERSIBLE = "reversible blocks are not there yet: use tf.recompute_grad, which saves memory too"
 _CLUSTER = "programs run in one process: there are no clusters yet"
 
@@ -118,6 +119,9 @@ strings.unicode_script: Python has no table of scripts: use unicodedata.name in 
 sysconfig: {_OWN_OPS}
 test.create_local_cluster: {_CLUSTER}
 tpu: there are no TPUs: GPUs are used where there are kernels
+saved_model.experimental: {_FUNCTIONS}
+saved_model.load_v2: {_FUNCTIONS}: use tf.saved_model.load, or gpugraph.saved_model.load_function
+saved_model.save: {_FUNCTIONS}: use tf.saved_model.simple_save, or tf.saved_model.Builder
 train.SyncReplicasOptimizer: {_CLUSTER}: use any other tf.train optimizer
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.disable_mixed_precision_graph_rewrite: {_REWRITE}

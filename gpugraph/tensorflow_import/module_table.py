@@ -268,6 +268,16 @@ python.util.tf_export: tf_export=gpugraph.compatibility.deprecation_decorators.u
     estimator_export=gpugraph.compatibility.deprecation_decorators.unchanged
     keras_export=gpugraph.compatibility.deprecation_decorators.unchanged
 python.util.tf_inspect: gpugraph.compatibility.python_inspection inspect
+python.saved_model: tf.saved_model
+python.saved_model.builder: tf.saved_model.builder
+python.saved_model.constants: tf.saved_model.constants
+python.saved_model.loader: tf.saved_model.loader
+python.saved_model.loader_impl: gpugraph.saved_models.model_loader
+    gpugraph.saved_models.saved_model_file tf.saved_model.loader
+python.saved_model.signature_constants: tf.saved_model.signature_constants
+python.saved_model.signature_def_utils: tf.saved_model.signature_def_utils
+python.saved_model.tag_constants: tf.saved_model.tag_constants
+python.saved_model.utils: tf.saved_model.utils
 python.util.tf_should_use: should_use_result=gpugraph.compatibility.deprecation_decorators.unchanged
 """
 

@@ -122,11 +122,9 @@ from gpugraph.train.savers.checkpoint_reading import (
     load_checkpoint as load_checkpoint,
     load_variable as load_variable,
 )
-from gpugraph.train.savers.saver import (
-    Saver as Saver,
-    export_meta_graph as export_meta_graph,
-    import_meta_graph as import_meta_graph,
-)
+from gpugraph.train.savers.meta_graph_with_saver import export_meta_graph as export_meta_graph
+from gpugraph.train.savers.saver import Saver as Saver
+from gpugraph.train.savers.saver_of_meta_graph import import_meta_graph as import_meta_graph
 from gpugraph.train.training_loops import (
     VocabInfo as VocabInfo,
     basic_train_loop as basic_train_loop,

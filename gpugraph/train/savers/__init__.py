@@ -3,6 +3,8 @@
 saveable_objects      what is saved under which names
 saver_builder         the operations of a saver
 saver                 `tf.train.Saver`
+meta_graph_with_saver `export_meta_graph`
+saver_of_meta_graph   `import_meta_graph`
 checkpoint_files      the state file, the latest checkpoint, removal
 checkpoint_reading    what is in a checkpoint, without a graph
 """

@@ -13,11 +13,6 @@ from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, strip_name_scope
-from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
-from gpugraph.graph_files.meta_graph_import import (
-    import_scoped_meta_graph_with_return_elements,
-    read_meta_graph_file,
-)
 from gpugraph.platform import files, logging
 from gpugraph.train.global_step import global_step as global_step_in
 from gpugraph.train.savers.checkpoint_files import (
@@ -27,6 +22,7 @@ from gpugraph.train.savers.checkpoint_files import (
     remove_checkpoint,
     write_checkpoint_state,
 )
+from gpugraph.train.savers.meta_graph_with_saver import export_meta_graph
 from gpugraph.train.savers.saveable_objects import all_saveable_objects
 from gpugraph.train.savers.saver_builder import V2, BulkSaverBuilder
 
@@ -373,69 +369,3 @@ def _renamed(saver_def: Any, change: Any, scope: str | None) -> Any:
 
 
 register_proto_function(GraphKeys.SAVERS, "SaverDef", Saver.to_proto, Saver.from_proto)
-
-
-def export_meta_graph(
-    filename: str | None = None,
-    meta_info_def: Any = None,
-    graph_def: Any = None,
-    saver_def: Any = None,
-    collection_list: Iterable[str] | None = None,
-    as_text: bool = False,
-    graph: Any = None,
-    export_scope: str | None = None,
-    clear_devices: bool = False,
-    clear_extraneous_savers: bool = False,
-    strip_default_attrs: bool = False,
-    save_debug_info: bool = False,
-    **kwargs: Any,
-) -> Any:
-    """The MetaGraphDef of a graph: nodes, collections and a saver; written into a file if any.
-
-    save_debug_info: where nodes were made; it is not kept in a meta graph, so nothing is added.
-    The other arguments are those of `export_scoped_meta_graph` (`graph_files/meta_graph_export`).
-    """
-    del save_debug_info
-    return export_scoped_meta_graph(
-        filename=filename,
-        meta_info_def=meta_info_def,
-        graph_def=graph_def,
-        saver_def=saver_def,
-        collection_list=collection_list,
-        as_text=as_text,
-        graph=graph,
-        export_scope=export_scope,
-        clear_devices=clear_devices,
-        clear_extraneous_savers=clear_extraneous_savers,
-        strip_default_attrs=strip_default_attrs,
-        **kwargs,
-    )[0]
-
-
-def import_meta_graph(
-    meta_graph_or_file: Any,
-    clear_devices: bool = False,
-    import_scope: str | None = None,
-    **kwargs: Any,
-) -> Saver | None:
-    """Adds the graph of a MetaGraphDef, or of a file with one, to the default graph.
-
-    Returns its saver, one of all variables where it names none, None where it has no variables.
-    `import_scope` is the name scope; further arguments are those of `import_scoped_meta_graph`.
-    """
-    meta_graph = meta_graph_or_file
-    if not hasattr(meta_graph, "SerializeToString"):
-        meta_graph = read_meta_graph_file(meta_graph)
-    variables, _ = import_scoped_meta_graph_with_return_elements(
-        meta_graph, clear_devices=clear_devices, import_scope=import_scope, **kwargs
-    )
-    if meta_graph.HasField("saver_def"):
-        scope = import_scope or ""
-        if variables:
-            key, variable = next(iter(variables.items()))
-            scope = variable.name.removesuffix(key)
-        return Saver(saver_def=meta_graph.saver_def, name=scope)
-    if all_saveable_objects(scope=import_scope):
-        return Saver()
-    logging.info("Saver not created because there are no variables in the graph to restore")
-    return None

@@ -1,0 +1,163 @@
+"""`tf.saved_model.load`: a meta graph of a SavedModel in a session, with its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.base.errors import NotFoundError
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.platform import logging
+from gpugraph.saved_models import model_names
+from gpugraph.saved_models.model_assets import asset_feeds
+from gpugraph.saved_models.saved_model_file import parse_saved_model
+from gpugraph.saved_models.tensor_infos import element_of_tensor_info
+from gpugraph.train.savers.saver import Saver
+from gpugraph.train.savers.saver_of_meta_graph import import_meta_graph_with_return_elements
+
+_VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
+_INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
+
+
+class SavedModelLoader:
+    """A SavedModel of a folder, read: its meta graphs, and how they come into a graph.
+
+    OSError where there is none, or where the file is no SavedModel.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._export_dir = model_names.folder_text(export_dir)
+        self._saved_model = parse_saved_model(export_dir)
+
+    @property
+    def export_dir(self) -> str:
+        """The folder."""
+        return self._export_dir
+
+    @property
+    def variables_path(self) -> str:
+        """Where the checkpoint of the variables is."""
+        return model_names.variables_prefix(self._export_dir)
+
+    @property
+    def saved_model(self) -> Any:
+        """The SavedModel message."""
+        return self._saved_model
+
+    def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
+        """The MetaGraphDef that has these tags and no others; RuntimeError where there is none."""
+        tags = [tags] if isinstance(tags, str) else list(tags)
+        available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
+        for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):
+            if its_tags == set(tags):
+                return meta_graph
+        shown = ", ".join(str(sorted(its_tags)) for its_tags in available)
+        raise RuntimeError(
+            f"MetaGraphDef associated with tags {str(tags).strip('[]')} could not be found in "
+            f"SavedModel {self._export_dir}. Available tags: {shown or 'none'}. To inspect a "
+            f"SavedModel, use `gpugraph show {self._export_dir}`."
+        )
+
+    def load_graph(
+        self,
+        graph: Graph,
+        tags: Iterable[str],
+        import_scope: str | None = None,
+        **saver_kwargs: Any,
+    ) -> tuple[Saver | None, list[Any] | None]:
+        """Adds the meta graph to a graph: its saver, and the elements that were asked for."""
+        with graph.as_default():
+            return import_meta_graph_with_return_elements(
+                self.get_meta_graph_def_from_tags(tags), import_scope=import_scope, **saver_kwargs
+            )
+
+    def restore_variables(
+        self, sess: Any, saver: Saver | None, import_scope: str | None = None
+    ) -> None:
+        """Restores the variables. ValueError for variables and no saver."""
+        graph = sess.graph
+        with graph.as_default():
+            if saver is not None:
+                saver.restore(sess, self.variables_path)
+            elif not any(graph.get_collection(key, import_scope) for key in _VARIABLES):
+                logging.info(
+                    "The specified SavedModel has no variables; no checkpoints were restored."
+                )
+            else:
+                raise ValueError(
+                    "No tf.train.Saver object was passed to the function "
+                    "`SavedModelLoader.restore_variables`. Since there are variables in the graph, "
+                    "a saver is required."
+                )
+
+    def run_init_ops(self, sess: Any, tags: Iterable[str], import_scope: str | None = None) -> None:
+        """Runs the meta graph's main op, which is fed the paths of the assets, if there is one."""
+        meta_graph = self.get_meta_graph_def_from_tags(tags)
+        with sess.graph.as_default():
+            feeds = asset_feeds(meta_graph, self._export_dir, import_scope)
+            op = _init_op(meta_graph, sess.graph, import_scope)
+            if op is not None:
+                sess.run([op], feeds)
+
+    def load(
+        self, sess: Any, tags: Iterable[str], import_scope: str | None = None, **saver_kwargs: Any
+    ) -> Any:
+        """Graph, variables and main op; the MetaGraphDef."""
+        tags = [tags] if isinstance(tags, str) else list(tags)
+        with sess.graph.as_default():
+            saver, _ = self.load_graph(sess.graph, tags, import_scope, **saver_kwargs)
+            self.restore_variables(sess, saver, import_scope)
+            self.run_init_ops(sess, tags, import_scope)
+        return self.get_meta_graph_def_from_tags(tags)
+
+
+def _init_op(meta_graph: Any, graph: Graph, import_scope: str | None) -> Any:
+    """The operation to run after loading: of a signature, or of a collection; None without."""
+    key = model_names.INIT_OP_SIGNATURE_KEY
+    if key in meta_graph.signature_def:
+        outputs = meta_graph.signature_def[key].outputs
+        try:
+            if key not in outputs:
+                raise KeyError(key)
+            return element_of_tensor_info(outputs[key], graph, import_scope)
+        except KeyError as error:
+            message = f'The key "{key}" could not be found in the graph: {error}'
+            raise NotFoundError(None, None, message) from error
+    for key in _INIT_COLLECTIONS:
+        if key in meta_graph.collection_def:
+            names = meta_graph.collection_def[key].node_list.value
+            if len(names) != 1:
+                raise RuntimeError(
+                    f"Expected exactly one SavedModel init op. Found {len(names)}: {list(names)}."
+                )
+            return graph.get_collection(key)[0]
+    return None
+
+
+def load(
+    sess: Any,
+    tags: Iterable[str],
+    export_dir: Any,
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> Any:
+    """Loads a meta graph of a SavedModel into a session.
+
+    Args:
+      sess: the session, whose graph gets the nodes and whose variables are restored.
+      tags: the tags of the meta graph, all of them.
+      export_dir: the folder of the SavedModel.
+      import_scope: a name scope for all nodes; the returned message is without it.
+      **saver_kwargs: what `tf.train.import_meta_graph` takes.
+
+    Returns:
+      The MetaGraphDef, for its signatures and collections.
+
+    Raises:
+      RuntimeError: there is no meta graph of these tags.
+      OSError: there is no SavedModel, or the file is none.
+      tf.errors.InvalidArgumentError: an asset's name leads out of the folder.
+      tf.errors.OpError: an op type that is not here; a checkpoint that is not there or damaged.
+    """
+    return SavedModelLoader(export_dir).load(sess, tags, import_scope, **saver_kwargs)
