@@ -26,11 +26,11 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
     ("page", "count"),
     [
         *(("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 2)),
-        ("saved_models", 3),
+        *(("saved_models", 3), ("summaries", 3), ("monitored_sessions", 4)),
     ],
 )
 def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
-    if page == "saved_models":
+    if page in ("saved_models", "summaries"):
         pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     found = blocks(page)
     assert [kind for kind, _ in found].count("python") >= count

@@ -89,7 +89,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Writes the graph, and a checkpoint of the step that the session begins with."""
-        step = session.run(self._global_step)
+        step = int(session.run(self._global_step))
         self._writes_meta_graph = self._save_graph_def
         try:
             self._write_graph()
@@ -116,7 +116,7 @@ class CheckpointSaverHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Saves, where it is time; ends the training where a listener wants that."""
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
-            step = run_context.session.run(self._global_step)
+            step = int(run_context.session.run(self._global_step))
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)
                 if self._save(run_context.session, step):
@@ -124,7 +124,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def end(self, session: Any) -> None:
         """Saves the last step, unless it is saved."""
-        step = session.run(self._global_step)
+        step = int(session.run(self._global_step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
         for listener in self._listeners:

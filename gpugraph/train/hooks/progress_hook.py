@@ -117,18 +117,16 @@ class _Display:
         self._file, self._is_terminal, self._last = file, is_terminal, last_step
         self.every_secs = _TERMINAL_SECONDS if is_terminal else _LOG_SECONDS
         self._length = 0
-        self._texts: Mapping[str, str] = {}
         self._shown = -1
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Shows a step; without texts those of the step before."""
-        self._texts = texts or self._texts
-        if step == self._shown and not texts:
+        """Shows a step, unless it is shown."""
+        if step == self._shown:
             return
         self._shown = step
         parts = [f"step {step}" if self._last is None else f"step {step}/{self._last}"]
         parts.append(f"{rate:.1f} steps/s" if rate < 1000 else f"{rate:.0f} steps/s")
-        parts += [f"{name} {text}" for name, text in self._texts.items()]
+        parts += [f"{name} {text}" for name, text in texts.items()]
         if self._last is not None:
             left = max(self._last - step, 0)
             parts.append(f"{_duration(left / rate if rate else math.inf)} left")

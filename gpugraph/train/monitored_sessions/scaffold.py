@@ -13,7 +13,7 @@ from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.platform import logging
 from gpugraph.summary.summary_functions import merge_all
-from gpugraph.train.monitored_sessions.checkpoint_sources import default_saver
+from gpugraph.train.monitored_sessions.default_saver import default_saver
 from gpugraph.variables import (
     global_variables,
     global_variables_initializer,
@@ -82,8 +82,7 @@ class Scaffold:
                 setattr(self, attribute, Scaffold.get_or_default(name, key, default))
         if self._saver is None:
             self._saver = default_saver()
-        if self._saver is not None:
-            self._saver.build()
+        self._saver.build()
         get_default_graph().finalize()
         logging.info("Graph was finalized.")
         return self

@@ -61,8 +61,10 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         checkpoint_filename_with_path: Any = None,
     ) -> None:
         super().__init__(scaffold, master, config)
-        self._checkpoint_dir = checkpoint_dir
-        self._checkpoint_filename_with_path = checkpoint_filename_with_path
+        self._checkpoint = {
+            "checkpoint_dir": checkpoint_dir,
+            "checkpoint_filename_with_path": checkpoint_filename_with_path,
+        }
 
     def create_session(self) -> Session:
         """A new session; the graph is finalized. Raises as `SessionManager.prepare_session`."""
@@ -70,12 +72,11 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         return manager.prepare_session(
             self._master,
             saver=scaffold.saver,
-            checkpoint_dir=self._checkpoint_dir,
-            checkpoint_filename_with_path=self._checkpoint_filename_with_path,
             config=self._config,
             init_op=scaffold.init_op,
             init_feed_dict=scaffold.init_feed_dict,
             init_fn=scaffold.init_fn,
+            **self._checkpoint,
         )
 
 

@@ -14,7 +14,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import graph_or_default
 from gpugraph.platform import logging
 from gpugraph.session import Session
-from gpugraph.train.monitored_sessions.checkpoint_sources import checkpoint_state
+from gpugraph.train.savers.checkpoint_files import get_checkpoint_state
 
 _FOR_EVER = float("inf")
 
@@ -221,7 +221,7 @@ class SessionManager:
             return True
         waited = 0.0
         while True:
-            state = checkpoint_state(folder)
+            state = get_checkpoint_state(folder)
             if state and state.model_checkpoint_path:
                 break
             if not waits or waited >= longest:

@@ -28,7 +28,7 @@ from gpugraph.summary.summary_functions import merge_all
 from gpugraph.train.coordination.coordinator import Coordinator
 from gpugraph.train.coordination.looper_thread import LooperThread
 from gpugraph.train.global_step import get_global_step
-from gpugraph.train.monitored_sessions.checkpoint_sources import default_saver
+from gpugraph.train.monitored_sessions.default_saver import default_saver
 from gpugraph.train.monitored_sessions.scaffold import Scaffold
 from gpugraph.train.monitored_sessions.session_manager import SessionManager
 from gpugraph.variables import global_variables_initializer, report_uninitialized_variables
