@@ -36,10 +36,12 @@ class CallThread(threading.Thread):
     """Keeps what a call returns. A run that ends early leaves it behind, with its result.
 
     A call that looks whether its run goes on (`check_run`) learns that it was left behind.
+    place: where a run is that waits for it, for errors.
     """
 
-    def __init__(self, name: str, call: Callable[[], Any]) -> None:
+    def __init__(self, name: str, call: Callable[[], Any], place: str) -> None:
         super().__init__(name=name, daemon=True)
+        self.place = place
         self._context = contextvars.copy_context()
         self._clock = CallClock(self._context.get(RUN_CLOCK))
         self._context.run(RUN_CLOCK.set, self._clock)
@@ -59,7 +61,7 @@ class CallThread(threading.Thread):
         try:
             while self.is_alive():
                 self.join(_SLICE_S)
-                check(f"in the Python function of '{self.name}'")
+                check(self.place)
         except BaseException:
             self.leave()
             raise

@@ -66,7 +66,7 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
     waited = list(calls)
     while waited:
         waited[0].join(_SLICE_S)
-        check(f"in the call of '{waited[0].name}'")
+        check(waited[0].place)
         waited = [call for call in waited if call.is_alive()]
         if any(call.has_failed for call in calls):
             for call in waited:
@@ -94,7 +94,7 @@ class ConcurrentCalls(StepGroup):
         calls = []
         for step, calling in zip(self.steps, self.calling):
             with noting_step(step):
-                calls.append(CallThread(step.name, calling.begin()))
+                calls.append(CallThread(step.name, calling.begin(), calling.place))
         try:
             for call in calls:
                 call.start()

@@ -176,13 +176,16 @@ class CallingStep(DynamicStep):
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:
         super().__init__(arrays, bound)
         self.clock = clock
+        self.gives_up = reference(bound.kernel).gives_up
+        name = self.node.name
+        self.place = f"in '{name}'" if self.gives_up else f"in the Python function of '{name}'"
 
     def __call__(self) -> None:
         call = self.begin()
-        if not self.clock.is_limited or reference(self.bound.kernel).gives_up:
+        if not self.clock.is_limited or self.gives_up:
             self.end(call())
             return
-        thread = CallThread(self.node.name, call)
+        thread = CallThread(self.node.name, call, self.place)
         thread.start()
         thread.wait(self.clock.check)
         self.end(thread.result())
