@@ -63,6 +63,21 @@ def sync_folder(path: str) -> None:
             os.close(handle)
 
 
+def remove_stale(start: str, before: float) -> None:
+    """Removes temporary files that begin with `start` and were last written before a time.
+
+    They are of writers that were killed; one that is at work has written later.
+    """
+    folder, base = os.path.split(start)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder or "."):
+            path = os.path.join(folder, name)
+            is_temporary = name.startswith(base) and ".tempstate" in name
+            if is_temporary and os.lstat(path).st_mtime < before:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+
+
 def write_whole(path: str, content: bytes) -> None:
     """Writes a file under another name and renames it, so that it is never there in part.
 

@@ -19,6 +19,7 @@ from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
 from gpugraph.base.whole_files import (
     create_beside,
+    remove_stale,
     sync_and_close,
     sync_folder,
     system_errors,
@@ -166,6 +167,8 @@ def publish(prefix: str, data_files: Sequence[str], entries: dict[bytes, Entry])
     usual = [data_name(prefix, shard, count) for shard in range(count)]
     index = index_name(prefix)
     with system_errors(prefix):
+        written = min(os.stat(path).st_mtime for path in data_files) if data_files else 0.0
+        remove_stale(f"{prefix}.", written)
         if not os.path.exists(index) or not any(map(os.path.lexists, usual)):
             _rename(data_files, usual)
             write_whole(index, _index_bytes(entries, count))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import NotFoundError, OpError
-from gpugraph.base.whole_files import write_whole
+from gpugraph.base.whole_files import remove_stale, write_whole
 from gpugraph.formats.checkpoints.checkpoint_state import message_or_record, parse_state, state_text
 from gpugraph.platform import files, logging
 
@@ -119,6 +119,7 @@ def write_checkpoint_state(
             "Please use a different save path."
         )
     write_whole(state_path, state_text(state).encode())
+    remove_stale(f"{state_path}.tempstate", os.stat(state_path).st_mtime)
 
 
 def _relative(path: str, folder: str) -> str:
