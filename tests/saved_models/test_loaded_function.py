@@ -33,8 +33,9 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def test_arrays_in_and_out(folder: pathlib.Path) -> None:
-    function = tf.saved_model.load_function(folder)
-    assert tf.get_default_graph().get_operations() == []
+    with tf.Graph().as_default() as graph:
+        function = tf.saved_model.load_function(folder)
+        assert graph.get_operations() == []
     assert repr(function) == "<LoadedFunction 'serving_default': ['x'] -> ['twice', 'y']>"
     assert function.inputs["x"] == tf.TensorSpec([None, 2], tf.float32, "x:0")
     assert function.outputs["y"].shape.as_list() == [None, 1]

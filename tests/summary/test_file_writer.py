@@ -31,6 +31,7 @@ def _events(folder):
 
 
 def test_events_are_written_when_enough_wait(tmp_path):
+    before = threading.active_count()
     writer = tf.summary.FileWriter(tmp_path, max_queue=3, filename_suffix=".x")
     (path,) = _files(tmp_path)
     sizes = [path.stat().st_size]
@@ -42,7 +43,7 @@ def test_events_are_written_when_enough_wait(tmp_path):
     writer.flush()
     assert path.stat().st_size > sizes[4]
     writer.close()
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 @pytest.mark.usefixtures("_messages")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
-from gpugraph.compile import partition_texts
+from gpugraph.compile import compile_record
 from gpugraph.ops.framework.op_declaration import raw_ops
 
 from ..stages import PREFIX, compiled, make_plan, make_target, node, request, run, types
@@ -222,9 +222,12 @@ def test_a_plan_lists_its_ways_and_its_parts():
     y = on("/cpu:0", tf.exp, on("/gpu:0", tf.negative, x, name="inner"), name="y")
     plan = make_plan([y], {x: (None,)}, make_target(gpus=1))
     assert [(way.tensor, way.num_bytes) for way in plan.transfers] == [("inner", None)]
-    parts = partition_texts(make_target(gpus=1), request([y], {x: (None,)}))
-    assert sorted(parts) == [f"{PREFIX}/device:CPU:0", f"{PREFIX}/device:GPU:0"]
-    assert "_Send(inner)" in parts[f"{PREFIX}/device:GPU:0"]
-    assert "inner = Neg" in parts[f"{PREFIX}/device:GPU:0"]
-    assert "y = Exp(inner/recv" in parts[f"{PREFIX}/device:CPU:0"]
+    record = compile_record(make_target(gpus=1), request([y], {x: (None,)}))
+    nodes = {(item.name, item.device.removeprefix(PREFIX)): item.node_def for item in record.nodes}
+    assert {device for _, device in nodes} == {"/device:CPU:0", "/device:GPU:0"}
+    assert nodes["inner", "/device:GPU:0"].op == "Neg"
+    sends = [item for item in record.nodes if item.node_def.op == "_Send"]
+    assert any(send.inputs == ["inner"] and "GPU" in send.device for send in sends)
+    (source,) = nodes["y", "/device:CPU:0"].input
+    assert nodes[source, "/device:CPU:0"].op == "_Recv"
     plan.release()
