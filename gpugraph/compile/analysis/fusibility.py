@@ -8,12 +8,13 @@ tile by tile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
+from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Decomposition, Elementwise, NodeSignature, Reduction, reference
@@ -46,11 +47,20 @@ class Space(NamedTuple):
     is_elementwise: bool
 
 
+Fusible = tuple[NodeSignature, Space, Expressions]
+"""What is known of an op that may be in a group."""
+
+
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
     """The node's signature; None where a shape, or a value on the host, is not known."""
-    keys = [(edge.src.id, edge.src_output) for edge in node.input_edges()]
-    input_shapes = [unit.shapes[key][slot].sizes for key, slot in keys]
-    output_shapes = [shape.sizes for shape in unit.shapes[node.id]]
+    return _signature_over(unit, node, node.input_edges())
+
+
+def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignature | None:
+    keys = [(edge.src.id, edge.src_output) for edge in edges]
+    shapes = unit.shapes
+    input_shapes = [shapes[key][slot].sizes for key, slot in keys]
+    output_shapes = [shape.sizes for shape in shapes[node.id]]
     for sizes in (*input_shapes, *output_shapes):
         if sizes is None or None in sizes:
             return None
@@ -81,10 +91,8 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
     }
 
 
-def fusible(
-    unit: Unit, node: Node, natives: Mapping[str, bool]
-) -> tuple[NodeSignature, Space] | None:
-    """Signature and space of an op that may be in a group; None for all others."""
+def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> Fusible | None:
+    """Signature, space and expressions of an op that may be in a group; None for all others."""
     native = natives.get(node.assigned_device)
     if native is None or node.op_def.is_stateful or not node.output_types:
         return None
@@ -92,7 +100,8 @@ def fusible(
     expressions = expressions_of(node.type, node.attrs, device_type)
     if expressions is None or not (native or isinstance(expressions, Elementwise)):
         return None
-    if _refers(node):
+    edges = node.input_edges()
+    if _refers(node, edges):
         return None
     if node.type in _RAISING and node.output_types[0].is_integer:
         return None
@@ -102,21 +111,24 @@ def fusible(
     call = reference(entry.kernel)
     if call.dynamic or call.late:
         return None
-    signature = node_signature(unit, node)
+    signature = _signature_over(unit, node, edges)
     if signature is None:
         return None
     space = _space_of(expressions, signature, node.type in _SHAPED, native, device_type != "CPU")
     if space is None or not prod(space.sizes):
         return None
     if native or is_large(space.sizes):
-        return signature, space
+        return signature, space, expressions
     return None
 
 
-def _refers(node: Node) -> bool:
+def _refers(node: Node, edges: Sequence[Edge]) -> bool:
     """Whether the node takes a variable itself, not its value."""
-    types = [edge.src.output_types[edge.src_output] for edge in node.input_edges()]
-    return any(dtype.is_ref_dtype for dtype in (*types, *node.output_types, *node.input_types))
+    types = [edge.src.output_types[edge.src_output] for edge in edges]
+    for dtype in (*types, *node.output_types, *node.input_types):  # noqa: SIM110 - all ops come here
+        if dtype.is_ref_dtype:
+            return True
+    return False
 
 
 def _space_of(

@@ -30,7 +30,7 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices import Enqueued, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Kernel, Sized, reference
+from gpugraph.kernel import Call, Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import GivingUpRun, Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
 
@@ -139,19 +139,27 @@ class Binder(StepList):
             raise at_node(error, node) from error
         except Exception as error:
             run = _raiser(error)
-        written = [variables[index] for index in decl.writes] if decl is not None else []
-        self.writes = self.writes or bool(written)
-        assigns = bool(written) and node.op_def.allows_uninitialized_input
+        call = reference(kernel)
+        if decl is None or not decl.writes:
+            run = self._waiting(call, run) if call.waits else run
+            self.add(node, run, "kernel", native)
+            return
+        written = [variables[index] for index in decl.writes]
+        self.writes = True
+        assigns = node.op_def.allows_uninitialized_input
         if assigns:
             run, native = _initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))
-        if reference(kernel).waits:
-            kind = GivingUpRun if reference(kernel).gives_up else WaitingRun
-            run = kind(run, self.access, self.clock)
+        run = self._waiting(call, run) if call.waits else run
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
             run, native = _locking(run, written), None
         self.add(node, run, "kernel", native, assigns)
+
+    def _waiting(self, call: Call, run: Run) -> Run:
+        """The run of a kernel that waits for other runs."""
+        kind = GivingUpRun if call.gives_up else WaitingRun
+        return kind(run, self.access, self.clock)
 
     def _bound_node(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
@@ -178,12 +186,17 @@ class Binder(StepList):
         """Whether a tensor's size or a host value that the kernel needs is not known yet."""
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
-        if any(home.storage.kind == "cell" for _, home in (*bound.inputs, *bound.outputs)):
-            return True
+        for _, home in (*bound.inputs, *bound.outputs):
+            if home.storage.kind == "cell":
+                return True
+        if not bound.host:
+            return False
         return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
 
     def _host_values(self, bound: BoundNode) -> dict[int, Any]:
         """The host inputs whose values are constant."""
+        if not bound.host:
+            return {}
         values = self.unit.values
         keys = {slot: bound.inputs[slot][0] for slot in bound.host}
         return {slot: values[key] for slot, key in keys.items() if key in values}
@@ -210,11 +223,12 @@ class Binder(StepList):
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
         """The arrays of the inputs that the kernel takes, then those of its outputs."""
         values = self._host_values(bound)
-        inputs = [
+        arrays = [
             values[slot] if slot in values else self.array(bound.inputs[slot][1])
             for slot in bound.array_slots
         ]
-        return [*inputs, *(self.array(home) for _, home in bound.outputs)]
+        arrays += [self.array(home) for _, home in bound.outputs]
+        return arrays
 
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]

@@ -6,29 +6,30 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from gpugraph.compile.analysis.fusibility import Fusible
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import NodeSignature, reference
 from gpugraph.ops.fusion.fused_members import Member
-from gpugraph.ops.fusion.op_expressions import build, expressions_of
+from gpugraph.ops.fusion.op_expressions import build
 
 
 class Record:
     """The nodes of a group, inputs first, as members; which tensors they take and give."""
 
     def __init__(
-        self, unit: Unit, group: Sequence[Node], signatures: Mapping[int, NodeSignature]
+        self, unit: Unit, group: Sequence[Node], candidates: Mapping[int, Fusible]
     ) -> None:
         self.unit = unit
         self.group = group
         self.inside = {node.id for node in group}
         roots = {node.id for node in unit.roots}
-        sources = {node.id: _sources(node, signatures[node.id]) for node in group}
+        sources = {node.id: _sources(node, candidates[node.id][0]) for node in group}
         outside = [key for keys in sources.values() for key in keys if key[0] not in self.inside]
         self.inputs = {key: number for number, key in enumerate(dict.fromkeys(outside))}
         self.values = dict(self.inputs)
-        self.members = [self._member(node, signatures[node.id], sources[node.id]) for node in group]
+        self.members = [self._member(node, candidates[node.id], sources[node.id]) for node in group]
         self.outputs = [
             (node.id, slot)
             for node in group
@@ -43,14 +44,12 @@ class Record:
             return True
         return any(edge.src_output == slot and edge.dst.id not in self.inside for edge in readers)
 
-    def _member(self, node: Node, signature: NodeSignature, keys: Sequence[TensorId]) -> Member:
-        device_type = self.unit.device_types[node.assigned_device]
-        expressions = expressions_of(node.type, node.attrs, device_type)
-        assert expressions is not None
+    def _member(self, node: Node, candidate: Fusible, keys: Sequence[TensorId]) -> Member:
         sources = tuple([self.values[key] for key in keys])
         for slot in range(len(node.output_types)):
             self.values[node.id, slot] = len(self.values)
         kernel = reference(self.unit.kernel(node))
+        signature, _, expressions = candidate
         return Member(node.type, signature, kernel, expressions, sources, node.origin)
 
     def stores(self) -> tuple[int, ...]:
@@ -81,7 +80,7 @@ class Record:
 
 def _sources(node: Node, signature: NodeSignature) -> list[TensorId]:
     """The tensors that a node takes, but on the host. (Groups before this one may be nodes now.)"""
-    edges = list(node.input_edges())
+    edges = node.input_edges()
     return [(edges[slot].src.id, edges[slot].src_output) for slot in signature.device_inputs()]
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
-from gpugraph.compile.analysis.fusibility import Shape, Space, fusible, kernels_on
+from gpugraph.compile.analysis.fusibility import Fusible, Shape, fusible, kernels_on
 from gpugraph.compile.fusion.fused_node import Record, rewrite
 from gpugraph.compile.fusion.group_dependencies import Dependencies, Group
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -29,7 +29,6 @@ from gpugraph.config import OptimizerOptions
 from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import NodeSignature
 
 MOST = 256
 """What a group may weigh: a compiler's time grows faster than the source."""
@@ -77,7 +76,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
         if len(nodes) < 2:
             continue
         if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
-            record = Record(search.unit, nodes, search.signatures)
+            record = Record(search.unit, nodes, search.candidates)
             if not search.native[nodes[0].assigned_device] or record.is_one_kernel():
                 yield record
                 continue
@@ -91,8 +90,7 @@ class _Search:
     def __init__(self, unit: Unit, native: Mapping[str, bool]) -> None:
         self.unit = unit
         self.native = native
-        self.spaces: dict[int, Space] = {}
-        self.signatures: dict[int, NodeSignature] = {}
+        self.candidates: dict[int, Fusible] = {}
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
@@ -101,8 +99,8 @@ class _Search:
         for node in unit.graph.op_nodes():
             candidate = fusible(unit, node, self.native)
             if candidate is not None:
-                self.signatures[node.id], self.spaces[node.id] = candidate
-        if len(self.spaces) < 2:
+                self.candidates[node.id] = candidate
+        if len(self.candidates) < 2:
             return []
         if has_control_flow(unit):
             flow = flow_of(unit)
@@ -125,10 +123,11 @@ class _Search:
 
     def _visit(self, node: Node, place: Hashable) -> None:
         """Notes a node; one that may be fused joins a group of its inputs, or begins one."""
-        space = self.spaces.get(node.id)
-        self.dependencies.note(node, may_join=space is not None)
-        if space is None:
+        candidate = self.candidates.get(node.id)
+        self.dependencies.note(node, may_join=candidate is not None)
+        if candidate is None:
             return
+        _, space, _ = candidate
         key = (node.assigned_device, place)
         group, has_taken_in = self._join(node, key, space.sizes)
         if group is None:
@@ -160,8 +159,12 @@ class _Search:
     def _barred_groups(self, node: Node) -> int:
         """The bits of the node's groups that it can't join: a path from them to the node leads
         through others, or a kernel knows what the node takes of them only when it is done."""
-        reach_by_source: dict[Group | Node, int] = {}
         barred = 0
+        if len(node._in) == 1:  # no other path than this edge
+            (edge,) = node._in
+            group = self.dependencies.group(edge.src)
+            return 0 if group is None or self._is_inside(edge) else group.bits
+        reach_by_source: dict[Group | Node, int] = {}
         for edge in node._in:
             if edge.is_back_edge:
                 continue
@@ -179,7 +182,10 @@ class _Search:
 
     def _is_inside(self, edge: Edge) -> bool:
         """Whether a kernel knows the value before all is done."""
-        return edge.is_control or self.spaces[edge.src.id].inside[edge.src_output]
+        if edge.is_control:
+            return True
+        _, space, _ = self.candidates[edge.src.id]
+        return space.inside[edge.src_output]
 
 
 def _depend(one: Group, other: Group) -> bool:

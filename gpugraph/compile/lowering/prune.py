@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpugraph.base.dtypes import resource
+from gpugraph.base.dtypes import DType, resource
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.resource_variable_lowering import (
@@ -152,14 +152,20 @@ def _as_it_is(op: Operation) -> Lowered:
         attrs = {**attrs, "_resizable": True}
     elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
-    refs = ref_slots(op)
-    input_types = [
-        tensor._dtype if slot in refs else tensor._dtype.base_dtype
-        for slot, tensor in enumerate(op._inputs)
-    ]
+    input_types = [tensor._dtype for tensor in op._inputs]
+    for dtype in input_types:
+        if dtype.is_ref_dtype:
+            input_types = _read_or_referred(op, input_types)
+            break
     return Lowered(
         op_def, attrs, input_types, [tensor._dtype for tensor in op._outputs], op._device
     )
+
+
+def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
+    """The dtypes of inputs, references only where the op needs one."""
+    refs = ref_slots(op)
+    return [dtype if slot in refs else dtype.base_dtype for slot, dtype in enumerate(dtypes)]
 
 
 def _referring(variable: Operation) -> list[Operation]:
@@ -240,9 +246,10 @@ def _add_edges(
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
             add_axis(unit, op, node)
-        awaited = [other for other in op._control_inputs if other not in done]
-        sources = [nodes.get(other) or fed_by[other._outputs[0]][0] for other in awaited]
-        unit.add_control_inputs(node, sources)
+        for other in op._control_inputs:
+            if other not in done:
+                source_node = nodes.get(other) or fed_by[other._outputs[0]][0]
+                graph.add_control_edge(source_node, node)
 
 
 def _add_retval(

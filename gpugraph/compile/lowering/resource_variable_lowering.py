@@ -42,7 +42,7 @@ class Lowered(NamedTuple):
 def lowered(op: Operation) -> Lowered | None:
     """What stands for the operation; None where it has to do with no resource variable."""
     lowering = _lowering(op)
-    if op.type == "GuaranteeConst" and op._inputs[0]._dtype is resource:
+    if op._op_def.name == "GuaranteeConst" and op._inputs[0]._dtype is resource:
         raise InvalidArgumentError(
             op._record,
             op,

@@ -82,7 +82,10 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 def _writes(node: Node) -> bool:
     """Whether a node may write a variable: it takes a reference to one."""
-    return any(dtype.is_ref_dtype for dtype in node.input_types)
+    for dtype in node.input_types:  # noqa: SIM110 - all nodes come here
+        if dtype.is_ref_dtype:
+            return True
+    return False
 
 
 def _starts(node: Node) -> bool:

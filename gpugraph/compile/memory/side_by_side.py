@@ -43,7 +43,7 @@ def bring_together(unit: Unit) -> list[str]:
     if unit.flow is not None:
         return []
     devices = {device.name for device in unit.target.devices if not device.has_kernels}
-    heavy = {node.id: work for node in unit.order if (work := _work(unit, node, devices)) >= HEAVY}
+    heavy = {node.id: work for node in unit.order if (work := _work(unit, node, devices))}
     if len(heavy) < 2:
         return []
     lanes, reason = parallel_lanes(unit)
@@ -73,12 +73,12 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
-    """The multiplications of a product that NumPy's BLAS computes; 0 for other nodes."""
+    """The multiplications of a heavy product that NumPy's BLAS computes; 0 for other nodes."""
     turned = _TURNED.get(node.type)
     if turned is None or node.assigned_device not in devices or node.id in unit.failures:
         return 0
     edges = node.input_edges()
-    if node.output_types[0] not in _BY_BLAS or any(_is_late(unit, edge) for edge in edges):
+    if node.output_types[0] not in _BY_BLAS:
         return 0
     tensors = [(node, 0), *((edge.src, edge.src_output) for edge in edges)]
     shapes = [unit.shapes[source.id][slot].sizes for source, slot in tensors]
@@ -86,7 +86,8 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
         return 0
     result, left = shapes[:2]
     inner = left[-2 if node.attrs[turned] else -1]  # type: ignore[index]
-    return prod([*result, inner])  # type: ignore[misc, list-item]
+    work = prod([*result, inner])  # type: ignore[misc, list-item]
+    return 0 if work < HEAVY or any(_is_late(unit, edge) for edge in edges) else work
 
 
 def _is_late(unit: Unit, edge: Edge) -> bool:

@@ -75,7 +75,10 @@ class BoundNode:
     def __post_init__(self) -> None:
         self.is_late = reference(self.kernel).late
         slots = range(len(self.inputs))
-        self.array_slots = [slot for slot in slots if self.is_late or slot not in self.host]
+        if self.is_late or not self.host:
+            self.array_slots = slots
+        else:
+            self.array_slots = [slot for slot in slots if slot not in self.host]
 
 
 class KernelMemory(NamedTuple):

@@ -32,6 +32,8 @@ SINK_ID = 1
 class NodeClass(enum.Enum):
     """What the runtime distinguishes; everything else is `OTHER`."""
 
+    __hash__ = object.__hash__  # a member is itself alone; Enum's is a function of Python
+
     OTHER = enum.auto()
     SWITCH = enum.auto()
     MERGE = enum.auto()
@@ -225,8 +227,15 @@ class Node:
         Raises InternalError when two edges meet one input, InvalidArgumentError when an input
         has none.
         """
+        in_order = list(self._in)
+        if len(in_order) == len(self.input_types):  # mostly they were added in slot order
+            for slot, edge in enumerate(in_order):
+                if edge.dst_input != slot:
+                    break
+            else:
+                return in_order
         by_slot: list[Edge | None] = [None] * len(self.input_types)
-        for edge in self._in:
+        for edge in in_order:
             index = edge.dst_input
             if index == CONTROL_SLOT:
                 continue
