@@ -93,6 +93,15 @@ class Message:
         self.__dict__.clear()
         self.__dict__.update(values)
 
+    def Clear(self) -> None:
+        """Give every field its default."""
+        self.__dict__.clear()
+
+    def ClearField(self, name: str) -> None:
+        """Give one field its default; ValueError for a name that is no field."""
+        self._check(name)
+        self.__dict__.pop(name, None)
+
     def HasField(self, name: str) -> bool:
         """Whether a nested message is there: whether any of its fields differs from its default.
 

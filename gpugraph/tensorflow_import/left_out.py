@@ -21,12 +21,13 @@ _REWRITE = (
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
-_SUMMARIES = "there are no summaries yet: run the tensor, or use tf.print"
-_CHECKPOINTS = "there are no checkpoints yet: use contrib.framework.assign_from_values"
+_SUMMARIES = "write the summaries by tf.summary.scalar and tf.summary.histogram"
+_CHECKPOINTS = "use tf.train.Saver, or contrib.framework.assign_from_values"
+_CHECKPOINT_FILES = "contrib.framework reads no files: use tf.train."
 _MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or LuongAttention"
 _PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
-_REVERSIBLE = "reversible blocks are not there yet: use tf.recompute_grad, which saves memory too"
+_REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _CLUSTER = "programs run in one process: there are no clusters yet"
 
 _ROWS = f"""
@@ -40,13 +41,13 @@ config.experimental_run_functions_eagerly: there is no eager execution: there ar
 contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
 contrib.eager: there is no eager execution: build a graph and run it in a Session
 contrib.framework.assign_from_checkpoint: {_CHECKPOINTS}
-contrib.framework.assign_from_checkpoint_fn: {_CHECKPOINTS}_fn
+contrib.framework.assign_from_checkpoint_fn: {_CHECKPOINTS}
 contrib.framework.checkpoints_iterator: {_CHECKPOINTS}
 contrib.framework.fuse_op: graphs are fused when a Session compiles them
 contrib.framework.init_from_checkpoint: {_CHECKPOINTS}
-contrib.framework.list_variables: {_CHECKPOINTS}
-contrib.framework.load_checkpoint: {_CHECKPOINTS}
-contrib.framework.load_variable: {_CHECKPOINTS}
+contrib.framework.list_variables: {_CHECKPOINT_FILES}list_variables
+contrib.framework.load_checkpoint: {_CHECKPOINT_FILES}load_checkpoint
+contrib.framework.load_variable: {_CHECKPOINT_FILES}load_variable
 contrib.layers.RevBlock: {_REVERSIBLE}
 contrib.layers.rev_block: {_REVERSIBLE}
 contrib.layers.summarize_activation: {_SUMMARIES}
@@ -70,8 +71,8 @@ contrib.nccl: variables of several GPUs are added by tf.add_n
 contrib.nn: use tf.nn
 contrib.opt: use the optimizers of tf.train, or subclass one
 contrib.quantize: use tf.quantization.fake_quant_with_min_max_vars
-contrib.slim.learning.train: there are no supervisors in slim: run the train op in a Session
-contrib.slim.learning.train_step: run the train op in a Session
+contrib.slim.learning.train: run the train op in a tf.train.MonitoredTrainingSession
+contrib.slim.learning.train_step: run the train op in a tf.train.MonitoredTrainingSession
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels

@@ -60,3 +60,13 @@ def test_a_nested_message_is_there_when_it_says_something():
     assert settings.HasField("gpu_options")
     with pytest.raises(ValueError, match='has no singular "device_count" field'):
         settings.HasField("device_count")
+
+
+def test_fields_are_cleared_one_by_one_and_all_at_once():
+    settings = config()
+    settings.ClearField("device_count")
+    assert settings.device_count == {} and settings.allow_soft_placement
+    settings.Clear()
+    assert settings == tf.ConfigProto()
+    with pytest.raises(ValueError, match='has no field "devices"'):
+        settings.ClearField("devices")

@@ -25,17 +25,38 @@ from gpugraph.ops.queues.queue_classes import (
     RandomShuffleQueue,
 )
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.summary.summary_functions import scalar
 from gpugraph.train.coordination.queue_runner import QueueRunner, add_queue_runner
+
+
+class _QueueKind(NamedTuple):
+    """A queue of `capacity` elements, of which `least` stay in it while it is filled."""
+
+    create: Callable[[list[DType], list[TensorShape]], QueueBase]
+    capacity: int
+    least: int = 0
+
+    def summarize(self, queue: QueueBase) -> None:
+        """Adds a summary of how much of what may leave the queue is there."""
+        size, span = queue.size(), self.capacity - self.least
+        over = f"over_{self.least}_of_{span}" if self.shuffles(queue) else f"of_{span}"
+        if self.shuffles(queue):
+            size = raw_ops.Maximum(0, size - self.least)
+        scalar(f"fraction_{over}_full", raw_ops.Cast(size, dtypes.float32) * (1.0 / span))
+
+    def shuffles(self, queue: QueueBase) -> bool:
+        """Whether the order is random, which keeps `least` elements back."""
+        return isinstance(queue, RandomShuffleQueue)
 
 
 class _Batching(NamedTuple):
     """What the functions have in common.
 
-    make_queue: `make_queue(dtypes, shapes)`. num_threads: how often each list is computed.
+    queue_kind: `queue_kind(dtypes, shapes)`. num_threads: how often each list is computed.
     """
 
     scope: str
-    make_queue: Callable[[list[DType], list[TensorShape]], QueueBase]
+    queue_kind: _QueueKind
     batch_size: Any
     enqueue_many: bool
     shapes: Any
@@ -50,10 +71,13 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
         lists = [[_dense(tensor) for tensor in tensors] for tensors in lists]
         keep = _keeping(batching.keep_input, batching.enqueue_many)
         types = _types(lists)
-        queue = batching.make_queue(types, _shapes(lists, batching.shapes, batching.enqueue_many))
+        queue = batching.queue_kind.create(
+            types, _shapes(lists, batching.shapes, batching.enqueue_many)
+        )
         enqueue = queue.enqueue_many if batching.enqueue_many else queue.enqueue
         operations = [_enqueue(enqueue, tensors, keep) for tensors in lists]
         add_queue_runner(QueueRunner(queue, operations * batching.num_threads))
+        batching.queue_kind.summarize(queue)
         dequeue = queue.dequeue_up_to if batching.is_smaller_allowed else queue.dequeue_many
         return _like(tensors_list[0], dequeue(batching.batch_size, name=scope))
 
@@ -131,23 +155,28 @@ def _enqueue(enqueue: Callable[..., Any], tensors: Sequence[Tensor], keep: Tenso
     return smart_cond(keep, lambda: enqueue(tensors), no_op)
 
 
-def _in_order(
-    capacity: int, dynamic_pad: bool, shared_name: str | None
-) -> Callable[[list[DType], list[TensorShape]], QueueBase]:
+def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _QueueKind:
     queue_class = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-    return lambda types, shapes: queue_class(capacity, types, shapes, shared_name=shared_name)
+    return _QueueKind(
+        lambda types, shapes: queue_class(capacity, types, shapes, shared_name=shared_name),
+        capacity,
+    )
 
 
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
-) -> Callable[[list[DType], list[TensorShape]], QueueBase]:
+) -> _QueueKind:
     """ValueError where nothing could ever leave the queue."""
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
         )
-    return lambda types, shapes: RandomShuffleQueue(
-        capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name
+    return _QueueKind(
+        lambda types, shapes: RandomShuffleQueue(
+            capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name
+        ),
+        capacity,
+        min_after_dequeue,
     )
 
 
@@ -194,9 +223,9 @@ def maybe_batch(
 ) -> Any:
     """As `batch`, of the elements for which `keep_input` is True: a bool scalar, or, with
     `enqueue_many`, a vector."""
-    make_queue = _in_order(capacity, dynamic_pad, shared_name)
+    queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
-        "batch", make_queue, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        "batch", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
         keep_input, num_threads,
     )  # fmt: skip
     return _batched([tensors], batching, name)
@@ -233,9 +262,9 @@ def maybe_batch_join(
     name: str | None = None,
 ) -> Any:
     """As `batch_join`, of the elements for which `keep_input` is True."""
-    make_queue = _in_order(capacity, dynamic_pad, shared_name)
+    queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
-        "batch_join", make_queue, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        "batch_join", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
         keep_input,
     )  # fmt: skip
     return _batched(tensors_list, batching, name)
@@ -298,9 +327,9 @@ def maybe_shuffle_batch_join(
     name: str | None = None,
 ) -> Any:
     """As `shuffle_batch_join`, of the elements for which `keep_input` is True."""
-    make_queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    queue_kind = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     batching = _Batching(
-        "shuffle_batch_join", make_queue, batch_size, enqueue_many, shapes,
+        "shuffle_batch_join", queue_kind, batch_size, enqueue_many, shapes,
         allow_smaller_final_batch, keep_input,
     )  # fmt: skip
     return _batched(tensors_list, batching, name)

@@ -18,6 +18,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.queues.queue_classes import FIFOQueue, QueueBase
 from gpugraph.ops.random.multinomial_and_shuffle import random_shuffle
+from gpugraph.summary.summary_functions import scalar
 from gpugraph.train.coordination.queue_runner import QueueRunner, add_queue_runner
 from gpugraph.variables import Variable
 
@@ -71,10 +72,9 @@ def input_producer(
     """A queue of the rows of a tensor, again and again, or `num_epochs` times.
 
     shuffle: each epoch in another order. A runner that fills the queue is added to the graph.
-    summary_name: accepted; how full the queue is, is not summarized. ValueError where the shape of
-    a row is known neither from the tensor nor from `element_shape`.
+    summary_name: the name of a summary of how full the queue is; None: there is none.
+    ValueError where the shape of a row is known neither from the tensor nor from `element_shape`.
     """
-    del summary_name
     with name_scope(name, "input_producer", [input_tensor]) as scope:
         rows = convert_to_tensor(input_tensor, name="input_tensor")
         shape = rows.get_shape()[1:].merge_with(as_shape(element_shape))
@@ -91,6 +91,9 @@ def input_producer(
         )
         enqueue = queue.enqueue_many([rows])
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
+        if summary_name is not None:
+            fullness = raw_ops.Cast(queue.size(), dtypes.float32) * (1.0 / capacity)
+            scalar(summary_name, fullness)
         return queue
 
 

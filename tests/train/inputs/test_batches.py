@@ -134,3 +134,18 @@ def test_sessions_with_runners_leave_no_thread():
 def test_fifty_sessions_with_runners_leave_no_thread():
     for _ in range(5):
         test_sessions_with_runners_leave_no_thread()
+
+
+def test_queues_of_producers_and_batches_summarize_how_full_they_are():
+    elements = [tf.constant([1.0, 2.0])]
+    tf.train.batch(elements, 4)
+    tf.train.shuffle_batch(elements, 4, capacity=20, min_after_dequeue=3)
+    tf.train.range_input_producer(3)
+    tf.train.input_producer(elements[0])
+    summaries = tf.get_collection(tf.GraphKeys.SUMMARIES)
+    names = ["batch/fraction_of_32_full", "shuffle_batch/fraction_over_3_of_17_full"]
+    names.append("input_producer/fraction_of_32_full")
+    assert [summary.op.name for summary in summaries] == names
+    with tf.Session() as session:
+        for name, serialized in zip(names, session.run(summaries)):
+            assert name.encode() in serialized
