@@ -88,11 +88,12 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "keras": (
         "backend keras_objects",
-        "activations keras_regularizers",
+        "activations keras_regularizers pictures",
         "engine",
         "keras_utils layers",
         "models",
     ),
+    "keras/pictures": ("layered_layout", "model_picture", "plot_model"),
     "keras/engine": (
         "input_spec layer_configs layer_inputs layer_nodes operation_history reachable_tensors",
         "layer_calls layer_losses network_graph",
@@ -152,6 +153,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "google": "formats",  # protobuf
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
+    "cairosvg": "keras/pictures/plot_model.py",
     "re2": "ops/strings/regex_engine.py",
     "tqdm": "train/hooks/progress_hook.py",
 }
@@ -174,6 +176,7 @@ DOORS = frozenset(
         # An extra, for programs that have messages: imported when the first one is asked for.
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         # An extra, for programs that have regular expressions.
+        ("gpugraph.keras.pictures.plot_model", "cairosvg"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # Draws a bar, where it is installed.
         ("gpugraph.train.hooks.progress_hook", "tqdm"),

@@ -919,6 +919,7 @@ keras.utils.CustomObjectScope:
 keras.utils.custom_object_scope:
 keras.utils.deserialize_keras_object: identifier module_objects custom_objects printable_module_name
 keras.utils.get_custom_objects:
+keras.utils.plot_model: model to_file show_shapes show_layer_names rankdir expand_nested dpi
 keras.utils.serialize_keras_object: instance
 keras.backend.sparse_categorical_crossentropy: target output from_logits axis
 keras.backend.to_dense: tensor

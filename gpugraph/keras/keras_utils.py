@@ -1,4 +1,4 @@
-"""`tf.keras.utils`: objects by name."""
+"""`tf.keras.utils`: objects by name, pictures of models."""
 
 from gpugraph.keras.keras_objects import (
     custom_object_scope as custom_object_scope,
@@ -6,5 +6,6 @@ from gpugraph.keras.keras_objects import (
     get_custom_objects as get_custom_objects,
     serialize_keras_object as serialize_keras_object,
 )
+from gpugraph.keras.pictures.plot_model import plot_model as plot_model
 
 CustomObjectScope = custom_object_scope

@@ -18,6 +18,7 @@ from gpugraph.keras.engine.layer_weights import distinct
 from gpugraph.keras.engine.model_summary import print_summary
 from gpugraph.keras.engine.network_config import network_config, network_of_config
 from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
+from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 
 
@@ -331,6 +332,10 @@ class Network(Layer):
                 "layer(s) for automatic build."
             )
         print_summary(self, line_length, positions, print_fn)
+
+    def _repr_html_(self) -> str:
+        """Its picture, which notebooks show."""
+        return model_svg(self, PictureOptions(show_shapes=True))
 
 
 def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:

@@ -1,0 +1,1 @@
+"""Pictures of models: their layers by depth, as SVG, without Graphviz."""

@@ -1,0 +1,139 @@
+"""The layout of a graph whose nodes have ranks: a row for each rank, and paths between the boxes.
+
+The order in a row follows the barycentres of the neighbours (Sugiyama's method). Within that order
+the boxes lie as near to their neighbours' centres as their widths allow: the least squares under
+the distances that two boxes keep, by pooling adjacent violators. An edge over several ranks passes
+through a narrow gap in each row between.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+_GAP = 24.0
+"""Pixels between two boxes of a row."""
+
+_ROW_GAP = 36.0
+"""Pixels between two rows, where the edges bend."""
+
+_BEND_WIDTH = 4.0
+"""The width of an edge where it passes a row, in pixels."""
+
+_SWEEPS = 6
+
+
+@dataclass(eq=False)
+class Box:
+    """A box of a row: its size and, after the layout, the place of its centre, in pixels.
+
+    rank: its row, from the top. is_bend: whether it is but the way of an edge through this row.
+    """
+
+    width: float
+    height: float
+    rank: int
+    is_bend: bool = False
+    x: float = 0.0
+    y: float = 0.0
+    above: list[Box] = field(default_factory=list, repr=False)
+    below: list[Box] = field(default_factory=list, repr=False)
+
+
+@dataclass
+class Layout:
+    """The whole size, and for each edge the boxes that it goes through, from above down."""
+
+    width: float
+    height: float
+    routes: list[list[Box]]
+
+
+def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
+    """Places the boxes; `edges` are numbers of boxes, the first of a smaller rank."""
+    rows: defaultdict[int, list[Box]] = defaultdict(list)
+    for box in boxes:
+        rows[box.rank].append(box)
+    routes = [_route(boxes[first], boxes[second], rows) for first, second in edges]
+    ordered = [rows[rank] for rank in sorted(rows)]
+    for sweep in range(_SWEEPS):
+        _sort_rows(ordered, downwards=sweep % 2 == 0)
+    for row in ordered:
+        _place(row, [0.0] * len(row))
+    for sweep in range(_SWEEPS):
+        for row in ordered if sweep % 2 == 0 else reversed(ordered):
+            _place(row, [_centre(box) for box in row])
+    return _finish(ordered, routes)
+
+
+def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
+    """The boxes of an edge, with a new bend in each row between; they become neighbours."""
+    route = [first]
+    for rank in range(first.rank + 1, second.rank):
+        bend = Box(_BEND_WIDTH, 0.0, rank, is_bend=True)
+        rows[rank].append(bend)
+        route.append(bend)
+    route.append(second)
+    for upper, lower in pairwise(route):
+        upper.below.append(lower)
+        lower.above.append(upper)
+    return route
+
+
+def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
+    """Sorts each row by the mean place of the neighbours in the row before it."""
+    for row in rows if downwards else reversed(rows):
+        for place, box in enumerate(row):
+            box.x = place
+    for row in rows if downwards else reversed(rows):
+        means = {}
+        for box in row:
+            neighbours = box.above if downwards else box.below
+            places = [neighbour.x for neighbour in neighbours] or [box.x]
+            means[box] = sum(places) / len(places)
+        row.sort(key=means.__getitem__)
+        for place, box in enumerate(row):
+            box.x = place
+
+
+def _centre(box: Box) -> float:
+    """Where a box would lie best: in the middle of its neighbours."""
+    neighbours = box.above + box.below
+    if not neighbours:
+        return box.x
+    return sum(neighbour.x for neighbour in neighbours) / len(neighbours)
+
+
+def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
+    """Places a row in its order, as near to the wanted centres as the widths allow."""
+    starts = [0.0]  # of each box, if all boxes touch
+    for left, right in pairwise(row):
+        starts.append(starts[-1] + (left.width + right.width) / 2 + _GAP)
+    blocks: list[tuple[float, int]] = []  # (sum of what is wanted, number of boxes)
+    for start, centre in zip(starts, wanted):
+        block = (centre - start, 1)
+        while blocks and blocks[-1][0] / blocks[-1][1] >= block[0] / block[1]:
+            total, count = blocks.pop()
+            block = (block[0] + total, block[1] + count)
+        blocks.append(block)
+    offsets = [total / count for total, count in blocks for _ in range(count)]
+    for box, start, offset in zip(row, starts, offsets):
+        box.x = start + offset
+
+
+def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> Layout:
+    """Moves the picture's corner to (0, 0) and gives every row its height."""
+    left = min((box.x - box.width / 2 for row in rows for box in row), default=0.0)
+    right = max((box.x + box.width / 2 for row in rows for box in row), default=0.0)
+    top = 0.0
+    for row in rows:
+        height = max(box.height for box in row)
+        for box in row:
+            box.x -= left
+            box.y = top + height / 2
+            if box.is_bend:
+                box.height = height
+        top += height + _ROW_GAP
+    return Layout(right - left, max(0.0, top - _ROW_GAP), routes)
