@@ -88,10 +88,17 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "keras": (
         "backend keras_objects",
-        "activations keras_regularizers pictures",
+        "activations keras_regularizers pictures saving",
         "engine",
         "keras_utils layers",
+        "model_cloning",
         "models",
+    ),
+    "keras/saving": (
+        "cudnn_weights hdf5_groups model_json",
+        "weight_groups",
+        "model_files",
+        "network_files",
     ),
     "keras/pictures": ("layered_layout", "model_picture", "plot_model"),
     "keras/engine": (
@@ -154,6 +161,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "cairosvg": "keras/pictures/plot_model.py",
+    "h5py": "keras/saving/hdf5_groups.py",
     "re2": "ops/strings/regex_engine.py",
     "tqdm": "train/hooks/progress_hook.py",
 }
@@ -177,6 +185,7 @@ DOORS = frozenset(
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         # An extra, for programs that have regular expressions.
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),
+        ("gpugraph.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # Draws a bar, where it is installed.
         ("gpugraph.train.hooks.progress_hook", "tqdm"),

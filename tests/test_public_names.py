@@ -908,6 +908,12 @@ keras.layers.subtract: inputs
 keras.layers.InputLayer: input_shape batch_size dtype input_tensor sparse name ragged
 keras.layers.InputSpec: dtype shape ndim max_ndim min_ndim axes
 keras.layers.Layer: trainable name dtype
+keras.models.clone_model: model input_tensors clone_function
+keras.models.load_model: filepath custom_objects compile safe_mode
+keras.models.model_from_config: config custom_objects
+keras.models.model_from_json: json_string custom_objects
+keras.models.model_from_yaml: yaml_string custom_objects
+keras.models.save_model: model filepath overwrite include_optimizer save_format signatures
 keras.regularizers.L1L2: l1 l2
 keras.regularizers.Regularizer:
 keras.regularizers.deserialize: config custom_objects

@@ -10,6 +10,9 @@ VERSION = "0.1.0"
 TENSORFLOW_VERSION = "1.15.0"
 """The version of TensorFlow whose files these are, for who reads them."""
 
+KERAS_VERSION = "2.2.4-tf"
+"""The version of Keras in TensorFlow 1.15, for who reads its files."""
+
 GIT_VERSION = f"gpugraph-{VERSION}"
 """What it was made from: this version of gpugraph."""
 

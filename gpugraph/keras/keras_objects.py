@@ -13,6 +13,7 @@ class _Scopes(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
+        self.runs_code = False
 
 
 _CUSTOM_OBJECTS: dict[str, Any] = {}
@@ -32,6 +33,21 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
         yield
     finally:
         del _SCOPES.stack[len(_SCOPES.stack) - len(custom_objects) :]
+
+
+@contextmanager
+def code_of_files(is_run: bool) -> Iterator[None]:
+    """Within it the code of Lambda layers in a configuration is run, or refused."""
+    before, _SCOPES.runs_code = _SCOPES.runs_code, is_run
+    try:
+        yield
+    finally:
+        _SCOPES.runs_code = before
+
+
+def runs_code_of_files() -> bool:
+    """Whether the code in a configuration may be run: by default not."""
+    return _SCOPES.runs_code
 
 
 def object_named(

@@ -1,10 +1,17 @@
-"""`tf.keras.models`: networks of layers."""
+"""`tf.keras.models`: networks of layers, their copies and files."""
 
 from gpugraph.keras import layers
 from gpugraph.keras.engine.keras_layer import Layer
 from gpugraph.keras.engine.model import Model as Model
 from gpugraph.keras.engine.sequential import Sequential as Sequential
 from gpugraph.keras.keras_objects import LAYER_CLASSES
+from gpugraph.keras.model_cloning import clone_model as clone_model
+from gpugraph.keras.saving.model_files import load_model as load_model, save_model as save_model
+from gpugraph.keras.saving.model_json import (
+    model_from_config as model_from_config,
+    model_from_json as model_from_json,
+    model_from_yaml as model_from_yaml,
+)
 
 _CLASSES = [value for value in vars(layers).values() if isinstance(value, type)]
 LAYER_CLASSES.update({kind.__name__: kind for kind in _CLASSES if issubclass(kind, Layer)})

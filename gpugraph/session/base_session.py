@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -349,9 +350,12 @@ class BaseSession:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
 
+    _is_finalizing = staticmethod(sys.is_finalizing)
+    """Kept by the class: at the end of the interpreter a module's names may be gone."""
+
     def __del__(self) -> None:
         backend = getattr(self, "_backend", None)
-        if backend is not None and not self._closed:
+        if backend is not None and not self._closed and not self._is_finalizing():
             backend.close()
 
 

@@ -19,6 +19,7 @@ from gpugraph.keras.engine.model_summary import print_summary
 from gpugraph.keras.engine.network_config import network_config, network_of_config
 from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
+from gpugraph.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 
 
@@ -35,7 +36,7 @@ class OfGraph:
         return self if network is None else getattr(network.network_graph, self._name)
 
 
-class Network(Layer):
+class Network(NetworkFiles, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
     inputs, outputs: tensors of layers, or structures of them. Operations between layers become
@@ -259,13 +260,13 @@ class Network(Layer):
         for depth in sorted(self.nodes_by_depth, reverse=True):
             for node in self.nodes_by_depth[depth]:
                 if not node.is_input:
-                    self._run_node(node, computed)
+                    self.run_node(node, computed)
         results = [computed[id(tensor)] for tensor in self.outputs]
         return pack_sequence_as(self._nested_outputs, results)
 
-    def _run_node(self, node: LayerNode, computed: dict[int, Any]) -> None:
-        """Calls a node's layer on the computed values of its inputs."""
-        layer = node.outbound_layer
+    def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
+        """Calls a node's layer, or another in its place, on the computed values of its inputs."""
+        layer = node.outbound_layer if layer is None else layer
         inputs = map_structure(lambda tensor: computed[id(tensor)], node.input_tensors)
         arguments = {
             name: map_structure(lambda value: computed.get(id(value), value), value)

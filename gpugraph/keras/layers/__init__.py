@@ -11,12 +11,12 @@ from gpugraph.keras.layers.core_layers import (
     ActivityRegularization as ActivityRegularization,
     GaussianDropout as GaussianDropout,
     GaussianNoise as GaussianNoise,
-    Lambda as Lambda,
     Masking as Masking,
     Permute as Permute,
     RepeatVector as RepeatVector,
     Reshape as Reshape,
 )
+from gpugraph.keras.layers.lambda_layer import Lambda as Lambda
 from gpugraph.keras.layers.merge_layers import (
     Add as Add,
     Average as Average,

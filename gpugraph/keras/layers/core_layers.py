@@ -1,4 +1,4 @@
-"""Layers around others: activations, functions of the program, masks, new shapes, noise."""
+"""Layers around others: activations, masks, new shapes, noise."""
 
 from __future__ import annotations
 
@@ -61,63 +61,6 @@ class Activation(SameShape):
     def get_config(self) -> dict[str, Any]:
         """The arguments of the constructor, the activation by its name."""
         return {**super().get_config(), "activation": activations.serialize(self.activation)}
-
-
-class Lambda(ConfiguredLayer):
-    """A function of the program as a layer.
-
-    output_shape: that of the outputs, without the batch, or a function from the inputs' shape.
-    mask: that of the outputs, or a function of inputs and mask. arguments: further arguments.
-
-    A configuration has no code: to load a model with one, pass the function's name in
-    `custom_objects`.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        output_shape: Any = None,
-        mask: Any = None,
-        arguments: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.function = function
-        self.function_arguments = dict(arguments or {})
-        self.mask, self.supports_masking = mask, mask is not None
-        self._output_shape = output_shape
-        names = function.__code__.co_varnames if hasattr(function, "__code__") else ()
-        self._takes = {name for name in ("mask", "training") if name in names}
-
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """The function of the inputs; with `mask` and `training` where it takes them."""
-        passed: dict[str, Any] = {"mask": mask, "training": training}
-        taken = {name: passed[name] for name in self._takes}
-        return self.function(inputs, **self.function_arguments, **taken)
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the outputs, as the constructor has it."""
-        return self.mask(inputs, mask) if callable(self.mask) else self.mask
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """That of the constructor; NotImplementedError where it has none."""
-        if self._output_shape is None:
-            raise NotImplementedError(
-                f"Layer {self.name} cannot infer the shape of its function's outputs: pass "
-                "`output_shape`"
-            )
-        if callable(self._output_shape):
-            return as_shape(self._output_shape(input_shape))
-        return TensorShape([as_shape(input_shape)[0], *self._output_shape])
-
-    def get_config(self) -> dict[str, Any]:
-        """The function by its name, and the other arguments."""
-        return {
-            **super().get_config(),
-            "function": self.function.__name__,
-            "output_shape": self._output_shape,
-            "arguments": self.function_arguments,
-        }
 
 
 class Masking(SameShape):

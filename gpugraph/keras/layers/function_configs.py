@@ -1,0 +1,76 @@
+"""Functions of the program in configurations: a named one by its name, another by its bytecode.
+
+A configuration has the bytecode as Keras has it: marshal's bytes in base64, the default arguments
+and the contents of the closure. It is run where `load_model(..., safe_mode=False)` asks for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import marshal
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.keras import backend
+from gpugraph.keras.keras_objects import object_named, runs_code_of_files
+
+
+def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
+    """What a configuration has for a function: its value, kind ("lambda" or "function"), module.
+
+    ValueError for a callable object without a name.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
+    if name is None:
+        raise ValueError(f"Cannot serialize {function!r}: it has no name and is no lambda")
+    if name != "<lambda>" or not isinstance(function, types.FunctionType):
+        return name, "function", module
+    code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
+    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    return [code, function.__defaults__, cells or None], "lambda", module
+
+
+def function_of_config(
+    value: Any, kind: str, module: str | None, custom_objects: Mapping[str, Any] | None, layer: str
+) -> Any:
+    """The function of what `function_config` has returned.
+
+    layer: its name, for errors. ValueError for bytecode that is not to be run, and for an unknown
+    name.
+    """
+    if kind == "function":
+        return object_named(value, {}, custom_objects, f"function of the Lambda layer {layer}")
+    if kind != "lambda":
+        raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
+    if not runs_code_of_files():
+        raise ValueError(
+            f"Requested the deserialization of a Lambda layer whose function is Python code: "
+            f"{layer}. The code of a file is not run unless you trust it: "
+            "load_model(path, safe_mode=False). Safer is a function with a name, passed in "
+            "custom_objects"
+        )
+    return _function_of_code(value, module, custom_objects)
+
+
+def _function_of_code(
+    value: Any, module: str | None, custom_objects: Mapping[str, Any] | None
+) -> types.FunctionType:
+    text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
+    code = marshal.loads(base64.b64decode(text))
+    if not isinstance(code, types.CodeType):
+        raise ValueError(f"Expected the code of a function, found {type(code).__name__}")
+    known = vars(sys.modules[module]) if module in sys.modules else {}
+    names = {
+        "K": backend,
+        "tf": sys.modules.get("gpugraph"),
+        **known,
+        **(custom_objects or {}),
+        "__builtins__": builtins,
+    }
+    cells = tuple(types.CellType(content) for content in contents or ())
+    return types.FunctionType(
+        code, names, code.co_name, None if defaults is None else tuple(defaults), cells
+    )

@@ -1,0 +1,98 @@
+"""Lambda: a function of the program as a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.layers.function_configs import function_config, function_of_config
+
+_FUNCTIONS = ("function", "output_shape", "mask")
+
+
+class Lambda(Layer):
+    """A function of the program as a layer.
+
+    output_shape: that of the outputs, without the batch, or a function from the inputs' shape.
+    mask: that of the outputs, or a function of inputs and mask. arguments: further arguments.
+
+    A configuration has a named function by its name: to load a model with one, pass it in
+    `custom_objects`. Others it has as bytecode, which is not run unless a program asks for it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.function = function
+        self.arguments = dict(arguments or {})
+        self.mask, self.supports_masking = mask, mask is not None
+        self._output_shape = output_shape
+        names = function.__code__.co_varnames if hasattr(function, "__code__") else ()
+        self._takes = {name for name in ("mask", "training") if name in names}
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The functions among its arguments that have a name, by this."""
+        values = (self.function, self._output_shape, self.mask)
+        return {value.__name__: value for value in values if hasattr(value, "__name__")}
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """The function of the inputs; with `mask` and `training` where it takes them."""
+        passed: dict[str, Any] = {"mask": mask, "training": training}
+        taken = {name: passed[name] for name in self._takes}
+        return self.function(inputs, **self.arguments, **taken)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the outputs, as the constructor has it."""
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """That of the constructor; NotImplementedError where it has none."""
+        if self._output_shape is None:
+            raise NotImplementedError(
+                f"Layer {self.name} cannot infer the shape of its function's outputs: pass "
+                "`output_shape`"
+            )
+        if callable(self._output_shape):
+            return as_shape(self._output_shape(input_shape))
+        return TensorShape([as_shape(input_shape)[0], *self._output_shape])
+
+    def get_config(self) -> dict[str, Any]:
+        """The functions by their names or as bytecode, and the other arguments."""
+        config = {**super().get_config(), "arguments": self.arguments}
+        values = {"function": self.function, "output_shape": self._output_shape}
+        if self.mask is not None:
+            values["mask"] = self.mask
+        for name, value in values.items():
+            plain, kind, module = (
+                function_config(value) if callable(value) else (value, "raw", None)
+            )
+            config |= {name: plain, f"{name}_type": kind, _module_key(name): module}
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The layer of a configuration; ValueError for bytecode, see `load_model`."""
+        config = dict(config)
+        for name in _FUNCTIONS:
+            kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")
+            module = config.pop(_module_key(name), None)
+            if kind != "raw" and config.get(name) is not None:
+                config[name] = function_of_config(
+                    config[name], kind, module, custom_objects, config.get("name", "lambda")
+                )
+        return cls(**config)
+
+
+def _module_key(name: str) -> str:
+    return "module" if name == "function" else f"{name}_module"

@@ -1,0 +1,107 @@
+"""Whole models in files, and as JSON: round trips, code that is not run, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+from .conftest import Affine, Input, Model, h5py, layers, two_layers
+
+models = tf.keras.models
+
+
+def run(model, array):
+    return tf.keras.backend.function([model.input], [model.output])([array])[0]
+
+
+def test_a_model_comes_back_with_its_variables(tmp_path, capsys):
+    path = str(tmp_path / "model.h5")
+    model = two_layers()
+    model.save(path)
+    loaded = models.load_model(path)
+    assert loaded.get_config() == model.get_config()
+    array = np.ones([2, 4], np.float32)
+    np.testing.assert_array_equal(run(loaded, array), run(model, array))
+    with h5py.File(path) as file:
+        assert json.loads(file.attrs["model_config"])["class_name"] == "Model"
+    assert "No training configuration found" in capsys.readouterr().err
+
+
+def test_a_row_of_layers(tmp_path):
+    model = tf.keras.Sequential([Affine(3, input_shape=(4,)), layers.Activation("tanh")])
+    models.save_model(model, tmp_path / "model.h5")
+    loaded = models.load_model(tmp_path / "model.h5", compile=False)
+    array = np.ones([2, 4], np.float32)
+    np.testing.assert_array_equal(run(loaded, array), run(model, array))
+
+
+def test_json_has_no_variables():
+    model = two_layers()
+    record = json.loads(model.to_json(indent=1))
+    assert record["class_name"] == "Model" and record["keras_version"] == "2.2.4-tf"
+    assert models.model_from_json(model.to_json()).get_config() == model.get_config()
+    with pytest.raises(RuntimeError, match="to_yaml"):
+        model.to_yaml()
+    with pytest.raises(RuntimeError, match="model_from_yaml"):
+        models.model_from_yaml("a: b")
+    with pytest.raises(TypeError, match=r"Sequential\.from_config"):
+        models.model_from_config([])
+
+
+def double(value):
+    return value * 2
+
+
+def lambda_model(function):
+    inputs = Input((4,))
+    return Model(inputs, layers.Lambda(function, name="doubled")(inputs))
+
+
+def test_code_in_a_file_is_not_run_unless_asked_for(tmp_path):
+    factor = 3
+    path = tmp_path / "model.h5"
+    lambda_model(lambda value: value * factor).save(path)
+    with pytest.raises(ValueError, match=r"Python code: doubled.*safe_mode=False"):
+        models.load_model(path, compile=False)
+    loaded = models.load_model(path, compile=False, safe_mode=False)
+    np.testing.assert_array_equal(run(loaded, np.ones([1, 4], np.float32)), [[3] * 4])
+
+
+def test_a_named_function_is_passed(tmp_path):
+    path = tmp_path / "model.h5"
+    lambda_model(double).save(path)
+    with pytest.raises(ValueError, match=r"Unknown function of the Lambda layer doubled: double"):
+        models.load_model(path, compile=False, safe_mode=False)
+    loaded = models.load_model(path, {"double": double}, compile=False)
+    np.testing.assert_array_equal(run(loaded, np.ones([1, 4], np.float32)), [[2] * 4])
+
+
+def test_unknown_classes_are_named(tmp_path):
+    two_layers().save(tmp_path / "model.h5")
+    with h5py.File(tmp_path / "model.h5", "r+") as file:
+        text = file.attrs["model_config"].replace("Affine", "Other")
+        file.attrs["model_config"] = text
+    with pytest.raises(ValueError, match=r"Unknown layer: Other. Pass it as custom_objects="):
+        models.load_model(tmp_path / "model.h5")
+
+
+def test_what_is_refused(tmp_path):
+    model = two_layers()
+    with pytest.raises(NotImplementedError, match="simple_save"):
+        model.save(tmp_path / "model", save_format="tf")
+    model.save_weights(tmp_path / "weights.h5")
+    with pytest.raises(ValueError, match="No model found in config file"):
+        models.load_model(tmp_path / "weights.h5")
+    model.save(tmp_path / "model.h5")
+    with h5py.File(tmp_path / "model.h5", "r+") as file:
+        file.attrs["model_config"] = b'{"class_name": '
+    with pytest.raises(ValueError, match="Expecting value"):
+        models.load_model(tmp_path / "model.h5")
+    with h5py.File(tmp_path / "model.h5", "r+") as file:
+        file.attrs["model_config"] = b"[" * 30000
+    with pytest.raises(ValueError, match="nested too deeply"):
+        models.load_model(tmp_path / "model.h5")
