@@ -73,10 +73,10 @@ class KernelContext(Signature, Protocol):
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """A block of the device's memory, allocated during a run: its `array`, and `release()`."""
 
-    def compiled(self, file: str) -> Callable[[], CompiledFile | None]:
-        """What returns a C file of `kernels/` once it is compiled, and None before, or where there
-        is no native code: for a kernel with a part in C that gives the very numbers of the rest,
-        of float32."""
+    def compiled(self, file: str) -> Callable[[float], CompiledFile | None]:
+        """What returns a C file of `kernels/` once it is compiled, waiting so many seconds for it
+        at most, and None before, or where there is no native code: for a kernel with a part in C
+        that gives the very numbers of the rest, of float32."""
 
     def own(self, container: Any) -> None:
         """Calls `container.release()` when the plan is released."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -180,12 +179,15 @@ class KernelBinding:
         """What the session keeps in a container under a name, for all nodes."""
         return self._resources.shared_object(container, name, make)
 
-    def compiled(self, file: str) -> Callable[[], CompiledFile | None]:
-        """What returns a C file of `kernels/` once it is compiled; None before, or without jit."""
+    def compiled(self, file: str) -> Callable[[float], CompiledFile | None]:
+        """What returns a C file of `kernels/` that is compiled within some seconds; None without
+        jit."""
         if not self._jit.is_on:
-            return lambda: None
+            return lambda seconds: None
         prepared = prepare_source(file, "float32")
-        return partial(prepared.get, self._jit.waits)
+        if self._jit.waits:
+            return lambda seconds: prepared.get(wait=True)
+        return prepared.get_within
 
     def variable(self, index: int) -> VariableState:
         """The variable behind ref input `index`."""

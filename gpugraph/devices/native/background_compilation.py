@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from gpugraph.devices.codegen.c_compiler import compiler
@@ -51,6 +52,14 @@ class Prepared(Generic[Compiled]):
             if library is not None and runtime is not None:
                 self._function = self._load(library, runtime)
         return self._function
+
+    def get_within(self, seconds: float) -> Compiled | None:
+        """The function, for which this thread waits so long at most, and which it may compile."""
+        if self._function is None and seconds > 0:
+            end = perf_counter() + seconds
+            self._compilation.wait(seconds)
+            RUNTIME.start().wait(max(0.0, end - perf_counter()))
+        return self.get()
 
 
 _PROGRAMS: dict[Program, Prepared[Function]] = {}

@@ -42,9 +42,9 @@ class ContextOutsideRun:
         """LookupError: there is no variable."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
-    def compiled(self, file: str) -> Callable[[], None]:
+    def compiled(self, file: str) -> Callable[[float], None]:
         """There is no native code: nothing waits for it outside of a run."""
-        return lambda: None
+        return lambda seconds: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """LookupError: there is no run whose memory it could be."""

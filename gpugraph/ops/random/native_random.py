@@ -26,6 +26,12 @@ FEW = 16_384
 _PART = 1 << 22
 """Numbers that NumPy draws before it is asked again whether the code is there."""
 
+_NUMPY_SECONDS = 2e-8
+"""What NumPy takes for a number, about."""
+
+_LEAST_PATIENCE_S, _MOST_PATIENCE_S = 0.1, 2.0
+"""A compiler takes at least the former for the code."""
+
 _SAMPLE = 4 * CHUNK + 3
 
 _SOUND: dict[tuple[int, str], bool] = {}
@@ -39,18 +45,26 @@ def with_native(context: KernelContext, law: Law, out: Any) -> Law:
     return law._replace(fill=partial(_fill, context.compiled(FILE), law))
 
 
-def _fill(compiled: Callable[[], CompiledFile | None], law: Law, place: Philox, out: Any) -> None:
+def _fill(
+    compiled: Callable[[float], CompiledFile | None], law: Law, place: Philox, out: Any
+) -> None:
     flat, group = out.reshape(-1), groups_of(out)[1]
     done = 0
     while done < flat.size:
         rest = flat[done:]
         here = place.skip(done // group * (law.reserved * group or 1))
-        file = compiled()
+        file = compiled(0.0 if done else _patience(flat.size))
         if file is not None and _is_sound(file, law):
             _draw(file, law, here, rest)
             return
         law.fill(here, rest[:_PART])
         done += _PART
+
+
+def _patience(count: int) -> float:
+    """Seconds for which it pays to wait for the code: half of what NumPy takes for many numbers."""
+    seconds = count * _NUMPY_SECONDS / 2
+    return min(seconds, _MOST_PATIENCE_S) if seconds >= _LEAST_PATIENCE_S else 0.0
 
 
 def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:

@@ -67,7 +67,7 @@ def test_numpy_draws_until_the_code_is_there(monkeypatch):
     answers = [None, None]
     law = truncated_normal
     numbers, expected = np.empty((2, 20_001), np.float32)
-    compiled = lambda: answers.pop() if answers else file  # noqa: E731
+    compiled = lambda seconds: answers.pop() if answers else file  # noqa: E731
     native_random._fill(compiled, law, PLACES[0], numbers)
     law(PLACES[0], expected)
     np.testing.assert_array_equal(numbers, expected)
@@ -82,7 +82,7 @@ def test_code_with_other_numbers_is_not_used():
     broken = Broken()
     numbers, expected = np.empty((2, FEW), np.float32)
     with pytest.warns(RuntimeWarning, match="other random numbers"):
-        native_random._fill(lambda: broken, normal, PLACES[0], numbers)
-    native_random._fill(lambda: broken, normal, PLACES[0], numbers)  # and warns once
+        native_random._fill(lambda seconds: broken, normal, PLACES[0], numbers)
+    native_random._fill(lambda seconds: broken, normal, PLACES[0], numbers)  # and warns once
     normal(PLACES[0], expected)
     np.testing.assert_array_equal(numbers, expected)
