@@ -2,12 +2,15 @@
 
 A checksum is the remainder of a polynomial over bits. Two sparse multiples of CRC-32C's polynomial
 give the speed without native code: to reduce by one of them is to XOR a block of bytes into what
-comes a fixed distance after it, which NumPy and Python's integers do at the speed of memory.
+comes a fixed distance after it, which NumPy and Python's integers do at the speed of memory. Where
+a C compiler and the processor's own instruction are at hand, native code does it
+(`provide_native`).
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,36 @@ _BY_BYTES = 96 << 10
 _CHUNK = 512 << 10
 """So many bytes, with what they are reduced to, lie in a processor's cache."""
 
+NativeCrc = Callable[[int, int, int], int]
+"""Takes an address, a number of bytes and the checksum before; returns the checksum."""
+
+
+class _Native:
+    """Native code for checksums, looked for until it is there or can't be."""
+
+    def __init__(self) -> None:
+        self.function: NativeCrc | None = None
+        self._find: Callable[[], tuple[NativeCrc | None, bool]] | None = None
+
+    def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
+        """Has `find` asked for the native code, as `provide_native` says."""
+        self._find = find
+
+    def look(self) -> NativeCrc | None:
+        """The native code, or None."""
+        if self.function is None and self._find is not None:
+            self.function, may_come = self._find()
+            if not may_come:
+                self._find = None
+        return self.function
+
+
+_NATIVE = _Native()
+provide_native = _NATIVE.provide
+"""Takes a function that returns native code, if it is there, and whether to ask again.
+
+It is asked when there are many bytes, until it says that nothing will come."""
+
 
 def crc32c(data: Any, crc: int = 0) -> int:
     """The CRC-32C of `data`, continued from the checksum of what comes before it.
@@ -35,6 +68,14 @@ def crc32c(data: Any, crc: int = 0) -> int:
     """
     source = memoryview(data)
     source = source if source.format == "B" and source.ndim == 1 else source.cast("B")
+    size = len(source)
+    if size > _BY_TABLE and (_NATIVE.function or _NATIVE.look()) is not None:
+        assert _NATIVE.function is not None
+        return _NATIVE.function(np.frombuffer(source, np.uint8).ctypes.data, size, crc)
+    return _crc32c_by_numpy(source, crc)
+
+
+def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
     size = len(source)
     if size > _BY_BYTES:
         source, crc = memoryview(_folded_in_chunks(source, crc)), _ALL

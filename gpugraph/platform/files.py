@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpugraph.base import errors
+from gpugraph.base.streamed_file import remove_file
 from gpugraph.base.whole_files import system_errors as system_errors
 
 _MAGIC = ("*", "?", "[", "\\")
@@ -251,7 +252,7 @@ def MakeDirs(dirname: Any) -> None:
 def Remove(filename: Any) -> None:
     """Deletes a file. NotFoundError where there is none, FailedPreconditionError for a folder."""
     with system_errors(filename):
-        os.remove(_text(filename))
+        remove_file(_text(filename))
 
 
 def DeleteRecursively(dirname: Any) -> None:

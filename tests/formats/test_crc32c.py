@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gpugraph.formats.crc32c import crc32c, mask_crc, masked_crc32c, unmask_crc
+from gpugraph.devices.native.native_runtime import RUNTIME, _crc32c
+from gpugraph.formats.crc32c import (
+    _NATIVE,
+    _crc32c_by_numpy,
+    crc32c,
+    mask_crc,
+    masked_crc32c,
+    unmask_crc,
+)
 
 KNOWN = {
     b"": 0,
@@ -68,3 +76,27 @@ def test_any_buffer_counts_as_its_bytes():
     before = array.copy()
     crc32c(array)
     assert (array == before).all()
+
+
+def test_native_code_agrees_with_numpy(monkeypatch):
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
+    RUNTIME.get(True)
+    native, may_come = _crc32c()
+    assert not may_come
+    if native is None:
+        pytest.skip("there is no compiler, or the processor has no instruction for it")
+    data = np.random.default_rng(2).integers(0, 256, 300_000, np.uint8)
+    for size in (0, 1, 7, 8, 65, 3071, 3072, 3073, 9000, 299_990):
+        for start, crc in ((0, 0), (3, 0xDEADBEEF)):
+            part = data[start : start + size]
+            expected = _crc32c_by_numpy(memoryview(part), crc)
+            assert native(part.ctypes.data, len(part), crc) == expected
+
+
+def test_without_native_code_numpy_is_taken(monkeypatch):
+    monkeypatch.setattr(_NATIVE, "function", None)
+    monkeypatch.setattr(_NATIVE, "_find", lambda: (None, True))
+    assert crc32c(b"123456789" * 100) == defined(b"123456789" * 100)
+    monkeypatch.setattr(_NATIVE, "_find", lambda: (lambda address, size, crc: 17, False))
+    assert crc32c(b"123456789" * 100) == 17
+    assert _NATIVE._find is None

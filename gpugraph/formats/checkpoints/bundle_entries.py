@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field as dataclass_field
 from math import prod
 
@@ -49,20 +50,22 @@ class Entry:
 
     def message(self) -> bytes:
         """The bytes of a BundleEntryProto."""
-        dims = b"".join(field(2, field(1, size)) for size in self.shape)
-        parts = (
-            field(1, self.dtype.as_datatype_enum),
-            field(2, dims),
-            *(field(3, self.shard), field(4, self.offset), field(5, self.size)),
-            fixed32(6, self.crc),
-            *(field(7, slice_message(part)) for part in self.slices),
-        )
-        return b"".join(parts)
+        message = _kind_message(self.dtype.as_datatype_enum, self.shape)
+        message += field(3, self.shard) + field(4, self.offset) + field(5, self.size)
+        message += fixed32(6, self.crc)
+        return message + b"".join(field(7, slice_message(part)) for part in self.slices)
 
     @property
     def elements(self) -> int:
         """How many elements the tensor has."""
         return prod(self.shape)
+
+
+@functools.lru_cache(256)
+def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
+    """The fields of a dtype and a shape, which many variables have in common."""
+    dims = b"".join(field(2, field(1, size)) for size in shape)
+    return field(1, type_number) + field(2, dims)
 
 
 def header_message(num_shards: int) -> bytes:

@@ -17,10 +17,10 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
+from gpugraph.base.streamed_file import StreamedFile
 from gpugraph.base.whole_files import (
     create_beside,
     remove_stale,
-    sync_and_close,
     sync_folder,
     system_errors,
     write_whole,
@@ -38,7 +38,8 @@ from gpugraph.formats.checkpoints.sorted_table import table_bytes
 from gpugraph.formats.checkpoints.wire import varint
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
-_BUFFER = 1 << 20
+_BLOCK = 1 << 20
+"""Bytes that have their checksum taken and are written while they are in the cache."""
 _PIECE = 16 << 20
 """So many bytes of an array are copied at once where they don't lie in one piece."""
 
@@ -57,7 +58,8 @@ class BundleWriter:
         with system_errors(prefix):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(os.path.dirname(prefix) or ".")
-            self._file, self._temporary = create_beside(data_name(prefix, 0, 1), _BUFFER)
+            file, self._temporary = create_beside(data_name(prefix, 0, 1), 0)
+        self._file = StreamedFile(file)
 
     def __enter__(self) -> BundleWriter:
         return self
@@ -69,7 +71,10 @@ class BundleWriter:
             self.abandon()
 
     def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
-        """Writes a tensor. InvalidArgumentError for a name that is empty or already there."""
+        """Writes a tensor. InvalidArgumentError for a name that is empty or already there.
+
+        The array is not to change before `finish`: it is written from where it is.
+        """
         if not name:
             raise invalid_argument(f"The name of a tensor in {self._prefix} is empty")
         self._write(name, array, dtype)
@@ -115,8 +120,10 @@ class BundleWriter:
                 crc = self._write_strings(array)
             else:
                 for piece in _pieces(array):
-                    crc = crc32c(piece, crc)
-                    self._put(piece)
+                    for start in range(0, len(piece), _BLOCK):
+                        block = piece[start : start + _BLOCK]
+                        crc = crc32c(block, crc)
+                        self._put(block)
         entry.size, entry.crc = self._offset - entry.offset, mask_crc(crc)
         self._entries[key] = entry
 
@@ -142,8 +149,7 @@ class BundleWriter:
 
     def abandon(self) -> None:
         """Removes what was written."""
-        with contextlib.suppress(OSError):
-            self._file.close()
+        self._file.abandon()
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
@@ -151,7 +157,7 @@ class BundleWriter:
         """Makes the checkpoint visible, as a whole; a failure leaves the old one."""
         try:
             with system_errors(self._prefix):
-                sync_and_close(self._file)
+                self._file.close()
             publish(self._prefix, [self._temporary], self._entries)
         except BaseException:
             self.abandon()
@@ -288,7 +294,7 @@ def _blocks(strings: list[bytes]) -> Iterator[list[bytes]]:
     for text in strings:
         block.append(text)
         size += len(text)
-        if size >= _BUFFER or len(block) == 4096:
+        if size >= _BLOCK or len(block) == 4096:
             yield block
             block, size = [], 0
     if block:
