@@ -34,6 +34,11 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
         if kind == "list(type)":
             for dtype in result:
                 check_allowed(attr, dtype, attr.name, op_type)
+        if attr.minimum is not None and len(result) < attr.minimum:
+            raise ValueError(
+                f"Attr '{attr.name}' of '{op_type}' Op passed list of length {len(result)} less "
+                f"than minimum {attr.minimum}."
+            )
         return result
     read = _READERS.get(kind)
     result = value if read is None else read(attr.name, value)

@@ -44,7 +44,7 @@ class ArgDef(NamedTuple):
 class AttrDef(NamedTuple):
     """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values.
 
-    minimum: the least value of an int.
+    minimum: the least value of an int, or length of a list.
     """
 
     name: str

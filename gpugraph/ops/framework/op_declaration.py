@@ -53,8 +53,9 @@ NO_GRADIENT = _NoGradient()
 class Attr(NamedTuple):
     """An attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
-    minimum: the least int; that of `N` in `N * T` is 1 by default. allowed: of the kind "type", the
-    dtypes that it may take; the default is what plain values become where they can.
+    minimum: the least int, that of `N` in `N * T` is 1 by default; the least length of a list.
+    allowed: of the kind "type", the dtypes that it may take; the default is what plain values
+    become where they can.
     """
 
     kind: str

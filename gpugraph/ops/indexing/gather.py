@@ -39,9 +39,9 @@ def check_inside(indices: Any, size: int, what: str = "indices") -> None:
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
     outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
-    place = ",".join(map(str, outside))
+    place = f"[{','.join(map(str, outside))}]" if outside else ""
     value = indices[tuple(outside)]
-    raise invalid_argument(f"{what}[{place}] = {value} is not in [0, {size})")
+    raise invalid_argument(f"{what}{place} = {value} is not in [0, {size})")
 
 
 # -- gather

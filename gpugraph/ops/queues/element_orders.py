@@ -57,7 +57,7 @@ class Shuffled(ElementQueue):
                 else f"min_after_dequeue {self._least} must be >= 0"
             )
         self._mixed: list[Element] = []
-        self._numbers = random_words(settings["seed"], settings["seed2"])
+        self._numbers = random_words(*settings["random seeds"])
 
     def __len__(self) -> int:
         return len(self._mixed)

@@ -112,7 +112,7 @@ class ElementQueue(Attempts):
         there `may_be_fewer`, only where there is none.
         """
         if count < 0:
-            type_name = "DequeueUpTo" if may_be_fewer else "DequeueMany"
+            type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
             raise invalid_argument(f"{type_name} requested {count} < 0 elements")
         self._check_batches()
         if count == 0:
@@ -188,17 +188,14 @@ class ElementQueue(Attempts):
 
     # -- what elements must be
 
-    def _fits(self, index: int, shape: Sequence[int]) -> bool:
-        shapes = self.kind.shapes
-        return not shapes or shapes[index].is_compatible_with(TensorShape.of(tuple(shape)))
-
-    def _check(self, element: Element) -> None:
-        """InvalidArgumentError for components of other shapes."""
-        for index, component in enumerate(element):
-            if not self._fits(index, component.shape):
+    def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
+        """InvalidArgumentError for components of other shapes. rows: what comes before these."""
+        for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
+            expected = TensorShape.of(rows).concatenate(shape)
+            if not expected.is_compatible_with(TensorShape.of(component.shape)):
                 raise invalid_argument(
                     f"Shape mismatch in tuple component {index}. Expected "
-                    f"{shape_text(self.kind.shapes[index])}, got {shape_text(component.shape)}"
+                    f"{shape_text(expected)}, got {shape_text(component.shape)}"
                 )
 
     def _check_many(self, components: Sequence[Any]) -> None:
@@ -209,14 +206,9 @@ class ElementQueue(Attempts):
                     f"EnqueueMany requires rows, but component {index} is a scalar"
                 )
             count = components[0].shape[0]
-            if not self._fits(index, component.shape[1:]):
-                expected = (count, *self.kind.shapes[index].as_list())
-                raise invalid_argument(
-                    f"Shape mismatch in tuple component {index}. Expected "
-                    f"{shape_text(expected)}, got {shape_text(component.shape)}"
-                )
-            if component.shape[0] != count:
+            if not self.kind.shapes and component.shape[0] != count:
                 raise invalid_argument(
                     "All input tensors must have the same size in the 0th dimension. Component "
                     f"{index} has {component.shape[0]}, and should have {count}"
                 )
+        self._check(components, (components[0].shape[0],))

@@ -8,7 +8,7 @@ from hashlib import md5
 from typing import Any
 
 from gpugraph.base import dtypes as dtypes_module
-from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.operation import Operation
@@ -16,6 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.queues.queue_arguments import component_names, component_shapes, component_types
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
 
@@ -231,11 +232,11 @@ class FIFOQueue(QueueBase):
         shapes: Any = None,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "fifo_queue",
+        name: str | None = "fifo_queue",
     ) -> None:
-        types, known = _types(dtypes), _shapes(shapes, False)
+        types, known = component_types(dtypes), component_shapes(shapes, False)
         handle = _handle(raw_ops.FIFOQueueV2, capacity, types, known, shared_name, name)
-        super().__init__(types, known, _names(names, types), handle)
+        super().__init__(types, known, component_names(names, types), handle)
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -253,14 +254,12 @@ class PaddingFIFOQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
-        types, known = _types(dtypes), _shapes(shapes, True)
+        types, known = component_types(dtypes), component_shapes(shapes, True)
         if known is None or len(types) != len(known):
-            raise ValueError(
-                "Shapes must be provided for all components, but received "
-                f"{len(types)} dtypes and {len(known or [])} shapes."
-            )
+            counts = f"received {len(types)} dtypes and {len(known or [])} shapes."
+            raise ValueError(f"Shapes must be provided for all components, but {counts}")
         handle = _handle(raw_ops.PaddingFIFOQueueV2, capacity, types, known, shared_name, name)
-        super().__init__(types, known, _names(names, types), handle)
+        super().__init__(types, known, component_names(names, types), handle)
 
 
 class RandomShuffleQueue(QueueBase):
@@ -281,7 +280,7 @@ class RandomShuffleQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
     ) -> None:
-        types, known = _types(dtypes), _shapes(shapes, False)
+        types, known = component_types(dtypes), component_shapes(shapes, False)
         first, second = _queue_seeds(seed, shared_name)
         handle = _handle(
             partial(
@@ -296,7 +295,7 @@ class RandomShuffleQueue(QueueBase):
             shared_name,
             name,
         )
-        super().__init__(types, known, _names(names, types), handle)
+        super().__init__(types, known, component_names(names, types), handle)
 
 
 class PriorityQueue(QueueBase):
@@ -314,11 +313,15 @@ class PriorityQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
-        own, known = _types(types), _shapes(shapes, False)
+        own, known = component_types(types), component_shapes(shapes, False)
+        if known is None:
+            raise TypeError(
+                "Expected list for 'shapes' argument to 'priority_queue_v2' Op, not None."
+            )
         handle = _handle(raw_ops.PriorityQueueV2, capacity, own, known, shared_name, name)
         all_types = [dtypes_module.int64, *own]
-        all_shapes = [TensorShape.of(()), *known] if known else known
-        super().__init__(all_types, all_shapes, _names(names, all_types), handle)
+        all_shapes = [TensorShape.of(()), *known]
+        super().__init__(all_types, all_shapes, component_names(names, all_types), handle)
 
 
 def _handle(
@@ -344,45 +347,6 @@ def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
         digest = md5(shared_name.encode()).hexdigest()
         second = int(digest[:8], 16) & 0x7FFFFFFF
     return first or 0, second or 0
-
-
-def _types(dtypes: Any) -> list[DType]:
-    if isinstance(dtypes, (list, tuple)):
-        return [as_dtype(dtype) for dtype in dtypes]
-    return [as_dtype(dtypes)]
-
-
-def _shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
-    """Shapes, a list or one. ValueError for sizes, or ranks, that are not known."""
-    if shapes is None:
-        return None
-    if isinstance(shapes, TensorShape):
-        shapes = [shapes]
-    if not isinstance(shapes, (list, tuple)):
-        raise TypeError("shapes must be a TensorShape or a list or tuple of TensorShapes.")
-    if all(size is None or isinstance(size, int) for size in shapes):
-        shapes = [shapes]  # one shape, by its sizes
-    known = [as_shape(shape) for shape in shapes]
-    if not may_be_open:
-        if any(not shape.is_fully_defined() for shape in known):
-            raise ValueError(f"All shapes must be fully defined: {known}")
-    elif any(shape.rank is None for shape in known):
-        raise ValueError(f"All shapes must have a defined rank: {known}")
-    return known
-
-
-def _names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
-    """One name as a list. ValueError for another number, for equal ones and for no list."""
-    if names is None:
-        return None
-    names = [names] if isinstance(names, str) else names
-    if not isinstance(names, (list, tuple)):
-        raise ValueError("names must be a list of strings")
-    if len(names) != len(dtypes):
-        raise ValueError("List of names must be the same length as the list of dtypes")
-    if len(set(names)) != len(names):
-        raise ValueError("names must be unique")
-    return list(names)
 
 
 def _tensors(values: Any) -> list[Any]:

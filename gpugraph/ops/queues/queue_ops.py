@@ -63,9 +63,10 @@ def _bind_queue(
     shapes = tuple(as_shape(shape) for shape in attrs["shapes"])
     if op_type == "PriorityQueueV2":
         types, shapes = (dtypes.int64, *types), (SCALAR, *shapes)
-    more = tuple(
-        (key, attrs[key]) for key in ("min_after_dequeue", "seed", "seed2") if key in attrs
-    )
+    more: tuple[tuple[str, Any], ...] = ()
+    if op_type == "RandomShuffleQueueV2":
+        seeds = attrs["seed"], attrs["seed2"]
+        more = ("min_after_dequeue", attrs["min_after_dequeue"]), ("random seeds", seeds)
     kind = QueueKind(op_type, attrs["capacity"], types, shapes, more)
 
     def make() -> ElementQueue:
@@ -81,25 +82,24 @@ def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
     if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
         op_type = queue.kind.op_type if isinstance(queue, ElementQueue) else type(queue).__name__
         raise invalid_argument(
-            f"Shared queue '{queue.name}' has type '{op_type}' that does not match type of Node "
-            f"'{node}': {kind.op_type}"
+            f"Expected {op_type.removesuffix('V2')}, found {kind.op_type}: node '{node}' shares "
+            "the name of another resource"
         )
     theirs = queue.kind
     for what, has, wants in (
         ("capacity", theirs.capacity, kind.capacity),
         ("component types", _names(theirs.dtypes), _names(kind.dtypes)),
         ("component shapes", _shapes(theirs.shapes), _shapes(kind.shapes)),
-        *(
-            (key, has, wants)
-            for (key, has), (_, wants) in zip(theirs.more, kind.more)
-            if key == "min_after_dequeue"
-        ),
+        *((key, has, wants) for (key, has), (_, wants) in zip(theirs.more, kind.more)),
     ):
         if has != wants:
-            were = "was" if what in ("capacity", "min_after_dequeue") else "were"
+            were = _VERBS.get(what, "were")
             raise invalid_argument(
                 f"Shared queue '{queue.name}' has {what} {has} but requested {what} {were} {wants}."
             )
+
+
+_VERBS = {"capacity": "was", "min_after_dequeue": "was", "random seeds": "are"}
 
 
 def _names(types: Sequence[DType]) -> str:
@@ -112,7 +112,7 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
 
 _SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 _COMPONENTS = {
-    "component_types": Attr("list(type)", required=True),
+    "component_types": Attr("list(type)", required=True, minimum=1),
     "shapes": Attr("list(shape)", []),
     "capacity": Attr("int", -1),
 }
@@ -235,12 +235,12 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 _TIMEOUT = {"timeout_ms": Attr("int", -1)}
 _ENQUEUING: dict[str, Any] = {
     "inputs": "handle: resource, components: Tcomponents",
-    "attrs": {"Tcomponents": Attr("list(type)", required=True), **_TIMEOUT},
+    "attrs": {"Tcomponents": Attr("list(type)", required=True, minimum=1), **_TIMEOUT},
     "host": (0,),
 }
 _DEQUEUING: dict[str, Any] = {
     "outputs": "components: component_types",
-    "attrs": {"component_types": Attr("list(type)", required=True), **_TIMEOUT},
+    "attrs": {"component_types": Attr("list(type)", required=True, minimum=1), **_TIMEOUT},
     "infer": unknown,
 }
 _BATCHING: dict[str, Any] = {

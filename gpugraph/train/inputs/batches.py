@@ -66,7 +66,9 @@ class _Batching(NamedTuple):
 
 
 def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None) -> Any:
-    lists = [_as_list(tensors) for tensors in tensors_list]
+    lists = _as_lists(tensors_list)
+    if not lists[0]:
+        raise ValueError(f"Expected at least one tensor in {batching.scope}().")
     with name_scope(name, batching.scope, [*lists[0], batching.keep_input]) as scope:
         lists = [[_dense(tensor) for tensor in tensors] for tensors in lists]
         keep = _keeping(batching.keep_input, batching.enqueue_many)
@@ -82,18 +84,23 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
         return _like(tensors_list[0], dequeue(batching.batch_size, name=scope))
 
 
-def _as_list(tensors: Any) -> list[Any]:
-    if isinstance(tensors, Mapping):
-        return [tensors[key] for key in sorted(tensors)]
-    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+def _as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
+    """The components of each element, in order. ValueError where there is none, or other keys."""
+    if not tensors_list:
+        raise ValueError("Expected at least one set of tensors")
+    if not isinstance(tensors_list[0], Mapping):
+        return [list(tensors) for tensors in tensors_list]
+    keys = sorted(tensors_list[0])
+    if any(sorted(tensors) != keys for tensors in tensors_list):
+        raise ValueError("All dictionaries in tensors_list must have the same keys")
+    return [[tensors[key] for key in keys] for tensors in tensors_list]
 
 
 def _like(tensors: Any, batch: Any) -> Any:
-    """A batch in the structure of what it was made of."""
-    components = batch if isinstance(batch, (list, tuple)) else [batch]
-    if isinstance(tensors, Mapping):
-        return dict(zip(sorted(tensors), components))
-    return list(components) if isinstance(tensors, (list, tuple)) else components[0]
+    """A batch in the structure of what it was made of; that of a list of one is a tensor."""
+    if not isinstance(tensors, Mapping):
+        return batch
+    return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
 
 
 def _dense(tensor: Any) -> Tensor:
@@ -124,8 +131,8 @@ def _types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
     for other in types[1:]:
         if other != types[0]:
             raise TypeError(
-                f"Expected types to be consistent: {', '.join(map(str, other))} vs. "
-                f"{', '.join(map(str, types[0]))}."
+                f"Expected types to be consistent: {', '.join(t.name for t in types[0])} vs. "
+                f"{', '.join(t.name for t in other)}."
             )
     return types[0]
 
@@ -194,11 +201,12 @@ def batch(
 ) -> Any:
     """Batches of elements, in the order in which threads compute them.
 
-    tensors: one element, a tensor, list or dictionary; the result is the same with a row for each
-    of `batch_size` elements. enqueue_many: they are rows of elements. num_threads: how many threads
-    of a runner, which is added to the graph, compute them. shapes: of an element, where it is not
-    known. dynamic_pad: elements of several sizes are filled up with zeros.
-    allow_smaller_final_batch: the rest of an input that ends is a batch too.
+    tensors: one element, a list or dictionary of tensors; the result is the same with a row for
+    each of `batch_size` elements, but for a list of one tensor it is a tensor. enqueue_many: they
+    are rows of elements. num_threads: how many threads of a runner, which is added to the graph,
+    compute them. shapes: of an element, where it is not known. dynamic_pad: elements of several
+    sizes are filled up with zeros. allow_smaller_final_batch: the rest of an input that ends is a
+    batch too.
 
     ValueError where the shape of an element is not known, or, with `dynamic_pad`, its rank.
     """

@@ -75,7 +75,7 @@ def input_producer(
     summary_name: the name of a summary of how full the queue is; None: there is none.
     ValueError where the shape of a row is known neither from the tensor nor from `element_shape`.
     """
-    with name_scope(name, "input_producer", [input_tensor]) as scope:
+    with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
         shape = rows.get_shape()[1:].merge_with(as_shape(element_shape))
         if not shape.is_fully_defined():
@@ -87,7 +87,7 @@ def input_producer(
             rows = random_shuffle(rows, seed=seed)
         rows = limit_epochs(rows, num_epochs)
         queue = FIFOQueue(
-            capacity, [rows.dtype.base_dtype], [shape], shared_name=shared_name, name=scope
+            capacity, [rows.dtype.base_dtype], [shape], shared_name=shared_name, name=name
         )
         enqueue = queue.enqueue_many([rows])
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))

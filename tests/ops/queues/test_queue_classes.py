@@ -287,11 +287,25 @@ def test_queues_share_a_name():
             (tf.FIFOQueue(3, tf.int32, (2,), shared_name="numbers"), "has component shapes"),
             (
                 tf.RandomShuffleQueue(3, 1, tf.int32, (), shared_name="numbers"),
-                "has type 'FIFOQueueV2' that does not match",
+                "Expected FIFOQueue, found RandomShuffleQueueV2",
             ),
         ):
             with pytest.raises(tf.errors.InvalidArgumentError, match=message):
                 session.run(other.size())
+        mixed = [tf.RandomShuffleQueue(3, 1, tf.int32, (), seed=n, shared_name="r") for n in (1, 2)]
+        session.run(mixed[0].size())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has random seeds"):
+            session.run(mixed[1].size())
+
+
+def test_queues_that_have_no_elements_are_refused():
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="passed list of length 0 less than minimum 1"):
+            tf.FIFOQueue(3, [])
+        with pytest.raises(ValueError, match="When providing partial shapes, a list"):
+            tf.PaddingFIFOQueue(3, tf.int32, None)
+        with pytest.raises(TypeError, match="Expected list for 'shapes' argument"):
+            tf.PriorityQueue(3, tf.int32)
 
 
 def test_padding_fills_up_the_elements_of_a_batch():

@@ -54,7 +54,7 @@ def test_a_last_batch_that_is_too_small_is_left_out():
         number = tf.train.range_input_producer(5, num_epochs=1, shuffle=False).dequeue()
         batch = tf.train.batch([number], 2)
         with running() as session:
-            np.testing.assert_array_equal(epochs(session, batch[0]), [[0, 1], [2, 3]])
+            np.testing.assert_array_equal(epochs(session, batch), [[0, 1], [2, 3]])
 
 
 def test_shuffled_batches_have_every_element_once():
@@ -85,19 +85,19 @@ def test_elements_may_be_left_out_and_filled_up():
         number = tf.train.range_input_producer(8, num_epochs=1, shuffle=False).dequeue()
         even = tf.train.maybe_batch([number], tf.equal(number % 2, 0), 2)
         with running() as session:
-            np.testing.assert_array_equal(epochs(session, even), [[[0, 2]], [[4, 6]]])
+            np.testing.assert_array_equal(epochs(session, even), [[0, 2], [4, 6]])
     with tf.Graph().as_default():
         number = tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue()
         padded = tf.train.batch([tf.range(number)], 2, dynamic_pad=True)
         with running() as session:
-            first, second = epochs(session, padded[0])
+            first, second = epochs(session, padded)
             np.testing.assert_array_equal(first, [[0], [0]])
             np.testing.assert_array_equal(second, [[0, 1, 0], [0, 1, 2]])
     with tf.Graph().as_default():
         rows = tf.train.limit_epochs(tf.constant([1, 2, 3]), 2)
         kept = tf.train.maybe_batch([rows], [True, False, True], 4, enqueue_many=True)
         with running() as session:
-            np.testing.assert_array_equal(epochs(session, kept), [[[1, 3, 1, 3]]])
+            np.testing.assert_array_equal(epochs(session, kept), [[1, 3, 1, 3]])
         with pytest.raises(ValueError, match="cannot be a vector when"):
             tf.train.maybe_batch([rows], [True], 1)
 
@@ -149,3 +149,19 @@ def test_queues_of_producers_and_batches_summarize_how_full_they_are():
     with tf.Session() as session:
         for name, serialized in zip(names, session.run(summaries)):
             assert name.encode() in serialized
+
+
+def test_elements_that_make_no_batch_are_refused():
+    with tf.Graph().as_default():
+        number = tf.constant(1)
+        for elements, message in (
+            ([], "Expected at least one set of tensors"),
+            ([[]], r"Expected at least one tensor in batch_join\(\)"),
+            ([{"a": number}, {"b": number}], "must have the same keys"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                tf.train.batch_join(elements, 2)
+        with pytest.raises(TypeError, match=r"int32 vs\. float32"):
+            tf.train.batch_join([[number], [tf.constant(1.0)]], 2)
+        with pytest.raises(TypeError, match="iter"):
+            tf.train.batch(number, 2)
