@@ -931,6 +931,111 @@ keras.backend.sparse_categorical_crossentropy: target output from_logits axis
 keras.backend.to_dense: tensor
 keras.backend.truncated_normal: shape mean stddev dtype seed
 keras.backend.variable: value dtype name constraint
+keras.backend.arange: start stop step dtype
+keras.backend.batch_dot: x y axes
+keras.backend.batch_flatten: x
+keras.backend.concatenate: tensors axis
+keras.backend.dot: x y
+keras.backend.expand_dims: x axis
+keras.backend.eye: size dtype name
+keras.backend.flatten: x
+keras.backend.gather: reference indices
+keras.backend.in_top_k: predictions targets k
+keras.backend.one_hot: indices num_classes
+keras.backend.ones: shape dtype name
+keras.backend.ones_like: x dtype name
+keras.backend.permute_dimensions: x pattern
+keras.backend.print_tensor: x message summarize
+keras.backend.random_normal_variable: shape mean scale dtype name seed
+keras.backend.random_uniform_variable: shape low high dtype name seed
+keras.backend.repeat: x n
+keras.backend.repeat_elements: x rep axis
+keras.backend.reshape: x shape
+keras.backend.reverse: x axes
+keras.backend.shape: x
+keras.backend.spatial_2d_padding: x padding data_format
+keras.backend.spatial_3d_padding: x padding data_format
+keras.backend.squeeze: x axis
+keras.backend.stack: x axis
+keras.backend.temporal_padding: x padding
+keras.backend.tile: x n
+keras.backend.transpose: x
+keras.backend.zeros: shape dtype name
+keras.backend.zeros_like: x dtype name
+keras.backend.foldl: fn elems initializer name
+keras.backend.foldr: fn elems initializer name
+keras.backend.gradients: loss variables
+keras.backend.in_test_phase: x alt training
+keras.backend.in_train_phase: x alt training
+keras.backend.map_fn: fn elems name dtype
+keras.backend.moving_average_update: x value momentum
+keras.backend.name_scope: name default_name values
+keras.backend.stop_gradient: variables
+keras.backend.switch: condition then_expression else_expression
+keras.backend.update: x new_x
+keras.backend.update_add: x increment
+keras.backend.update_sub: x decrement
+keras.backend.ctc_batch_cost: y_true y_pred input_length label_length
+keras.backend.ctc_decode: y_pred input_length greedy beam_width top_paths
+keras.backend.ctc_label_dense_to_sparse: labels label_lengths
+keras.backend.abs: x
+keras.backend.all: x axis keepdims
+keras.backend.any: x axis keepdims
+keras.backend.argmax: x axis
+keras.backend.argmin: x axis
+keras.backend.cast: x dtype
+keras.backend.clip: x min_value max_value
+keras.backend.cos: x
+keras.backend.cumprod: x axis
+keras.backend.cumsum: x axis
+keras.backend.elu: x alpha
+keras.backend.equal: x y
+keras.backend.exp: x
+keras.backend.greater: x y
+keras.backend.greater_equal: x y
+keras.backend.l2_normalize: x axis
+keras.backend.less: x y
+keras.backend.less_equal: x y
+keras.backend.log: x
+keras.backend.max: x axis keepdims
+keras.backend.maximum: x y
+keras.backend.mean: x axis keepdims
+keras.backend.min: x axis keepdims
+keras.backend.minimum: x y
+keras.backend.not_equal: x y
+keras.backend.pow: x a
+keras.backend.prod: x axis keepdims
+keras.backend.relu: x alpha max_value threshold
+keras.backend.round: x
+keras.backend.sigmoid: x
+keras.backend.sign: x
+keras.backend.sin: x
+keras.backend.softmax: x axis
+keras.backend.softplus: x
+keras.backend.softsign: x
+keras.backend.sqrt: x
+keras.backend.square: x
+keras.backend.std: x axis keepdims
+keras.backend.sum: x axis keepdims
+keras.backend.tanh: x
+keras.backend.var: x axis keepdims
+keras.backend.batch_normalization: x mean var beta gamma axis epsilon
+keras.backend.bias_add: x bias data_format
+keras.backend.conv1d: x kernel strides padding data_format dilation_rate
+keras.backend.conv2d: x kernel strides padding data_format dilation_rate
+keras.backend.conv2d_transpose: x kernel output_shape strides padding data_format dilation_rate
+keras.backend.conv3d: x kernel strides padding data_format dilation_rate
+keras.backend.depthwise_conv2d: x depthwise_kernel strides padding data_format dilation_rate
+keras.backend.dropout: x level noise_shape seed
+keras.backend.local_conv1d: inputs kernel kernel_size strides data_format
+keras.backend.local_conv2d: inputs kernel kernel_size strides output_shape data_format
+keras.backend.normalize_batch_in_training: x gamma beta reduction_axes epsilon
+keras.backend.pool2d: x pool_size strides padding data_format pool_mode
+keras.backend.pool3d: x pool_size strides padding data_format pool_mode
+keras.backend.resize_images: x height_factor width_factor data_format interpolation
+keras.backend.resize_volumes: x depth_factor height_factor width_factor data_format
+keras.backend.separable_conv2d: \
+x depthwise_kernel pointwise_kernel strides padding data_format dilation_rate
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
 layers.AveragePooling3D: pool_size strides padding data_format name
