@@ -1694,6 +1694,7 @@ train.SingularMonitoredSession: hooks scaffold master config checkpoint_dir stop
     checkpoint_filename_with_path
 train.StepCounterHook: every_n_steps every_n_secs output_dir summary_writer
 train.StopAtStepHook: num_steps last_step
+train.ProfilerHook: save_steps save_secs output_dir show_dataflow show_memory
 train.SummarySaverHook: save_steps save_secs output_dir summary_writer scaffold summary_op
 train.Supervisor: graph ready_op ready_for_local_init_op is_chief init_op init_feed_dict
     local_init_op logdir summary_op saver global_step save_summaries_secs save_model_secs

@@ -29,6 +29,8 @@ from sides import add_options, library, python_of_tensorflow, run_side
 __all__ = ["Program", "Programs", "Record", "main"]
 
 SECONDS, TOLERANCE, WORDS = 60, 1e-5, 6
+LINES_OF_2 = "Calling checkpoint listeners"
+"""What begins lines of logs that 1.15 has not."""
 
 
 class Record:
@@ -50,7 +52,7 @@ class Record:
             self(key, ["no error", str(action())[:80]])
         except Exception as error:  # any error is an answer
             line = getattr(error, "message", None) or str(error)
-            self(key, ["error", self.class_of(error), first_line(line)])
+            self(key, ["error", self.class_of(error), self._hidden(first_line(line))])
 
     def class_of(self, error: Exception) -> str:
         """The name of an error's class, as programs catch it: Python's own, or of tf.errors."""
@@ -60,6 +62,7 @@ class Record:
 
     def events(self, key: str, folder: Path | str) -> None:
         """Records the events of a folder's files, in the order of the files' names."""
+        self.tf.summary.FileWriterCache.clear()
         paths = sorted(glob.glob(f"{folder}/events*"))
         found = [
             event for path in paths for event in self.tf.train.summary_iterator(path)
@@ -81,7 +84,8 @@ class Record:
         finally:
             logger.removeHandler(handler)
             logger.setLevel(level)
-        self(key, [self._hidden(line) for line in lines])
+        kept = [line for line in lines if not line.startswith(LINES_OF_2)]
+        self(key, [self._hidden(line) for line in kept])
 
     def _hidden(self, line: str) -> str:
         line = line.replace(str(self.folder), "FOLDER")
@@ -180,7 +184,9 @@ def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str
             record("raised", ["error", record.class_of(error), f"{place} {first_line(str(error))}"])
         faulthandler.cancel_dump_traceback_later()
         left = [thread.name for thread in set(threading.enumerate()) - before if thread.is_alive()]
-        record("threads left", [name for name in left if not name.startswith(("Summary", "gpug"))])
+        record(
+            "threads left", [name for name in left if not name.startswith(("EventLogger", "gpug"))]
+        )
         answers[name] = record.answers
     (folder / f"{side}.json").write_text(json.dumps(answers))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, ClassVar
 
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.summary.file_writer import FileWriter
 
 
@@ -17,11 +20,17 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """The FileWriter of a folder: the same one, until `clear`; raises as FileWriter."""
+        """The FileWriter of a folder: the same one, until `clear`; raises as FileWriter.
+
+        A new one begins with the default graph; without protobuf, with nothing.
+        """
         with FileWriterCache._lock:
             key = os.fspath(logdir)
             if key not in FileWriterCache._writers:
-                FileWriterCache._writers[key] = FileWriter(logdir)
+                FileWriterCache._writers[key] = writer = FileWriter(logdir)
+                with contextlib.suppress(ModuleNotFoundError):
+                    writer.add_graph(get_default_graph())
+                    writer.add_meta_graph(export_scoped_meta_graph()[0])
             return FileWriterCache._writers[key]
 
     @staticmethod

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base import dtypes
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.summary_bytes import plugin_metadata
@@ -125,6 +127,8 @@ def image(
       InvalidArgumentError: the shape is another.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        if getattr(tensor, "dtype", None) == np.uint8:  # an array of bytes becomes no floats
+            tensor = convert_to_tensor(tensor, name="tensor")
         value = image_summary_op(tag, tensor, max_images=max_outputs, name=scope)
         return _collect(value, collections, _DEFAULT_COLLECTIONS)
 
@@ -219,8 +223,9 @@ def merge(
     summaries = list(inputs)
     graphs = (getattr(value, "graph", None) for value in summaries)
     graph = next((item for item in graphs if isinstance(item, Graph)), None) or get_default_graph()
-    with graph.as_default(), graph.name_scope(clean_tag(name) or "Merge") as scope:
-        return _collect(merge_summary_op(summaries, name=scope), collections, ())
+    cleaned = clean_tag(name)
+    with graph.as_default(), graph.name_scope(cleaned or "Merge"):
+        return _collect(merge_summary_op(summaries, name=cleaned), collections, ())
 
 
 def merge_all(

@@ -236,8 +236,7 @@ python.training.learning_rate_decay: tf.train
 python.training.learning_rate_decay_v2: tf.train
 python.training.momentum: tf.train
 python.training.monitored_session: tf.train
-python.training.moving_averages: tf.train
-    assign_moving_average=gpugraph.train.moving_averages.assign_moving_average
+python.training.moving_averages: gpugraph.train.moving_averages
 python.training.optimizer: tf.train
 python.training.proximal_adagrad: tf.train
 python.training.proximal_gradient_descent: tf.train

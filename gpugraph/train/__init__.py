@@ -29,6 +29,7 @@ from gpugraph.train.hooks.logging_hooks import (
     NanTensorHook as NanTensorHook,
     StepCounterHook as StepCounterHook,
 )
+from gpugraph.train.hooks.profiler_hook import ProfilerHook as ProfilerHook
 from gpugraph.train.hooks.progress_hook import ProgressHook as ProgressHook
 from gpugraph.train.hooks.session_run_hook import (
     SessionRunArgs as SessionRunArgs,

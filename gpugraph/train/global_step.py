@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.creation_origin import stack_level
 from gpugraph.graph.client.default_graph_functions import graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.platform import logging
 from gpugraph.variables import Variable
 
 
@@ -26,7 +25,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
     if len(steps) > 1:
         names = [variable.name for variable in steps]
-        warnings.warn(f"There are several global steps: {names}", stacklevel=stack_level())
+        logging.error("Multiple tensors in global_step collection: %s", names)
         return None
     if steps:
         step = steps[0]

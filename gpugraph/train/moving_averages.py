@@ -15,12 +15,14 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.elementwise import division
 from gpugraph.ops.elementwise.arithmetic_functions import minimum, pow
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
-from gpugraph.variable_scope import get_variable, get_variable_scope, variable_scope
+from gpugraph.train.optimizers.slot_creator import name_in_variable_scope
+from gpugraph.variable_scope import get_variable, variable_scope
 from gpugraph.variables import (
     ResourceVariable,
     Variable,
@@ -77,9 +79,34 @@ def _update_unbiased(
     return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
 
 
-def _in_variable_scope(name: str) -> str:
-    scope = get_variable_scope().name
-    return f"{scope}/{name}" if scope else name
+def weighted_moving_average(
+    value: Any,
+    decay: Any,
+    weight: Any,
+    truediv: bool = True,
+    collections: Sequence[str] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The moving average of `value * weight` divided by that of `weight`, after this value.
+
+    value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the variables
+    `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.
+    truediv: integers are divided as floats. collections: of the variables; GLOBAL_VARIABLES by
+    default.
+    """
+    value, weight = convert_to_tensor(value), convert_to_tensor(weight)
+    with variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
+
+        def average(name: str, item: Tensor, like: Tensor) -> Tensor:
+            zero = Zeros(dtype=like.dtype)
+            variable = get_variable(
+                name, like.shape, like.dtype, zero, trainable=False, collections=collections
+            )
+            return assign_moving_average(variable, item, decay, zero_debias=False)
+
+        above = average("value_x_weight", value * weight, value)
+        below = average("weight", weight, weight)
+        return (division.truediv if truediv else division.divide)(above, below, name=scope.name)
 
 
 class ExponentialMovingAverage:
@@ -130,7 +157,7 @@ class ExponentialMovingAverage:
             return group(*updates, name=scope)
 
     def _new_average(self, graph: Graph, source: Any) -> Variable:
-        name = _in_variable_scope(f"{source.op.name}/{self._name}")
+        name = name_in_variable_scope(f"{source.op.name}/{self._name}")
         with graph.name_scope(None), graph.control_dependencies(None):
             if not isinstance(source, Variable):
                 return self._zeros(name, source)
@@ -141,9 +168,7 @@ class ExponentialMovingAverage:
                     name=name,
                     use_resource=isinstance(source, ResourceVariable),
                 )
-        known = graph.get_collection_ref(GraphKeys.MOVING_AVERAGE_VARIABLES)
-        if source not in known:
-            known.append(source)
+        graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, source)
         return average
 
     def _zeros(self, name: str, like: Any) -> Variable:
@@ -168,7 +193,7 @@ class ExponentialMovingAverage:
             return _update_unbiased(average, *self._debiased[source], value, rest, scope)
 
     def _new_counts(self, graph: Graph, average: Variable) -> tuple[Variable, Variable]:
-        name, dtype = _in_variable_scope(average.op.name), average.dtype.base_dtype
+        name, dtype = name_in_variable_scope(average.op.name), average.dtype.base_dtype
         with graph.name_scope(None), graph.control_dependencies(None):
             with graph.colocate_with(average.op):
                 biased = self._zeros(f"{name}/biased", average)
@@ -185,8 +210,8 @@ class ExponentialMovingAverage:
         """The name of the average of `var`, as in checkpoints; under the scope, if not made yet."""
         if var in self._averages:
             return self._averages[var].op.name
-        name = f"{var.op.name}/{self._name}"
-        return get_default_graph().unique_name(name, mark_as_used=False)
+        scope = get_default_graph().get_name_scope()
+        return f"{scope}/{var.op.name}/{self._name}" if scope else f"{var.op.name}/{self._name}"
 
     def variables_to_restore(
         self, moving_avg_variables: Sequence[Variable] | None = None

@@ -147,3 +147,12 @@ def test_damaged_files(tmp_path):
     path.write_bytes(content[:20] + b"?" + content[21:])
     with pytest.raises(tf.errors.DataLossError, match="corrupted record at 0"):
         list(tf.train.summary_iterator(str(path)))
+
+
+def test_the_writer_of_a_folder_begins_with_the_graph(tmp_path, _messages):
+    tf.constant(1.0, name="one")
+    writer = tf.summary.FileWriterCache.get(tmp_path)
+    assert tf.summary.FileWriterCache.get(str(tmp_path)) is writer
+    tf.summary.FileWriterCache.clear()
+    kinds = [event.WhichOneof("what") for event in _events(tmp_path)]
+    assert kinds == ["file_version", "graph_def", "meta_graph_def"]

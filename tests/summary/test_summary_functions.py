@@ -47,7 +47,7 @@ def test_merge_all_takes_a_collection():
     assert _tags(tf.summary.merge_all("other")) == ["c/audio/0"]
     merged = tf.summary.merge([tf.summary.scalar("e", 1, [])], ["mine"], name="m")
     assert tf.get_collection("mine") == [merged]
-    assert merged.op.name == "m"
+    assert merged.op.name == "m/m" and tf.summary.merge_all().op.name.startswith("Merge")
     with pytest.raises(ValueError, match="MergeSummary"):
         tf.summary.merge([])
 

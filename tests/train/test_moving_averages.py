@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -178,3 +179,20 @@ def test_averages_are_made_under_the_variable_scope():
     names = {variable.op.name for variable in tf.global_variables()}
     debias = "scope2/scope2/scope1/add/foo"
     assert {f"{debias}/biased", f"{debias}/local_step"} < names
+
+
+def test_weighted_averages():
+    with tf.as_tensorflow():
+        averages = importlib.import_module("tensorflow.python.training.moving_averages")
+    value, weight = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    mean = averages.weighted_moving_average(value, 0.9, weight, name="w")
+    names = [variable.op.name for variable in tf.global_variables()]
+    assert names == ["w/value_x_weight", "w/weight"] and not tf.trainable_variables()
+    above = below = 0.0
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for number, share in ((1.0, 0.5), (3.0, 2.0), (-2.0, 1.0)):
+            above = 0.9 * above + 0.1 * number * share
+            below = 0.9 * below + 0.1 * share
+            found = session.run(mean, {value: number, weight: share})
+            np.testing.assert_allclose(found, above / below, rtol=1e-6)

@@ -133,9 +133,9 @@ class CheckpointSaverHook(SessionRunHook):
 
     def _save(self, session: Any, step: int) -> bool:
         """Saves a checkpoint; whether a listener wants the training to end."""
+        logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         self._get_saver().save(
             session, self._save_path, global_step=step, write_meta_graph=self._writes_meta_graph
         )

@@ -175,6 +175,11 @@ class StepCounterHook(SessionRunHook):
             )
         self._last_global_step = before
 
+    def end(self, session: Any) -> None:
+        """Writes what waits in the writer."""
+        if self._summary_writer is not None:
+            self._summary_writer.flush()
+
     def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
         rate = elapsed_steps / max(elapsed_time, 1e-9)
         if self._summary_writer is not None:

@@ -20,6 +20,7 @@ from gpugraph.formats.summary_bytes import (
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.graph_files.write_graph import write_graph
 from gpugraph.platform import logging
 from gpugraph.session import Session
@@ -109,6 +110,7 @@ class Supervisor:
             default = FileWriter(self._logdir) if self._logdir and summary_writer is _OPEN else None
             self.summary_writer = default if summary_writer is _OPEN else summary_writer
         self._graph_is_written = False
+        self._check_devices()
         self.session_manager = session_manager or SessionManager(
             local, self.ready_op, self.ready_for_local_init_op, self._graph, recovery_wait_secs,
             local_init_run_options,
@@ -153,12 +155,25 @@ class Supervisor:
             self.start_queue_runners(session)
         return session
 
+    def _check_devices(self) -> None:
+        """ValueError for a variable without a device, where this is not the chief."""
+        operations = [] if self.is_chief else self._graph.get_operations()
+        for operation in operations:
+            if operation.type in ("Variable", "VariableV2") and not operation.device:
+                raise ValueError(
+                    "When using replicas, all Variables must have their device set: "
+                    f"{operation.name} has none. Use tf.train.replica_device_setter."
+                )
+
     def _write_graph(self) -> None:
         try:
             if self._logdir:
                 write_graph(self._graph.as_graph_def(add_shapes=True), self._logdir, "graph.pbtxt")
             if self.summary_writer is not None and not self._graph_is_written:
                 self.summary_writer.add_graph(self._graph)
+                saver_def = getattr(self.saver, "saver_def", None)
+                meta_graph, _ = export_scoped_meta_graph(graph=self._graph, saver_def=saver_def)
+                self.summary_writer.add_meta_graph(meta_graph)
                 self._graph_is_written = True
         except ModuleNotFoundError as error:
             logging.warning("The graph is not written: %s", error)
@@ -282,6 +297,7 @@ class Supervisor:
                 self.summary_writer.add_session_log_bytes(session_log(SESSION_STOP))
                 self.summary_writer.close()
                 self._graph_is_written = False
+        self._check_devices()
 
     @contextlib.contextmanager
     def managed_session(

@@ -14,28 +14,37 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.variable_scope import get_variable_scope
 from gpugraph.variables import ResourceVariable, Variable
+
+
+def name_in_variable_scope(name: str) -> str:
+    """The name after that of the current variable scope."""
+    scope = get_variable_scope().name
+    return f"{scope}/{name}" if scope else name
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
     """A variable named `primary`'s name/`name`, not trainable, initialized to `val`.
 
+    The current variable scope stands before that name, also if `primary` was made in it.
     val: a tensor, or a function that returns one. colocate_with_primary: whether it is on the
     device of `primary`, a variable or a tensor.
     """
     graph, shape = primary.graph, primary.shape
+    prefix = name_in_variable_scope(primary.op.name)
     beside = graph.colocate_with(primary.op) if colocate_with_primary else nullcontext()
     with graph.name_scope(None), beside:
         slot = Variable(
             val,
             trainable=False,
             validate_shape=shape.is_fully_defined(),
-            name=f"{primary.op.name}/{name}",
+            name=f"{prefix}/{name}",
             use_resource=isinstance(primary, ResourceVariable),
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:
-        ending = slot.op.name[len(primary.op.name) + 1 :]
+        ending = slot.op.name[len(prefix) + 1 :]
         slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{ending}"))
     return slot
 

@@ -48,9 +48,16 @@ def test_an_error_is_raised_at_the_end():
 
 
 def test_only_chiefs_have_services():
-    tf.Variable(1.0)
+    with tf.device("/cpu:0"):
+        tf.Variable(1.0)
     worker = tf.train.Supervisor(is_chief=False, saver=None, recovery_wait_secs=0.01)
     with pytest.raises(RuntimeError, match="Only chief supervisor can start standard services"):
         worker.start_standard_services(None)
     with pytest.raises(tf.errors.DeadlineExceededError):
         worker.prepare_or_wait_for_session(max_wait_secs=0.02)
+
+
+def test_workers_need_devices():
+    tf.Variable(1.0, name="nowhere")
+    with pytest.raises(ValueError, match="all Variables must have their device set: nowhere"):
+        tf.train.Supervisor(is_chief=False)

@@ -31,7 +31,8 @@ def test_slots_of_a_variable(slots, use_resource):
         twos = slots.create_slot_with_initializer(
             v, tf.constant_initializer(2.0), v.shape, tf.float32, name="twos"
         )
-    assert [slot.op.name for slot in (same, zeros, twos)] == ["v/slot", "v/zeros", "v/twos"]
+    names = [slot.op.name for slot in (same, zeros, twos)]
+    assert names == ["scope/v/slot", "scope/v/zeros", "scope/v/twos"]
     assert type(same) is type(v) and tf.trainable_variables() == [v]
     assert same.op.colocation_groups() == v.op.colocation_groups()
     np.testing.assert_array_equal(start(same), [1, 2.5])
