@@ -130,7 +130,7 @@ def show(label: str, times: dict[str, list[float]]) -> None:
         first, *rest = [1e3 * value for value in seconds]
         print(
             f"{label:<24}{side:<12} first {first:8.1f} ms   median {statistics.median(rest):8.1f}"
-            f"   best {min(rest):8.1f}"
+            f"   best {min(rest):8.1f}   all {' '.join(f'{value:.0f}' for value in rest)}"
         )
     if len(times) == 2:
         ours, theirs = (seconds[1:] for seconds in times.values())

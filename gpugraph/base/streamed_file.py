@@ -1,14 +1,15 @@
 """Large files: the disk gets one while it is written, and frees one when it has time.
 
-To sync a file at its end would wait for the disk alone: half of the time. Here a thread has the
-disk take what is there, while the next bytes are computed and written. To remove a file takes as
-long as to free its blocks; a thread does that too, when the name is gone.
+To sync a file at its end would wait for the disk alone: half of the time. Here one thread writes
+and one has the disk take what is there, while the next bytes are computed. To remove a file takes
+as long as to free its blocks; a thread does that too, when the name is gone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import threading
 from typing import Any, BinaryIO
 
@@ -16,8 +17,9 @@ _GATHERED = 1 << 20
 _MOST_BUFFERS = 512
 """So many bytes, or buffers, are written by one call of the system."""
 
-_EARLY = 16 << 20
-"""Files of fewer bytes are synced when they are closed."""
+_MOST_BATCHES = 8
+_EARLY = 8 << 20
+"""Files of fewer bytes need no threads."""
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
@@ -35,55 +37,68 @@ class StreamedFile:
         self._gathered = 0
         self._written = 0
         self._syncing: _Syncing | None = None
+        self._writing: _Writing | None = None
 
     def write(self, content: Any) -> None:
         """Appends the bytes of a contiguous buffer. OSError."""
         view = memoryview(content)
-        if not view.nbytes:
+        size = view.nbytes
+        if not size:
             return
         self._buffers.append(view if view.format == "B" and view.ndim == 1 else view.cast("B"))
-        self._gathered += view.nbytes
+        self._gathered += size
         if self._gathered >= _GATHERED or len(self._buffers) >= _MOST_BUFFERS:
             self._flush()
 
     def _flush(self) -> None:
         buffers, self._buffers = self._buffers, []
+        self._written += self._gathered
         self._gathered = 0
-        while buffers:
-            count = _write(self._handle, buffers)
-            self._written += count
-            while buffers and count >= len(buffers[0]):
-                count -= len(buffers[0])
-                del buffers[0]
-            if count:
-                buffers[0] = buffers[0][count:]
-        if self._syncing is not None:
-            self._syncing.again()
-        elif self._written >= _EARLY:
+        if self._writing is None and self._written >= _EARLY:
             self._syncing = _Syncing(self._handle)
+            self._writing = _Writing(self._handle, self._syncing)
+        if self._writing is not None:
+            self._writing.put(buffers)
+        else:
+            _write_all(self._handle, buffers)
 
     def close(self) -> None:
-        """Closes the file once the disk has all of it. OSError, also of syncing in between."""
+        """Closes the file once the disk has all of it. OSError, also of a thread's."""
         try:
             self._flush()
-            if self._syncing is not None:
-                self._syncing.end()
+            self._end_threads()
             os.fsync(self._handle)
         finally:
             self.abandon()
 
-    def abandon(self) -> None:
-        """Closes the file as it is; nothing where it is closed already."""
+    def _end_threads(self) -> None:
+        """Lets both threads end. OSError of theirs."""
+        writing, self._writing = self._writing, None
         syncing, self._syncing = self._syncing, None
-        self._buffers.clear()
         try:
+            if writing is not None:
+                writing.end()
+        finally:
             if syncing is not None:
                 syncing.end()
-        except OSError:
-            pass
-        finally:
-            with contextlib.suppress(OSError):
-                self._file.close()
+
+    def abandon(self) -> None:
+        """Closes the file as it is; nothing where it is closed already."""
+        self._buffers.clear()
+        with contextlib.suppress(OSError):
+            self._end_threads()
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+def _write_all(handle: int, buffers: list[memoryview]) -> None:
+    while buffers:
+        count = _write(handle, buffers)
+        while buffers and count >= len(buffers[0]):
+            count -= len(buffers[0])
+            del buffers[0]
+        if count:
+            buffers[0] = buffers[0][count:]
 
 
 def _write(handle: int, buffers: list[memoryview]) -> int:
@@ -92,37 +107,84 @@ def _write(handle: int, buffers: list[memoryview]) -> int:
     return os.write(handle, buffers[0])
 
 
-class _Syncing:
+class _Helper:
+    """A thread of a file's own, which ends with an error of the system or when it is asked to."""
+
+    def __init__(self, name: str) -> None:
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except OSError as error:  # the system reports it once: a later call may succeed
+            self._error = error
+
+    def _work(self) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Waits for the thread. OSError where it had one."""
+        self._ask_to_end()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _ask_to_end(self) -> None:
+        raise NotImplementedError
+
+
+class _Syncing(_Helper):
     """A thread that syncs a file whenever more has been written."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
         self._more = threading.Event()
         self._is_over = False
-        self._error: OSError | None = None
-        self._thread = threading.Thread(target=self._run, name="checkpoint sync", daemon=True)
-        self._thread.start()
+        super().__init__("file sync")
 
     def again(self) -> None:
         """More has been written."""
         self._more.set()
 
-    def _run(self) -> None:
-        while not self._is_over and self._error is None:
-            try:
-                _sync_data(self._handle)
-            except OSError as error:  # the system reports it once: a later sync may succeed
-                self._error = error
+    def _work(self) -> None:
+        while not self._is_over:
+            _sync_data(self._handle)
             self._more.wait()
             self._more.clear()
 
-    def end(self) -> None:
-        """Waits for the thread. OSError where a sync failed."""
+    def _ask_to_end(self) -> None:
         self._is_over = True
         self._more.set()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+
+
+class _Writing(_Helper):
+    """A thread that writes what it is given, in order; few batches wait for it."""
+
+    def __init__(self, handle: int, syncing: _Syncing) -> None:
+        self._handle = handle
+        self._syncing = syncing
+        self._batches: queue.Queue[list[memoryview]] = queue.Queue(_MOST_BATCHES)
+        super().__init__("file writer")
+
+    def put(self, buffers: list[memoryview]) -> None:
+        """Has buffers written. OSError of those before."""
+        while True:
+            if self._error is not None:
+                raise self._error
+            with contextlib.suppress(queue.Full):
+                self._batches.put(buffers, timeout=0.1)
+                return
+
+    def _work(self) -> None:
+        while buffers := self._batches.get():
+            _write_all(self._handle, buffers)
+            self._syncing.again()
+
+    def _ask_to_end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.put([])
 
 
 def remove_file(path: str) -> None:

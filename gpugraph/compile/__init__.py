@@ -12,6 +12,7 @@
     remap      a convolution does its bias and activation itself
     attention  on GPUs, products around a softmax are one kernel
     epilogues  on GPUs, a product does its bias, addition and activation itself
+    restores   a checkpoint is read into the memory of variables
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
     flow       which loop each op is in, and under which condition it runs
@@ -36,6 +37,7 @@ from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
 from gpugraph.compile.fusion.matmul_epilogues import epilogues
+from gpugraph.compile.fusion.variable_restores import restores
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.lowering.read_after_write import reread
 from gpugraph.compile.memory.execution_order import order
@@ -70,6 +72,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     remap,
     attention,
     epilogues,
+    restores,
     fuse,
     partition,
     flow,

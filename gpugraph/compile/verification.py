@@ -332,7 +332,7 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
         ("fold", "simplify", "transposes", "cancel", "common", "dependencies"), _check_shapes
     ),
     "place": _check_placement,
-    **dict.fromkeys(("remap", "attention", "epilogues"), _check_shapes),
+    **dict.fromkeys(("remap", "attention", "epilogues", "restores"), _check_shapes),
     "fuse": _check_edges,
     **dict.fromkeys(("partition", "flow"), _check_partition),
     "order": _check_order,

@@ -67,12 +67,19 @@ def crc32c(data: Any, crc: int = 0) -> int:
     data: bytes or any contiguous buffer; an array of NumPy counts as its bytes.
     """
     source = memoryview(data)
+    if source.nbytes > _BY_TABLE:
+        native = _NATIVE.function or _NATIVE.look()
+        if native is not None and source.c_contiguous:
+            return native(_address(data, source), source.nbytes, crc)
     source = source if source.format == "B" and source.ndim == 1 else source.cast("B")
-    size = len(source)
-    if size > _BY_TABLE and (_NATIVE.function or _NATIVE.look()) is not None:
-        assert _NATIVE.function is not None
-        return _NATIVE.function(np.frombuffer(source, np.uint8).ctypes.data, size, crc)
     return _crc32c_by_numpy(source, crc)
+
+
+def _address(data: Any, view: memoryview) -> int:
+    if not isinstance(data, np.ndarray):
+        data = np.frombuffer(view, np.uint8)
+    address: int = data.__array_interface__["data"][0]
+    return address
 
 
 def _crc32c_by_numpy(source: memoryview, crc: int) -> int:

@@ -131,7 +131,10 @@ UNSAMPLED = {
         ("MatchingFiles", "ReadFile", "WriteFile"), "it works on files: test_files.py has it run"
     ),
     **dict.fromkeys(
-        ("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "ShardedFilespec"),
+        (
+            *("SaveV2", "RestoreV2", "_RestoreSized"),
+            *("MergeV2Checkpoints", "ShardedFilename", "ShardedFilespec"),
+        ),
         "it works on files: test_saver.py has it run",
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",

@@ -5,6 +5,9 @@
 A variable that is initialized must keep its value until the Assign, whatever fails before. So a
 plan does this only for variables that have no value yet, and runs once: a second run is compiled
 again. Without it an initializer holds all random numbers at once, as they have one depth.
+
+An op that writes only when nothing can fail any more (`writes_last`: restoring a checkpoint) writes
+variables that have values too, small ones as well, and as often as it runs.
 """
 
 from __future__ import annotations
@@ -31,10 +34,29 @@ _WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.
 def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
     """The tensors that are computed in the memory of a variable, and its node."""
     assigns = [node for node in unit.order if node.type == "Assign"]
-    if not assigns or not any(_bytes(unit, node, 0) >= LARGE for node in assigns):
+    if not any(_bytes(unit, node, 0) >= LARGE or writes_last(node) for node in assigns):
         return {}
     chains = _Chains(unit, references)
     return {tensor: variable for node in assigns for tensor, variable in chains.of(node)}
+
+
+def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
+    """Whether a tensor is computed in a variable that has to have no value before."""
+    assigns = [node for node in unit.order if node.type == "Assign"]
+    return any(
+        (node.input_edge(1).src.id, node.input_edge(1).src_output) in initial
+        and not writes_last(node)
+        for node in assigns
+    )
+
+
+def writes_last(assign: Node) -> bool:
+    """Whether what an Assign takes is made by an op that can't fail once it writes."""
+    edge = assign.input_edge(1)
+    while edge.src.node_class is NodeClass.IDENTITY:
+        edge = edge.src.input_edge(0)
+    decl = DECLARATIONS.get(edge.src.type)
+    return decl is not None and decl.writes_last
 
 
 def _sizes(unit: Unit, node: Node, slot: int) -> tuple[int, ...] | None:
@@ -55,6 +77,7 @@ class _Chains:
         self.references = references
         self.position = {node.id: index for index, node in enumerate(unit.order)}
         self.hosts = {device.name for device in unit.target.devices if not device.has_kernels}
+        self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
         """The tensors that lead to an Assign and may be the variable's memory."""
@@ -71,26 +94,36 @@ class _Chains:
 
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
         """Whether nothing sees the variable before the Assign."""
-        unit, key = self.unit, variable_key(variable)
+        key = variable_key(variable)
         if assign.assigned_device not in self.hosts or not self._is_always(assign):
             return False
-        if _bytes(unit, variable, 0) < LARGE:
-            return False
-        device = next(d for d in unit.target.devices if d.name == variable.assigned_device)
-        dtype = variable.attrs["dtype"]
-        if unit.target.resources.variable(*key, device, dtype).initialized:
+        if not writes_last(assign) and not self._is_first(variable):
             return False
         end = self.position[assign.id]
         return all(
             node is assign or node.node_class is NodeClass.VARIABLE or self.position[node.id] > end
-            for node in unit.order
-            for edge in node._in
-            if not edge.is_control and self._refers(edge, key)
+            for node in self.users.get(key, ())
         )
 
-    def _refers(self, edge: Edge, key: tuple[str, str]) -> bool:
-        variable = self.references.get((edge.src.id, edge.src_output))
-        return variable is not None and variable_key(variable) == key
+    def _is_first(self, variable: Node) -> bool:
+        """Whether a variable is large and has no value."""
+        unit = self.unit
+        if _bytes(unit, variable, 0) < LARGE:
+            return False
+        device = next(d for d in unit.target.devices if d.name == variable.assigned_device)
+        dtype = variable.attrs["dtype"]
+        state = unit.target.resources.variable(*variable_key(variable), device, dtype)
+        return not state.initialized
+
+    def _users(self) -> dict[tuple[str, str], list[Node]]:
+        """By variable: the nodes that take a reference to it."""
+        users: dict[tuple[str, str], list[Node]] = {}
+        for node in self.unit.order:
+            for edge in node._in:
+                variable = self.references.get((edge.src.id, edge.src_output))
+                if variable is not None and not edge.is_control:
+                    users.setdefault(variable_key(variable), []).append(node)
+        return users
 
     def _is_always(self, node: Node) -> bool:
         flow = self.unit.flow
@@ -108,7 +141,7 @@ class _Chains:
             and node.node_class not in _WITHOUT_KERNEL
             and decl is not None
             and not (decl.writes or (decl.view and node.node_class is not NodeClass.IDENTITY))
-            and len(node.output_types) == 1
+            and (len(node.output_types) == 1 or decl.writes_last)
             and node.output_types[slot] is variable.output_types[0].base_dtype
             and _sizes(self.unit, node, slot) == _sizes(self.unit, variable, 0)
             and node.assigned_device == variable.assigned_device
@@ -122,6 +155,8 @@ class _Chains:
         """The inputs whose memory the tensor's op may write."""
         node = edge.src
         decl = DECLARATIONS[node.type]
+        if decl.writes_last:
+            return
         if node.node_class is NodeClass.IDENTITY:
             slots = [0]
         elif node.type == "_Fused":

@@ -27,7 +27,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import resource, string
 from gpugraph.compile.analysis.variable_references import references
-from gpugraph.compile.memory.initial_values import initial_values
+from gpugraph.compile.memory.initial_values import initial_values, runs_once
 from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
@@ -73,7 +73,7 @@ class _Planner:
         self.references = references(unit.order)
         self.writers = self._writers()
         self.initial = initial_values(unit, self.references)
-        unit.runs_once = bool(self.initial)
+        unit.runs_once = runs_once(unit, self.initial)
         self.loops = LoopVariables(unit, self.times)
         self.merge_of = merge_places(unit)
         self.of_merge: dict[int, Storage] = {}

@@ -67,6 +67,9 @@ _PYTHON = (
     "PyEval_RestoreThread",
 )  # fmt: skip
 
+_LONG = 256 << 10
+"""Bytes whose checksum takes longer than to let another thread run Python and to wait for it."""
+
 Call = Callable[[], int]
 
 
@@ -115,10 +118,12 @@ class Runtime:
     def crc32c(self) -> NativeCrc | None:
         """The checksum of bytes at an address; None for a processor without the instruction."""
         function = getattr(self.library, "gg_crc32c", None)
-        if function is not None:
-            function.restype = ctypes.c_uint32
-            function.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint32]
-        return function
+        if function is None:
+            return None
+        types = ctypes.c_uint32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint32
+        short = ctypes.PYFUNCTYPE(*types)(address_of(function))
+        long = ctypes.CFUNCTYPE(*types)(address_of(function))  # other threads run meanwhile
+        return lambda address, size, crc: (long if size > _LONG else short)(address, size, crc)
 
 
 def call_of(call: Call) -> tuple[Any, ...]:

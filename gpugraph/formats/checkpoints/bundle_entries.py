@@ -21,6 +21,8 @@ from gpugraph.formats.checkpoints.wire import (
 HEADER_KEY = b""
 _LARGEST = (1 << 63) - 1
 _PRODUCER = 1
+_USUAL = 100
+"""Shapes of so many bytes are remembered."""
 STORED = frozenset(
     {
         *(dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
@@ -101,14 +103,18 @@ def read_entry(message: bytes) -> Entry:
     dtype: DType | None = None
     entry = Entry(dtypes.float32, ())
     for number, value in fields(message):
-        if number == 1:
+        if number == 5:
+            entry.size = as_number(value)
+        elif number == 4:
+            entry.offset = as_number(value)
+        elif number == 6:
+            entry.crc = as_number(value) & 0xFFFFFFFF
+        elif number == 1:
             dtype = _dtype(as_number(value))
         elif number == 2:
             entry.shape = _shape(as_bytes(value))
-        elif number in (3, 4, 5):
-            setattr(entry, ("shard", "offset", "size")[number - 3], as_number(value))
-        elif number == 6:
-            entry.crc = as_number(value) & 0xFFFFFFFF
+        elif number == 3:
+            entry.shard = as_number(value)
         elif number == 7:
             entry.slices.append(read_slice_message(as_bytes(value)))
     if dtype is None:
@@ -127,6 +133,16 @@ def _dtype(number: int) -> DType:
 
 
 def _shape(message: bytes) -> tuple[int, ...]:
+    return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
+
+
+@functools.lru_cache(256)
+def _usual_shape(message: bytes) -> tuple[int, ...]:
+    """A shape of few dimensions, which many variables have in common."""
+    return _any_shape(message)
+
+
+def _any_shape(message: bytes) -> tuple[int, ...]:
     sizes = []
     for number, value in fields(message):
         if number == 3 and as_number(value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -39,6 +40,8 @@ from gpugraph.formats.checkpoints.slices import (
 from gpugraph.formats.checkpoints.sorted_table import read_table
 from gpugraph.formats.checkpoints.wire import MalformedError, read_varint
 from gpugraph.formats.crc32c import crc32c, mask_crc
+
+_BLOCK = 1 << 20
 
 
 def index_name(prefix: str) -> str:
@@ -91,12 +94,16 @@ class BundleReader:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self._num_shards, self._messages = read_index(prefix)
+        self._num_shards, messages = read_index(prefix)
         self._files: dict[int, tuple[BinaryIO, int, str]] = {}
         self.entries: dict[str, Entry] = {}
-        for key in self._messages:
+        self._parts: dict[bytes, Entry] = {}
+        for key, message in messages.items():
             if key[0]:
-                self.entries[key.decode("utf-8", "surrogateescape")] = self._entry(key)
+                self.entries[key.decode("utf-8", "surrogateescape")] = self._entry(key, message)
+            else:
+                self._parts[key] = self._entry(key, message)
+        self._refuse_shared_bytes()
 
     def __enter__(self) -> BundleReader:
         return self
@@ -169,32 +176,54 @@ class BundleReader:
 
     def _check_room(self, name: str, entry: Entry, shape: Sequence[int]) -> None:
         """DataLossError for a tensor that is larger than the data files of which it is."""
-        total = sum(self._data(shard)[1] for shard in range(self._num_shards))
+        total = sum(self.data(shard)[1] for shard in range(self._num_shards))
         if int(np.prod(shape, dtype=object)) * entry.dtype.size > 8 * total:
             raise DataLossError(
                 None, None, f"{self._index}: {name} is larger than all data files, {total} bytes"
             )
 
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
-        key = slice_key(name.encode("utf-8", "surrogateescape"), part)
-        if key not in self._messages:
+        return self._value(self._part_entry(name, entry, part), name)
+
+    def _part_entry(self, name: str, entry: Entry, part: Slice) -> Entry:
+        stored = self._parts.get(slice_key(name.encode("utf-8", "surrogateescape"), part))
+        if stored is None:
             raise DataLossError(
                 None, None, f"{self._index}: the slice {part} of {name} is missing, at offset 0"
             )
-        stored = self._entry(key)
         if stored.dtype != entry.dtype or stored.shape != shape_of_slice(entry.shape, part):
             raise DataLossError(
                 None, None, f"{self._index}: the slice {part} of {name} has another shape or dtype"
             )
-        return self._value(stored, name)
+        return stored
 
     @property
     def _index(self) -> str:
         return index_name(self.prefix)
 
-    def _entry(self, key: bytes) -> Entry:
+    def _refuse_shared_bytes(self) -> None:
+        """DataLossError where entries overlap: tensors would be larger than the files, in sum."""
+        places = [
+            (entry.shard, entry.offset, entry.size, name)
+            for entries in (self.entries, self._parts)
+            for name, entry in entries.items()
+            if entry.size
+        ]
+        last = (0, 0)
+        for shard, offset, size, name in sorted(places, key=itemgetter(0, 1)):
+            if (shard, offset) < last:
+                path = data_name(self.prefix, shard, self._num_shards)
+                raise DataLossError(
+                    None,
+                    None,
+                    f"{self._index}: the bytes of {os.fsdecode(name)!r} at offset {offset} of "
+                    f"{path} belong to another tensor too",
+                )
+            last = (shard, offset + size)
+
+    def _entry(self, key: bytes, message: bytes) -> Entry:
         try:
-            entry = read_entry(self._messages[key])
+            entry = read_entry(message)
         except MalformedError as error:
             raise DataLossError(
                 None, None, f"{self._index}: bad entry of {os.fsdecode(key)!r}: {error}"
@@ -208,39 +237,63 @@ class BundleReader:
             )
         return entry
 
-    def _value(self, entry: Entry, name: str) -> Any:
+    def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> Entry | None:
+        """The entry whose bytes are a whole tensor, or the part that `spec` names.
+
+        None where the values are strings or are not stored in one piece. Errors as of `read`.
+        """
+        entry = self.entry(name)
+        if spec is not None and spec[1] in entry.slices and tuple(spec[0]) == entry.shape:
+            entry = self._part_entry(name, entry, spec[1])
+        elif spec is not None or entry.slices:
+            return None
+        if entry.dtype is dtypes.string:
+            return None
+        self._placed(entry, name)
+        return entry
+
+    def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
+        """The file in which an entry's bytes are, as many as its shape has, and its path."""
         if entry.dtype not in STORED:
             raise DataLossError(
                 None, None, f"{self._index}: {name} has the dtype {entry.dtype.name}, not a value's"
             )
-        file, length, path = self._data(entry.shard)
+        file, length, path = self.data(entry.shard)
         if entry.size > length or entry.offset > length - entry.size:
-            raise self._loss(path, entry, name, f"its {entry.size} bytes are not in the file")
+            raise self.loss(entry, name, f"its {entry.size} bytes are not in the file")
+        if entry.dtype is not dtypes.string and entry.elements * entry.dtype.size != entry.size:
+            raise self.loss(entry, name, f"{entry.size} bytes are not of shape {list(entry.shape)}")
+        return file, path
+
+    def _value(self, entry: Entry, name: str) -> Any:
+        file, path = self._placed(entry, name)
         if entry.dtype is dtypes.string:
             return self._strings(entry, name, file, path)
-        numpy_type = np.dtype(entry.dtype.as_numpy_dtype)
-        if entry.elements * numpy_type.itemsize != entry.size:
-            raise self._loss(
-                path, entry, name, f"{entry.size} bytes are not of shape {list(entry.shape)}"
-            )
         content = np.empty(entry.size, np.uint8)
-        self._fill(file, path, entry, name, content)
-        if mask_crc(crc32c(content)) != entry.crc:
-            raise self._loss(path, entry, name, "Checksum does not match")
-        return content.view(numpy_type).reshape(entry.shape)
+        if self._filled(file, path, entry, name, content) != entry.crc:
+            raise self.loss(entry, name, "Checksum does not match")
+        return content.view(np.dtype(entry.dtype.as_numpy_dtype)).reshape(entry.shape)
 
-    def _fill(self, file: BinaryIO, path: str, entry: Entry, name: str, target: Any) -> None:
+    def _filled(self, file: BinaryIO, path: str, entry: Entry, name: str, target: Any) -> int:
+        """Reads an entry's bytes into `target`; their masked checksum."""
+        view, position, crc = memoryview(target), 0, 0
         with system_errors(path):
             file.seek(entry.offset)
-            if file.readinto(memoryview(target)) != entry.size:  # type: ignore[attr-defined]
-                raise self._loss(path, entry, name, "the file ends within it")
+            while position < entry.size:  # the checksum is taken while bytes are in the cache
+                block = view[position : position + _BLOCK]
+                count = file.readinto(block)  # type: ignore[attr-defined]
+                if not count:
+                    raise self.loss(entry, name, "the file ends within it")
+                crc = crc32c(block[:count], crc)
+                position += count
+        return mask_crc(crc)
 
     def _strings(self, entry: Entry, name: str, file: BinaryIO, path: str) -> Any:
         count = entry.elements
         if count + 4 > entry.size:
-            raise self._loss(path, entry, name, f"{entry.size} bytes are not {count} strings")
+            raise self.loss(entry, name, f"{entry.size} bytes are not {count} strings")
         content = bytearray(entry.size)
-        self._fill(file, path, entry, name, content)
+        self._filled(file, path, entry, name, content)
         data = bytes(content)
         lengths, position = [], 0
         try:
@@ -248,14 +301,14 @@ class BundleReader:
                 size, position = read_varint(data, position, len(data))
                 lengths.append(size)
         except MalformedError as error:
-            raise self._loss(path, entry, name, str(error)) from None
+            raise self.loss(entry, name, str(error)) from None
         if position + 4 + sum(lengths) != len(data):
-            raise self._loss(path, entry, name, "the lengths of its strings don't fit")
+            raise self.loss(entry, name, "the lengths of its strings don't fit")
         crc = crc32c(b"".join(n.to_bytes(4 if n < 1 << 32 else 8, "little") for n in lengths))
         if data[position : position + 4] != mask_crc(crc).to_bytes(4, "little"):
-            raise self._loss(path, entry, name, "The length checksum does not match")
+            raise self.loss(entry, name, "The length checksum does not match")
         if mask_crc(crc32c(memoryview(data)[position:], crc)) != entry.crc:
-            raise self._loss(path, entry, name, "Checksum does not match")
+            raise self.loss(entry, name, "Checksum does not match")
         result = np.empty(count, object)
         position += 4
         for index, size in enumerate(lengths):
@@ -263,7 +316,8 @@ class BundleReader:
             position += size
         return result.reshape(entry.shape)
 
-    def _data(self, shard: int) -> tuple[BinaryIO, int, str]:
+    def data(self, shard: int) -> tuple[BinaryIO, int, str]:
+        """A data file, open for reading without a buffer, its length and its path."""
         if shard not in self._files:
             path = data_name(self.prefix, shard, self._num_shards)
             with system_errors(path):
@@ -272,5 +326,7 @@ class BundleReader:
             self._files[shard] = (file, length, path)
         return self._files[shard]
 
-    def _loss(self, path: str, entry: Entry, name: str, what: str) -> DataLossError:
+    def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
+        """The error for an entry whose bytes are damaged."""
+        path = data_name(self.prefix, entry.shard, self._num_shards)
         return DataLossError(None, None, f"{path}: {name}: {what}, at offset {entry.offset}")

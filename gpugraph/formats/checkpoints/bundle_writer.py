@@ -8,8 +8,9 @@ the new data gets other names first, and the usual ones after that.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,18 +115,33 @@ class BundleWriter:
                 None, None, f"Adding duplicate key: {os.fsdecode(key)} to {self._prefix}"
             )
         entry = Entry(dtype, tuple(array.shape), 0, self._offset)
-        crc = 0
-        with system_errors(self._prefix):
+        try:
             if dtype is dtypes.string:
                 crc = self._write_strings(array)
+            elif array.flags.c_contiguous:
+                crc = self._write_bytes(array)
             else:
+                crc = 0
                 for piece in _pieces(array):
-                    for start in range(0, len(piece), _BLOCK):
-                        block = piece[start : start + _BLOCK]
-                        crc = crc32c(block, crc)
-                        self._put(block)
+                    crc = self._write_bytes(piece, crc)
+        except OSError as error:
+            with system_errors(self._prefix):
+                raise error
         entry.size, entry.crc = self._offset - entry.offset, mask_crc(crc)
         self._entries[key] = entry
+
+    def _write_bytes(self, array: Any, crc: int = 0) -> int:
+        """Writes an array that is one piece of memory; the checksum up to there."""
+        if array.nbytes <= _BLOCK:
+            if array.nbytes:
+                content = array.reshape(-1).view(np.uint8)
+                crc = crc32c(content, crc)
+                self._put(content)
+            return crc
+        content = array.reshape(-1).view(np.uint8)
+        for start in range(0, len(content), _BLOCK):
+            crc = self._write_bytes(content[start : start + _BLOCK], crc)
+        return crc
 
     def _put(self, content: Any) -> None:
         self._file.write(content)
@@ -156,16 +172,20 @@ class BundleWriter:
     def finish(self) -> None:
         """Makes the checkpoint visible, as a whole; a failure leaves the old one."""
         try:
+            index = functools.cache(functools.partial(_index_bytes, self._entries))
+            index(1)  # while threads write and sync
             with system_errors(self._prefix):
                 self._file.close()
-            publish(self._prefix, [self._temporary], self._entries)
+            publish(self._prefix, [self._temporary], index)
         except BaseException:
             self.abandon()
             raise
 
 
-def publish(prefix: str, data_files: Sequence[str], entries: dict[bytes, Entry]) -> None:
-    """Makes a checkpoint of data files, one per shard, under other names, and of its entries.
+def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
+    """Makes a checkpoint of data files, one per shard, under other names, and of its index.
+
+    index_of: the bytes of the index that names so many shards.
 
     At every moment the index, the old or the new, names data files that are whole.
     """
@@ -176,8 +196,8 @@ def publish(prefix: str, data_files: Sequence[str], entries: dict[bytes, Entry])
         written = min(os.stat(path).st_mtime for path in data_files) if data_files else 0.0
         remove_stale(f"{prefix}.", written)
         if not os.path.exists(index) or not any(map(os.path.lexists, usual)):
-            _rename(data_files, usual)
-            write_whole(index, _index_bytes(entries, count))
+            _rename(data_files, usual)  # a folder keeps the order of its changes
+            write_whole(index, index_of(count))
             _remove_others(prefix, usual)
             return
         total = count + 1
@@ -185,9 +205,10 @@ def publish(prefix: str, data_files: Sequence[str], entries: dict[bytes, Entry])
             total += 1
         others = [data_name(prefix, shard, total) for shard in range(count)]
         _rename(data_files, others)
-        write_whole(index, _index_bytes(entries, total))
+        sync_folder(os.path.dirname(prefix))
+        write_whole(index, index_of(total))
         if _link(others, usual):
-            write_whole(index, _index_bytes(entries, count))
+            write_whole(index, index_of(count))
         else:
             usual = others
         _remove_others(prefix, usual)
@@ -196,7 +217,6 @@ def publish(prefix: str, data_files: Sequence[str], entries: dict[bytes, Entry])
 def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
     for source, target in zip(sources, targets):
         os.replace(source, target)
-    sync_folder(os.path.dirname(targets[0]))
 
 
 def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
@@ -248,7 +268,7 @@ def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
         files += [data_name(prefix, shard, num_shards) for shard in range(num_shards)]
     with system_errors(destination), contextlib.suppress(FileExistsError):
         os.mkdir(os.path.dirname(destination) or ".")
-    publish(destination, files, entries)
+    publish(destination, files, functools.partial(_index_bytes, entries))
     for prefix in prefixes:
         with contextlib.suppress(OSError):
             os.unlink(index_name(prefix))
@@ -273,9 +293,9 @@ def _merge_entry(entries: dict[bytes, Entry], key: bytes, entry: Entry, destinat
 
 
 def _pieces(array: Any) -> Iterator[Any]:
-    """The bytes of an array in C order, without a copy of all of it."""
+    """An array in C order, piece by piece, without a copy of all of it."""
     if array.flags.c_contiguous:
-        yield array.reshape(-1).view(np.uint8) if array.size else b""
+        yield array
     elif array.nbytes <= _PIECE:
         yield from _pieces(np.ascontiguousarray(array))
     elif len(array) > 1 and array.nbytes // len(array) < _PIECE:

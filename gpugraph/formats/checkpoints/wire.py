@@ -61,7 +61,10 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
     """The fields of a message by number, unknown ones too; MalformedError for what is none."""
     position, end = 0, len(data)
     while position < end:
-        tag, position = read_varint(data, position, end)
+        tag = data[position]
+        position += 1
+        if tag >= 0x80:
+            tag, position = read_varint(data, position - 1, end)
         number, kind = tag >> 3, tag & 7
         if not 0 < number < 1 << 29:
             raise MalformedError(f"a field has the number {number}")

@@ -14,8 +14,10 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.config.environment import thread_count
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
+from gpugraph.formats.checkpoints.direct_restore import Target, restore_into
 from gpugraph.formats.checkpoints.slices import parse_slice_spec, shape_of_slice
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -139,6 +141,57 @@ restore_v2 = _host_op(
     cpu=Call(make=_bind_restore, dynamic=True, direct=True),
     stateful=True,
     doc="The tensors of a checkpoint by their names, or parts of them.",
+)
+
+
+def _bind_restore_sized(
+    context: KernelContext, prefix: Any, names: Any, specs: Any, *outs: Any
+) -> Callable[[], Any]:
+    types = [as_dtype(dtype) for dtype in context.attrs["dtypes"]]
+    takers = context.attrs["takers"]
+
+    def restore() -> None:
+        keys = [os.fsdecode(key) for key in _texts(names)]
+        parts = [parse_slice_spec(os.fsdecode(spec)) for spec in _texts(specs)]
+        with BundleReader(_text(prefix)) as reader:
+            _check_types(reader, keys, types)
+            for key, part, out, taker in zip(keys, parts, outs, takers):
+                _check_assigned(reader, key, part, out.shape, taker)
+            restore_into(reader, list(map(Target, keys, parts, outs)), thread_count())
+
+    return restore
+
+
+def _check_assigned(
+    reader: BundleReader, name: str, part: Any, shape: tuple[int, ...], taker: bytes
+) -> None:
+    """InvalidArgumentError where the Assign that takes a tensor would refuse its shape."""
+    stored = reader.entry(name).shape if part is None else shape_of_slice(*part)
+    if stored != shape:
+        raise invalid_argument(
+            f"Assign requires shapes of both tensors to match. lhs shape= {shape_text(shape)} rhs "
+            f"shape= {shape_text(stored)}: '{os.fsdecode(taker)}' of tensor_name = {name}"
+        )
+
+
+def _infer_sized(context: InferContext) -> Sequence[TensorShape]:
+    return [as_shape(shape) for shape in context.attrs["shapes"]]
+
+
+restore_sized = _host_op(
+    "_RestoreSized",
+    inputs=("prefix: string", "tensor_names: string", "shape_and_slices: string"),
+    outputs="tensors: dtypes",
+    attrs={
+        "dtypes": Attr("list(type)", required=True, minimum=1),
+        "shapes": Attr("list(shape)", required=True),
+        "takers": Attr("list(string)", required=True),
+    },
+    infer=_infer_sized,
+    cpu=Call(make=_bind_restore_sized, direct=True),
+    stateful=True,
+    writes_last=True,
+    doc="RestoreV2 for Assigns to variables of these shapes, whose names are `takers`.",
 )
 
 

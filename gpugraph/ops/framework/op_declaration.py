@@ -73,6 +73,7 @@ class OpDecl(NamedTuple):
         stateful op, whose input and output are then the same array.
     writes: ref inputs whose variable this op changes.
     native: what its native code is generated from, beside its elementwise or reduction expression.
+    writes_last: whether its kernel writes outputs only when nothing can fail any more.
     """
 
     op_def: OpDef
@@ -82,6 +83,7 @@ class OpDecl(NamedTuple):
     view: Mapping[int, int] = MappingProxyType({})
     writes: frozenset[int] = frozenset()
     native: Native | None = None
+    writes_last: bool = False
 
 
 DECLARATIONS: dict[str, OpDecl] = {}
@@ -108,6 +110,7 @@ def op(
     stateful: bool = False,
     commutative: bool = False,
     uninitialized: bool = False,
+    writes_last: bool = False,
     doc: str = "",
 ) -> OpFunction:
     """Declares an op type and returns the function that adds such operations.
@@ -144,7 +147,7 @@ def op(
     _check_memory(op_def, alias or {}, view or {}, writes)
     function = OpFunction(op_def)
     memory = alias or {}, view or {}, frozenset(writes)
-    decl = OpDecl(op_def, function, grad, *memory, native)
+    decl = OpDecl(op_def, function, grad, *memory, native, writes_last)
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = decl
     for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):

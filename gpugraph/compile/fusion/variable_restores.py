@@ -1,0 +1,94 @@
+"""Restores: what is read from a checkpoint for variables has their shapes.
+
+  RestoreV2, whose every tensor goes to an Assign of a variable, becomes `_RestoreSized`
+
+A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into memory of its own
+and copied, and each Assign is bound in each run. With the sizes of the variables, which an Assign
+would ask for anyway, all memory is planned: that of the variables (`memory/initial_values.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpugraph.compile.rewriting.node_replacement import are_ours
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
+
+
+@compile_pass()
+def restores(unit: Unit) -> Outcome:
+    """Replaces each RestoreV2 of which all tensors are assigned to variables on the host."""
+    roots = {node.id for node in unit.roots}
+    lines = []
+    for node in unit.graph.op_nodes():
+        if node.type != "RestoreV2" or node.id in roots or not are_ours(unit, [node]):
+            continue
+        ways = [_way(unit, node, slot, roots) for slot in range(len(node.output_types))]
+        if all(ways):
+            lines.append(f"{node.name}: into {len(ways)} variables")
+            _put(unit, node, ways)
+    return f"{len(lines)} restores into variables", lines
+
+
+def _way(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
+    """The nodes from a tensor to the Assign that alone takes it, the last; none for another way."""
+    way: list[Node] = []
+    taken, dtype = node._out, node.output_types[slot]
+    while True:
+        edges = [edge for edge in taken if not edge.is_control and edge.src_output == slot]
+        if len(edges) != 1 or edges[0].dst.assigned_device != node.assigned_device:
+            return []
+        taker = edges[0].dst
+        way.append(taker)
+        if taker.type == "Assign" and edges[0].dst_input == 1:
+            return way if _is_whole(unit, taker) else []
+        if taker.node_class is not NodeClass.IDENTITY or taker.id in roots:
+            return []
+        if taker.output_types[0] is not dtype:
+            return []
+        taken, slot = taker._out, 0
+
+
+def _is_whole(unit: Unit, assign: Node) -> bool:
+    """Whether an Assign sets all of a variable of a known shape, and to no other one."""
+    edge = assign.input_edge(0)
+    shape = unit.shapes[edge.src.id][edge.src_output]
+    return (
+        edge.src.node_class is NodeClass.VARIABLE
+        and bool(assign.attrs.get("validate_shape", True))
+        and shape.is_fully_defined()
+        and not edge.src.attrs.get("_resizable")
+        and are_ours(unit, [assign])
+    )
+
+
+def _put(unit: Unit, node: Node, ways: Sequence[Sequence[Node]]) -> None:
+    """Puts a `_RestoreSized` in the place of `node`, and notes the shapes of what follows."""
+    assigns = [way[-1] for way in ways]
+    edges = [assign.input_edge(0) for assign in assigns]
+    shapes = [unit.shapes[edge.src.id][edge.src_output] for edge in edges]
+    sources = [(edge.src, edge.src_output) for edge in node.input_edges()]
+    takers, controls = list(node._out), list(node.control_inputs)
+    attrs = {**node.attrs, "shapes": shapes, "takers": [a.name.encode() for a in assigns]}
+    types, reason = node.output_types, unit.reasons.get(node.id)
+    unit.remove(node)
+    new = unit.add_op(
+        "_RestoreSized", node, sources, attrs=attrs, output_types=types, shapes=shapes
+    )
+    unit.add_control_inputs(new, controls)
+    for edge in takers:
+        _move(unit, new, edge)
+    if reason is not None:
+        unit.reasons[new.id] = reason
+    for shape, way in zip(shapes, ways):
+        for passing in way[:-1]:
+            unit.shapes[passing.id] = [shape]
+
+
+def _move(unit: Unit, new: Node, edge: Edge) -> None:
+    if edge.is_control:
+        unit.graph.add_control_edge(new, edge.dst)
+    else:
+        unit.graph.add_edge(new, edge.src_output, edge.dst, edge.dst_input)

@@ -1,0 +1,164 @@
+"""Restores tensors where they are to be: no copies, no other memory than a block.
+
+All bytes are read twice: first for their checksums, into a block that stays in the cache, then into
+place. So nothing is changed unless all of it is right, as if it were copied at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from operator import itemgetter
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import DataLossError
+from gpugraph.base.whole_files import system_errors
+from gpugraph.formats.checkpoints.bundle_entries import Entry
+from gpugraph.formats.checkpoints.bundle_reader import BundleReader
+from gpugraph.formats.checkpoints.slices import Slice
+from gpugraph.formats.crc32c import crc32c, mask_crc
+
+_BLOCK = 512 << 10
+_MOST_BUFFERS = 512
+"""So many arrays are read by one call of the system, at most 1024 on Linux."""
+_MOST_BYTES = 32 << 20
+"""From so many bytes on a run is one of its own, which a thread can read."""
+_MOST_THREADS = 4
+
+
+class Target(NamedTuple):
+    """A tensor of a checkpoint, or the part that `spec` names, and where it is to be.
+
+    array: C-ordered, of the tensor's dtype.
+    """
+
+    name: str
+    spec: tuple[Sequence[int], Slice] | None
+    array: Any
+
+
+class _Piece(NamedTuple):
+    """A target whose bytes are stored as they are to be."""
+
+    entry: Entry
+    name: str
+    array: Any
+
+
+def restore_into(reader: BundleReader, targets: Sequence[Target], threads: int = 1) -> None:
+    """Sets arrays to tensors of a checkpoint: all of them, or after an error none.
+
+    threads: how many may read at the same time.
+
+    NotFoundError, InvalidArgumentError, DataLossError as of `BundleReader.read`; ValueError for an
+    array of another shape. DataLossError also for a file that changes meanwhile: then arrays may
+    have been set.
+    """
+    pieces, values = [], []
+    for name, spec, array in targets:
+        entry = reader.stored(name, spec)
+        if entry is None:
+            value = reader.read(name) if spec is None else reader.read_slice(name, *spec)
+            _check_shape(value.shape, name, array)
+            values.append((array, value))
+        else:
+            _check_shape(entry.shape, name, array)
+            pieces.append(_Piece(entry, name, array))
+    runs = list(_runs(pieces))
+    before = [_state(reader, run) for run in runs]
+    for work in (partial(_verify, reader), partial(_read, reader)):
+        _for_all(work, runs, threads)
+    if before != [_state(reader, run) for run in runs]:
+        raise DataLossError(None, None, f"{reader.prefix}: its files changed while they were read")
+    for array, value in values:
+        np.copyto(array, value)
+
+
+def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
+    """Does the work of each run; the error of the first that has one."""
+    if threads < 2 or len(runs) < 2:
+        for run in runs:
+            work(run)
+        return
+    with ThreadPoolExecutor(min(threads, len(runs), _MOST_THREADS)) as pool:
+        for _ in pool.map(work, runs):
+            pass
+
+
+def _check_shape(stored: Sequence[int], name: str, array: Any) -> None:
+    if tuple(stored) != array.shape:
+        raise ValueError(f"{name} has the shape {list(stored)}, not {list(array.shape)}")
+
+
+def _runs(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
+    """The pieces that have bytes, in runs that follow each other in a file without a gap."""
+    places = [(p.entry.shard, p.entry.offset, p) for p in pieces]
+    run: list[_Piece] = []
+    end = (-1, -1)
+    for shard, offset, piece in sorted(places, key=itemgetter(0, 1)):
+        is_long = len(run) == _MOST_BUFFERS or (
+            bool(run) and offset - run[0].entry.offset >= _MOST_BYTES
+        )
+        if run and ((shard, offset) != end or is_long):
+            yield run
+            run = []
+        run.append(piece)
+        end = (shard, offset + piece.entry.size)
+    if run:
+        yield run
+
+
+def _file(reader: BundleReader, run: Sequence[_Piece]) -> tuple[BinaryIO, str]:
+    file, _, path = reader.data(run[0].entry.shard)
+    return file, path
+
+
+def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
+    """What changes when a file does."""
+    status = os.fstat(_file(reader, run)[0].fileno())
+    return status.st_size, status.st_mtime_ns
+
+
+def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
+    """Compares all bytes of a run with their checksums."""
+    file, path = _file(reader, run)
+    block = memoryview(bytearray(_BLOCK))
+    offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)
+    here = there = 0
+    for entry, name, _ in run:
+        crc, missing = 0, entry.size
+        while missing:
+            if here == there:
+                with system_errors(path):
+                    here, there = 0, os.preadv(file.fileno(), [block[:left]], offset)
+                offset, left = offset + there, left - there
+                if not there:
+                    raise reader.loss(entry, name, "the file ends within it")
+            count = min(missing, there - here)
+            crc = crc32c(block[here : here + count], crc)
+            here += count
+            missing -= count
+        if mask_crc(crc) != entry.crc:
+            raise reader.loss(entry, name, "Checksum does not match")
+
+
+def _read(reader: BundleReader, run: Sequence[_Piece]) -> None:
+    """Reads a run into the arrays."""
+    file, path = _file(reader, run)
+    offset = run[0].entry.offset
+    views = [memoryview(p.array.reshape(-1).view(np.uint8)) for p in run if p.entry.size]
+    with system_errors(path):
+        while views:
+            count = os.preadv(file.fileno(), views, offset)
+            if not count:
+                raise reader.loss(run[0].entry, run[0].name, "the file ends after it")
+            offset += count
+            while views and count >= len(views[0]):
+                count -= len(views[0])
+                del views[0]
+            if count:
+                views[0] = views[0][count:]
