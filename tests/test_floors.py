@@ -88,11 +88,26 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "keras": (
         "backend keras_objects",
-        "activations keras_regularizers pictures saving",
+        "activations keras_regularizers losses optimizers pictures saving",
         "engine",
-        "keras_utils layers",
+        "keras_utils layers metrics",
         "model_cloning",
         "models",
+    ),
+    "keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
+    "keras/optimizers": (
+        "learning_rate_schedules",
+        "hyperparameters schedules",
+        "optimizer_v2 tf_optimizer",
+        "rate_optimizers",
+        "moment_optimizers",
+        "optimizers_by_name",
+    ),
+    "keras/metrics": (
+        "metric_class metric_functions",
+        "confusion_metrics metric_means",
+        "curve_metrics function_metrics",
+        "metrics_by_name",
     ),
     "keras/saving": (
         "cudnn_weights hdf5_groups model_json",

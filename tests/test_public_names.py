@@ -79,6 +79,10 @@ ROOMS = (
     tf.keras.activations,
     tf.keras.backend,
     tf.keras.layers,
+    tf.keras.optimizers.schedules,
+    tf.keras.optimizers,
+    tf.keras.metrics,
+    tf.keras.losses,
     tf.keras.models,
     tf.keras.regularizers,
     tf.keras.utils,
@@ -833,6 +837,104 @@ is_variable_initialized: variable
 keras.Input: shape batch_size name dtype sparse tensor ragged
 keras.Model:
 keras.Sequential: layers name
+keras.losses.BinaryCrossentropy: from_logits label_smoothing reduction name
+keras.losses.CategoricalCrossentropy: from_logits label_smoothing reduction name
+keras.losses.CategoricalHinge: reduction name
+keras.losses.CosineSimilarity: axis reduction name
+keras.losses.Hinge: reduction name
+keras.losses.Huber: delta reduction name
+keras.losses.KLD: y_true y_pred
+keras.losses.KLDivergence: reduction name
+keras.losses.LogCosh: reduction name
+keras.losses.Loss: reduction name
+keras.losses.MAE: y_true y_pred
+keras.losses.MAPE: y_true y_pred
+keras.losses.MSE: y_true y_pred
+keras.losses.MSLE: y_true y_pred
+keras.losses.MeanAbsoluteError: reduction name
+keras.losses.MeanAbsolutePercentageError: reduction name
+keras.losses.MeanSquaredError: reduction name
+keras.losses.MeanSquaredLogarithmicError: reduction name
+keras.losses.Poisson: reduction name
+keras.losses.Reduction:
+keras.losses.SparseCategoricalCrossentropy: from_logits reduction name
+keras.losses.SquaredHinge: reduction name
+keras.losses.binary_crossentropy: y_true y_pred from_logits label_smoothing
+keras.losses.categorical_crossentropy: y_true y_pred from_logits label_smoothing
+keras.losses.categorical_hinge: y_true y_pred
+keras.losses.cosine: y_true y_pred axis
+keras.losses.deserialize: name custom_objects
+keras.losses.get: identifier
+keras.losses.hinge: y_true y_pred
+keras.losses.logcosh: y_true y_pred
+keras.losses.poisson: y_true y_pred
+keras.losses.sparse_categorical_crossentropy: y_true y_pred from_logits axis
+keras.losses.squared_hinge: y_true y_pred
+keras.metrics.AUC: num_thresholds curve summation_method name dtype thresholds
+keras.metrics.Accuracy: name dtype
+keras.metrics.BinaryAccuracy: name dtype threshold
+keras.metrics.BinaryCrossentropy: name dtype from_logits label_smoothing
+keras.metrics.CategoricalAccuracy: name dtype
+keras.metrics.CategoricalCrossentropy: name dtype from_logits label_smoothing
+keras.metrics.CategoricalHinge: name dtype
+keras.metrics.CosineSimilarity: name dtype axis
+keras.metrics.FalseNegatives: thresholds name dtype
+keras.metrics.FalsePositives: thresholds name dtype
+keras.metrics.Hinge: name dtype
+keras.metrics.KLDivergence: name dtype
+keras.metrics.LogCoshError: name dtype
+keras.metrics.Mean: name dtype
+keras.metrics.MeanAbsoluteError: name dtype
+keras.metrics.MeanAbsolutePercentageError: name dtype
+keras.metrics.MeanIoU: num_classes name dtype
+keras.metrics.MeanRelativeError: normalizer name dtype
+keras.metrics.MeanSquaredError: name dtype
+keras.metrics.MeanSquaredLogarithmicError: name dtype
+keras.metrics.MeanTensor: name dtype
+keras.metrics.Metric: name dtype
+keras.metrics.Poisson: name dtype
+keras.metrics.Precision: thresholds top_k class_id name dtype
+keras.metrics.Recall: thresholds top_k class_id name dtype
+keras.metrics.RootMeanSquaredError: name dtype
+keras.metrics.SensitivityAtSpecificity: specificity num_thresholds name dtype
+keras.metrics.SparseCategoricalAccuracy: name dtype
+keras.metrics.SparseCategoricalCrossentropy: name dtype from_logits axis
+keras.metrics.SparseTopKCategoricalAccuracy: k name dtype
+keras.metrics.SpecificityAtSensitivity: sensitivity num_thresholds name dtype
+keras.metrics.SquaredHinge: name dtype
+keras.metrics.Sum: name dtype
+keras.metrics.TopKCategoricalAccuracy: k name dtype
+keras.metrics.TrueNegatives: thresholds name dtype
+keras.metrics.TruePositives: thresholds name dtype
+keras.metrics.binary_accuracy: y_true y_pred threshold
+keras.metrics.categorical_accuracy: y_true y_pred
+keras.metrics.deserialize: config custom_objects
+keras.metrics.get: identifier
+keras.metrics.sparse_categorical_accuracy: y_true y_pred
+keras.metrics.sparse_top_k_categorical_accuracy: y_true y_pred k
+keras.metrics.top_k_categorical_accuracy: y_true y_pred k
+keras.optimizers.Adadelta: learning_rate rho epsilon name
+keras.optimizers.Adagrad: learning_rate initial_accumulator_value epsilon name
+keras.optimizers.Adam: learning_rate beta_1 beta_2 epsilon amsgrad name
+keras.optimizers.Adamax: learning_rate beta_1 beta_2 epsilon name
+keras.optimizers.Ftrl: learning_rate learning_rate_power initial_accumulator_value
+    l1_regularization_strength l2_regularization_strength name
+    l2_shrinkage_regularization_strength
+keras.optimizers.Nadam: learning_rate beta_1 beta_2 epsilon name
+keras.optimizers.Optimizer: name
+keras.optimizers.RMSprop: learning_rate rho momentum epsilon centered name
+keras.optimizers.SGD: learning_rate momentum nesterov name
+keras.optimizers.deserialize: config custom_objects
+keras.optimizers.get: identifier
+keras.optimizers.schedules.ExponentialDecay: initial_learning_rate decay_steps decay_rate
+    staircase name
+keras.optimizers.schedules.InverseTimeDecay: initial_learning_rate decay_steps decay_rate
+    staircase name
+keras.optimizers.schedules.LearningRateSchedule:
+keras.optimizers.schedules.PiecewiseConstantDecay: boundaries values name
+keras.optimizers.schedules.PolynomialDecay: initial_learning_rate decay_steps end_learning_rate
+    power cycle name
+keras.optimizers.schedules.deserialize: config custom_objects
 keras.backend.backend:
 keras.backend.batch_get_value: tensors
 keras.backend.batch_set_value: tuples

@@ -10,7 +10,10 @@ from gpugraph.keras import (
     keras_regularizers,
     keras_utils,
     layers as layers,
+    losses as losses,
+    metrics as metrics,
     models as models,
+    optimizers as optimizers,
 )
 from gpugraph.keras.engine.input_layer import input_tensor
 from gpugraph.keras.engine.model import Model as Model

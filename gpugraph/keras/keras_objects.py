@@ -117,8 +117,31 @@ def _takes_custom_objects(from_config: Callable[..., Any]) -> bool:
     return "custom_objects" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
+def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
+    """The object of a name or configuration, by `deserialize`; another that is callable as it is.
+
+    ValueError for anything else.
+    """
+    if isinstance(identifier, (str, dict)):
+        return deserialize(identifier)
+    if callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret {kind} identifier: {identifier!r}")
+
+
+def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as plain values: functions and objects as their names and configurations."""
+    return {
+        name: serialize_keras_object(value) if callable(value) else value
+        for name, value in arguments.items()
+    }
+
+
 LAYER_CLASSES: dict[str, Any] = {}
 """The classes of layers that configurations name; `gpugraph.keras` fills it."""
+
+METRIC_CLASSES: dict[str, Any] = {}
+"""The classes of metrics that configurations name; `gpugraph.keras.metrics` fills it."""
 
 
 def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.keras.keras_objects import deserialize_keras_object, serialize_keras_object
+from gpugraph.keras.keras_objects import deserialize_keras_object, object_of, serialize_keras_object
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, square
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
@@ -76,10 +76,4 @@ def get(identifier: Any) -> Any:
 
     ValueError for anything else.
     """
-    if identifier is None:
-        return None
-    if isinstance(identifier, (str, dict)):
-        return deserialize(identifier)
-    if callable(identifier):
-        return identifier
-    raise ValueError(f"Could not interpret regularizer identifier: {identifier!r}")
+    return None if identifier is None else object_of(identifier, deserialize, "regularizer")

@@ -68,12 +68,16 @@ def huber_loss(
 ) -> WeightedLosses:
     """Half the square of differences up to `delta`, linear beyond; see `compute_weighted_loss`."""
     labels, predictions = _in_float(labels, predictions)
+    return huber_errors(labels, predictions, delta), weights
+
+
+def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
+    """Half the square of each difference up to `delta`, linear beyond."""
     distance = absolute(subtract(predictions, labels))
     near = minimum(distance, delta)
     far = subtract(distance, near)
     half = convert_to_tensor(0.5, dtype=near.dtype.base_dtype)
-    losses = add(multiply(half, multiply(near, near)), multiply(delta, far))
-    return losses, weights
+    return add(multiply(half, multiply(near, near)), multiply(delta, far))
 
 
 @reduced_loss("log_loss")

@@ -121,13 +121,18 @@ def compute_weighted_loss(
     graph = get_default_graph()
     with name_scope(scope, "weighted_loss", [losses, weights]):
         with graph.control_dependencies([assert_broadcastable(weights, losses)]):
-            losses = convert_to_tensor(losses)
-            wide = cast(losses, dtypes.float32)
-            weights = cast(weights, dtypes.float32)
-            loss = _reduce(multiply(wide, weights), weights, reduction)
-            loss = cast(loss, losses.dtype.base_dtype)
+            loss = weigh_and_reduce(losses, weights, reduction)
             add_loss(loss, loss_collection)
             return loss
+
+
+def weigh_and_reduce(losses: Any, weights: Any, reduction: str) -> Tensor:
+    """`losses` times `weights` that broadcast, reduced; in float32, then the losses' dtype."""
+    losses = convert_to_tensor(losses)
+    wide = cast(losses, dtypes.float32)
+    weights = cast(weights, dtypes.float32)
+    loss = _reduce(multiply(wide, weights), weights, reduction)
+    return cast(loss, losses.dtype.base_dtype)
 
 
 def _reduce(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:

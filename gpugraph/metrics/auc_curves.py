@@ -27,7 +27,7 @@ _EPSILON = 1e-6
 _METHODS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
 
 
-def _even(count: int) -> list[float]:
+def even_thresholds(count: int) -> list[float]:
     """So many thresholds from 0 to 1, and a little beyond."""
     count = whole_number("num_thresholds", count)
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
@@ -63,7 +63,7 @@ def auc(
             f"Invalid summation_method: {summation_method}; it is one of {', '.join(_METHODS)}"
         )
     with variable_scope(name, "auc", [labels, predictions, weights]):
-        chosen = _even(num_thresholds)
+        chosen = even_thresholds(num_thresholds)
         if thresholds is not None:
             chosen = [0.0 - _BEYOND, *sorted(thresholds), 1.0 + _BEYOND]
         values, updates = counts_at(labels, predictions, chosen, weights, _ALL)
@@ -75,12 +75,17 @@ def auc(
 def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
     tp, fn, tn, fp = (counts[kind] for kind in _ALL)
     if curve == "PR" and method == "careful_interpolation":
-        return _careful(tp, fp, fn)
+        return careful_area(tp, fp, fn)
     recall = (tp + _EPSILON) / (tp + fn + _EPSILON)
     if curve == "ROC":
         x, y = fp / (fp + tn + _EPSILON), recall
     else:
         x, y = recall, (tp + _EPSILON) / (tp + fp + _EPSILON)
+    return area_under(x, y, method, name)
+
+
+def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
+    """The area under points of falling x: "minoring", "majoring", or else by trapezoids."""
     widths, left, right = x[:-1] - x[1:], y[:-1], y[1:]
     if method == "minoring":
         heights = minimum(left, right)
@@ -91,7 +96,7 @@ def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
     return reduce_sum(multiply(widths, heights), name=name)
 
 
-def _careful(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
+def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
     """The area under precision over recall, true positives being linear in positives between
     thresholds (Davis and Goadrich 2006, The relationship between Precision-Recall and ROC curves).
     """
@@ -178,5 +183,5 @@ def _check_part(name: str, value: float) -> None:
 def _point(
     measure: Callable[..., Tensor], labels: Any, predictions: Any, weights: Any, count: int
 ) -> Pair:
-    values, updates = counts_at(labels, predictions, _even(count), weights, _ALL)
+    values, updates = counts_at(labels, predictions, even_thresholds(count), weights, _ALL)
     return measure_both(measure, [values[kind] for kind in _ALL], [updates[kind] for kind in _ALL])

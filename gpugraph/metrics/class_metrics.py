@@ -53,22 +53,25 @@ def mean_iou(
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions, weights = alike(labels, predictions, weights)
-        labels, predictions = (
-            reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
-        )
-        counts = cast(ones_like(predictions), dtypes.float64)
-        if weights is not None:
-            counts = reshape(cast(weights, dtypes.float64), [-1])
-        sizes = [num_classes, num_classes]
-        total = keep("total_confusion_matrix", sizes, dtypes.float64)
-        indices = stack([labels, predictions], axis=1)
-        batch = scatter_nd(indices, counts, np.array(sizes, np.int64))
-        update = assign_add(total, batch)
-        value = _overlap(total, num_classes)
+        total = keep("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)
+        update = assign_add(total, confusions_of(labels, predictions, weights, num_classes))
+        value = mean_overlap(total, num_classes)
         return value, update
 
 
-def _overlap(confusions: Any, num_classes: int) -> Tensor:
+def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int) -> Tensor:
+    """How often each class (row) is predicted as each (column), float64; weighted."""
+    labels, predictions = (
+        reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
+    )
+    counts = cast(ones_like(predictions), dtypes.float64)
+    if weights is not None:
+        counts = reshape(cast(weights, dtypes.float64), [-1])
+    indices = stack([labels, predictions], axis=1)
+    return scatter_nd(indices, counts, np.array([num_classes, num_classes], np.int64))
+
+
+def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
     """The mean over classes that occur: right predictions by all that are labels or predictions."""
     rows = cast(reduce_sum(confusions, 0), dtypes.float32)
     columns = cast(reduce_sum(confusions, 1), dtypes.float32)

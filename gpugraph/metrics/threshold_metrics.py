@@ -28,10 +28,12 @@ from gpugraph.variable_scope import variable_scope
 Counts = dict[str, Any]
 """By "tp", "fn", "tn", "fp": how many there are at each threshold."""
 
-_NAMES = {
+NAMES = {
     "tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives",
     "fp": "false_positives",
 }  # fmt: skip
+"""The names of the variables that count these."""
+
 _EPSILON = 1e-7
 
 
@@ -48,28 +50,42 @@ def counts_at(
     labels, predictions, weights = alike(
         cast(labels, dtypes.bool), cast(predictions, dtypes.float32), weights
     )
-    with graph.control_dependencies([_check_range(predictions)]):
+    with graph.control_dependencies([check_range(predictions)]):
         row = reshape(predictions, [1, -1])
-    is_true = reshape(labels, [1, -1])
-    is_above = greater(row, constant(thresholds[:, None]))
-    is_false = logical_not(is_true)
     if weights is not None:
         weights = broadcast_weights(cast(weights, dtypes.float32), predictions)
-        weights = reshape(weights, [1, -1])
+    hits = hits_at(labels, row, thresholds, weights, kinds)
     values, updates = {}, {}
     for kind in kinds:
-        label = is_true if kind in ("tp", "fn") else is_false
-        count = keep(_NAMES[kind], [len(thresholds)])
-        predicted = is_above if kind[1] == "p" else logical_not(is_above)
-        hits = cast(logical_and(label, predicted), dtypes.float32)
-        if weights is not None:
-            hits = multiply(hits, weights)
+        count = keep(NAMES[kind], [len(thresholds)])
         values[kind] = identity(count)
-        updates[kind] = assign_add(count, reduce_sum(hits, 1))
+        updates[kind] = assign_add(count, hits[kind])
     return values, updates
 
 
-def _check_range(predictions: Tensor) -> Any:
+def hits_at(
+    labels: Any, predictions: Tensor, thresholds: Any, weights: Any, kinds: Sequence[str]
+) -> Counts:
+    """How many labels and predictions are of these kinds, at each threshold, weighted.
+
+    labels: bool; weights: None, or of the shape of the labels. thresholds: an array.
+    """
+    is_true = reshape(labels, [1, -1])
+    is_above = greater(reshape(predictions, [1, -1]), constant(thresholds[:, None]))
+    is_false = logical_not(is_true)
+    hits = {}
+    for kind in kinds:
+        label = is_true if kind in ("tp", "fn") else is_false
+        predicted = is_above if kind[1] == "p" else logical_not(is_above)
+        counted = cast(logical_and(label, predicted), dtypes.float32)
+        if weights is not None:
+            counted = multiply(counted, reshape(weights, [1, -1]))
+        hits[kind] = reduce_sum(counted, 1)
+    return hits
+
+
+def check_range(predictions: Tensor) -> Any:
+    """An operation that fails, with InvalidArgumentError, unless all are from 0 to 1."""
     inside = logical_and(
         raw_ops.GreaterEqual(predictions, np.float32(0)),
         raw_ops.LessEqual(predictions, np.float32(1)),
@@ -100,7 +116,7 @@ def _metric(
 
 
 def _count_metric(kind: str, summary: str) -> Callable[..., Pair]:
-    scope = _NAMES[kind]
+    scope = NAMES[kind]
     name = f"{scope}_at_thresholds"
     return _metric(name, scope, [kind], f"how many {summary}", lambda counts, _: counts[kind])
 

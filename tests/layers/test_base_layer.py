@@ -263,7 +263,7 @@ def test_updates_of_a_call_depend_on_its_inputs():
     assert layer.get_updates_for(other) == layer.get_updates_for(None) == []
 
 
-def test_metrics_are_refused_by_name():
+def test_metrics_of_layers_have_a_name_and_are_means():
     layer = tf.layers.Layer(name="m")
     value = tf.constant(1.0)
     assert layer.metrics == []
@@ -271,8 +271,9 @@ def test_metrics_are_refused_by_name():
         layer.add_metric(value)
     with pytest.raises(ValueError, match=r"only `mean` sample-wise metric aggregation"):
         layer.add_metric(value, "sum", "a")
-    with pytest.raises(NotImplementedError, match=r"use tf\.metrics\.mean"):
-        layer.add_metric(value, "mean", "a")
+    layer.add_metric(value, "mean", "a")
+    assert [metric.name for metric in layer.metrics] == ["a"]
+    assert layer.weights == []
 
 
 # -- calls as nodes

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.engine.reachable_tensors import get_reachable_from_inputs
+from gpugraph.keras.keras_objects import METRIC_CLASSES
 
 
 class LayerLosses:
@@ -47,10 +49,15 @@ class LayerLosses:
             return []
         return _with_those_of(self._updates, self.sublayers(), "updates")
 
+    def assigned_metrics(self) -> list[Any]:
+        """The metrics in this layer's attributes."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
+
     @property
     def metrics(self) -> list[Any]:
         """The metrics of the layer and its sublayers, objects of `tf.keras.metrics`."""
-        return _with_those_of(self._metrics, self.sublayers(), "metrics")
+        own = self._metrics + self.assigned_metrics()
+        return _with_those_of(own, self.sublayers(), "metrics")
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds a loss, or a list of them, to the layer's.
@@ -75,24 +82,30 @@ class LayerLosses:
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
     ) -> None:
-        """Refused: metrics of layers are objects of tf.keras.metrics.
+        """Adds a metric of each batch's values, or one whose result the value is.
 
-        ValueError for another aggregation than "mean" and without a name, as in TensorFlow.
+        value: a tensor, of which the mean over all batches is reported; or what a call of a metric
+          returned.
+        aggregation: "mean" for a tensor. name: of its metric.
+
+        ValueError for another aggregation, for a tensor without a name or aggregation, and for
+        what is no tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(
                 "We currently support only `mean` sample-wise metric aggregation. You provided "
                 f"aggregation=`{aggregation}`"
             )
-        if name is None:
-            raise ValueError(
-                "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
-                " name='mean_activation', aggregation='mean')`"
-            )
-        raise NotImplementedError(
-            f"add_metric({name!r}) of layer {self._name}: metrics of layers are objects of "
-            f"tf.keras.metrics; use tf.metrics.mean, whose update op is run with each step: {value}"
-        )
+        metric = getattr(value, "_metric_obj", None)
+        if metric is None:
+            _check_metric_value(value, aggregation, name)
+            known = [metric for metric in self._metrics if metric.name == name]
+            config = {"name": name, "dtype": value.dtype.base_dtype.name}
+            mean = METRIC_CLASSES["Mean"]
+            metric = known[0] if known else mean.from_config(config)
+            metric(value)
+        if all(metric is not known for known in self._metrics):
+            self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """The losses that depend on `inputs`, tensors; None: those that are unconditional."""
@@ -114,6 +127,24 @@ class LayerLosses:
         return self._conditional + [
             item for layer in self.sublayers() for item in layer._all_conditional()
         ]
+
+
+def _check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
+    """ValueError for a value of which no mean can be taken, or without a name."""
+    if name is None:
+        raise ValueError(
+            "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
+            " name='mean_activation', aggregation='mean')`"
+        )
+    if not isinstance(value, Tensor):
+        raise ValueError(
+            f"Expected a symbolic Tensor for the metric value, received: {value!r} for {name!r}"
+        )
+    if aggregation is None:
+        raise ValueError(
+            f"`aggregation` must be specified when passing the tensor {value.name} as the metric "
+            f"{name!r}: it is 'mean', or pass the result of a metric object"
+        )
 
 
 def _listed(items: Any) -> list[Any]:

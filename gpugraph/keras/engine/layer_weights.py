@@ -37,6 +37,9 @@ class LayerWeights(LayerLosses):
     built: bool
     _dtype: DType | None
 
+    is_metric = False
+    """Whether it is a metric: then it is no sublayer of the layer that has it as an attribute."""
+
     def __init__(self, trainable: bool) -> None:
         super().__init__()
         self._trainable = trainable
@@ -57,6 +60,13 @@ class LayerWeights(LayerLosses):
 
     def sublayers(self) -> list[Any]:
         """The layers in this one's attributes, by the order of assignment."""
+        return [layer for layer in self._assigned_layers() if not layer.is_metric]
+
+    def assigned_metrics(self) -> list[Any]:
+        """The metrics in this layer's attributes."""
+        return [layer for layer in self._assigned_layers() if layer.is_metric]
+
+    def _assigned_layers(self) -> list[Any]:
         values = [
             leaf
             for name, value in vars(self).items()

@@ -1,0 +1,47 @@
+"""Optimizers by name and by configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.keras.keras_objects import deserialize_keras_object, serialize_keras_object
+from gpugraph.keras.optimizers import moment_optimizers, rate_optimizers
+from gpugraph.keras.optimizers.optimizer_v2 import OptimizerV2
+from gpugraph.keras.optimizers.tf_optimizer import TFOptimizer
+from gpugraph.train.optimizers.optimizer import Optimizer
+
+_CLASSES = [
+    *(getattr(rate_optimizers, name) for name in ["SGD", "RMSprop", "Adagrad", "Adadelta", "Ftrl"]),
+    *(getattr(moment_optimizers, name) for name in ["Adam", "Adamax", "Nadam"]),
+]
+_BY_NAME = {kind.__name__.lower(): kind for kind in _CLASSES}
+
+serialize = serialize_keras_object
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The optimizer of a configuration; names of Keras's own count in any case.
+
+    ValueError for an unknown class.
+    """
+    if config["class_name"].lower() in _BY_NAME:
+        config = {**config, "class_name": config["class_name"].lower()}
+    return deserialize_keras_object(config, _BY_NAME, custom_objects, "optimizer")
+
+
+def get(identifier: Any) -> Any:
+    """The optimizer of a name or configuration; one of `tf.train` as a TFOptimizer.
+
+    ValueError for anything else.
+    """
+    if isinstance(identifier, (OptimizerV2, TFOptimizer)):
+        return identifier
+    if isinstance(identifier, Optimizer):
+        return TFOptimizer(identifier)
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
+    if isinstance(identifier, str):
+        return deserialize({"class_name": identifier, "config": {}})
+    if hasattr(identifier, "get_updates"):
+        return identifier
+    raise ValueError(f"Could not interpret optimizer identifier: {identifier!r}")

@@ -1,0 +1,195 @@
+"""The steps of Keras's optimizers beside their rules in NumPy; settings, weights, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+
+optimizers, K = tf.keras.optimizers, tf.keras.backend
+FIRST = np.array([[1.0, -2.0], [0.5, 3.0], [2.0, 0.1]], np.float32)
+
+
+class Rules:
+    """Each rule: the value after a step, of the value, the gradient and what it keeps."""
+
+    @staticmethod
+    def sgd(x, g, s, t):
+        return x - 0.1 * g
+
+    @staticmethod
+    def momentum(x, g, s, t):
+        s["m"] = 0.9 * s.get("m", 0) - 0.1 / (1 + 0.5 * (t - 1)) * g
+        return x + s["m"]
+
+    @staticmethod
+    def nesterov(x, g, s, t):
+        s["m"] = 0.9 * s.get("m", 0) - 0.1 * g
+        return x + 0.9 * s["m"] - 0.1 * g
+
+    @staticmethod
+    def rmsprop(x, g, s, t):
+        s["v"] = 0.9 * s.get("v", 0) + 0.1 * g**2
+        return x - 0.1 * g / (np.sqrt(s["v"]) + 1e-7)
+
+    @staticmethod
+    def centered(x, g, s, t):
+        s["v"] = 0.9 * s.get("v", 0) + 0.1 * g**2
+        s["g"] = 0.9 * s.get("g", 0) + 0.1 * g
+        return x - 0.1 * g / (np.sqrt(s["v"] - s["g"] ** 2) + 1e-7)
+
+    @staticmethod
+    def adagrad(x, g, s, t):
+        s["a"] = s.get("a", 0.1) + g**2
+        return x - 0.1 * g / (np.sqrt(s["a"]) + 1e-7)
+
+    @staticmethod
+    def adam(x, g, s, t):
+        s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+        s["v"] = 0.999 * s.get("v", 0) + 0.001 * g**2
+        rate = 0.1 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
+        return x - rate * s["m"] / (np.sqrt(s["v"]) + 1e-7)
+
+    @staticmethod
+    def amsgrad(x, g, s, t):
+        s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+        s["v"] = 0.999 * s.get("v", 0) + 0.001 * g**2
+        s["w"] = np.maximum(s.get("w", 0), s["v"])
+        rate = 0.1 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
+        return x - rate * s["m"] / (np.sqrt(s["w"]) + 1e-7)
+
+    @staticmethod
+    def adamax(x, g, s, t):
+        s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+        s["v"] = np.maximum(0.999 * s.get("v", 0), abs(g))
+        return x - 0.1 / (1 - 0.9**t) * s["m"] / (s["v"] + 1e-7)
+
+    @staticmethod
+    def nadam(x, g, s, t):
+        now, following = (0.9 * (1 - 0.5 * 0.96 ** (0.004 * step)) for step in (t, t + 1))
+        s["p"] = s.get("p", 1) * now
+        s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+        s["v"] = 0.999 * s.get("v", 0) + 0.001 * g**2
+        mean = (1 - now) * g / (1 - s["p"]) + following * s["m"] / (1 - s["p"] * following)
+        return x - 0.1 * mean / (np.sqrt(s["v"] / (1 - 0.999**t)) + 1e-7)
+
+
+OPTIMIZERS = {
+    "sgd": lambda: optimizers.SGD(0.1),
+    "momentum": lambda: optimizers.SGD(0.1, momentum=0.9, decay=0.5),
+    "nesterov": lambda: optimizers.SGD(0.1, momentum=0.9, nesterov=True),
+    "rmsprop": lambda: optimizers.RMSprop(0.1),
+    "centered": lambda: optimizers.RMSprop(0.1, centered=True),
+    "adagrad": lambda: optimizers.Adagrad(0.1),
+    "adam": lambda: optimizers.Adam(0.1),
+    "amsgrad": lambda: optimizers.Adam(0.1, amsgrad=True),
+    "adamax": lambda: optimizers.Adamax(lr=0.1),
+    "nadam": lambda: optimizers.Nadam(0.1),
+}
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_follow_the_rule(name, rows):
+    variable = tf.Variable(FIRST, use_resource=True)
+    used = tf.gather(variable, [0, 1, 2, 1]) if rows else variable
+    step = OPTIMIZERS[name]().get_updates(tf.reduce_sum(tf.square(used)), [variable])
+    x, kept = FIRST.astype(np.float64), {}
+    session = K.get_session()
+    session.run(variable.initializer)
+    for t in range(1, 4):
+        gradient = 2 * x * (np.array([[1.0], [2.0], [1.0]]) if rows else 1.0)
+        x = getattr(Rules, name)(x, gradient, kept, t)
+        session.run(step)
+    np.testing.assert_allclose(session.run(variable), x, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("keras", "train"),
+    [
+        (lambda: optimizers.Adadelta(1.0), lambda: tf.train.AdadeltaOptimizer(1.0, epsilon=1e-7)),
+        (lambda: optimizers.Ftrl(0.1), lambda: tf.train.FtrlOptimizer(0.1)),
+        (lambda: tf.train.AdamOptimizer(0.1), lambda: tf.train.AdamOptimizer(0.1)),
+    ],
+)
+def test_steps_are_those_of_tf_train(keras, train):
+    one, other = (tf.Variable(FIRST, use_resource=True) for _ in range(2))
+    step = optimizers.get(keras()).get_updates(tf.reduce_sum(tf.square(one)), [one])
+    beside = train().minimize(tf.reduce_sum(tf.square(other)), var_list=[other])
+    session = K.get_session()
+    session.run(tf.global_variables_initializer())
+    for _ in range(3):
+        session.run([step, beside])
+    np.testing.assert_allclose(*session.run([one, other]), 1e-6)
+
+
+def test_gradients_are_clipped():
+    variable = tf.Variable([3.0, 4.0], use_resource=True)
+    loss = tf.reduce_sum(tf.square(variable))
+    session = K.get_session()
+    session.run(variable.initializer)
+    by_norm = optimizers.SGD(clipnorm=1.0).get_gradients(loss, [variable])
+    by_value = optimizers.SGD(clipvalue=0.5).get_gradients(loss, [variable])
+    np.testing.assert_allclose(session.run(by_norm[0]), [0.6, 0.8], 1e-6)
+    np.testing.assert_allclose(session.run(by_value[0]), [0.5, 0.5])
+
+
+def test_settings_are_changed_between_steps():
+    variable = tf.Variable(1.0, use_resource=True)
+    optimizer = optimizers.SGD(0.5)
+    step = optimizer.get_updates(variable * 1.0, [variable])
+    session = K.get_session()
+    session.run(variable.initializer)
+    session.run(step)
+    optimizer.lr = 0.25
+    session.run(step)
+    K.set_value(optimizer.learning_rate, 1.0)
+    session.run(step)
+    assert session.run(variable) == pytest.approx(1 - 0.5 - 0.25 - 1.0)
+    assert session.run(optimizer.iterations) == 3
+    assert optimizer.get_config()["learning_rate"] == 1.0
+
+
+def test_schedules_follow_the_steps():
+    schedule = optimizers.schedules.ExponentialDecay(1.0, 1, 0.5)
+    variable = tf.Variable(0.0, use_resource=True)
+    optimizer = optimizers.SGD(schedule)
+    step = optimizer.get_updates(-variable, [variable])
+    session = K.get_session()
+    session.run(variable.initializer)
+    for _ in range(3):
+        session.run(step)
+    assert session.run(variable) == pytest.approx(1 + 0.5 + 0.25)
+    again = optimizers.deserialize(optimizers.serialize(optimizer))
+    assert again.learning_rate.get_config() == schedule.get_config()
+
+
+def test_weights_are_read_and_set():
+    variable = tf.Variable(FIRST, use_resource=True)
+    optimizer = optimizers.Adam()
+    optimizer.get_updates(tf.reduce_sum(variable), [variable])
+    assert [weight.name.rsplit("/")[-1] for weight in optimizer.weights] == ["iter:0", "m:0", "v:0"]
+    values = optimizer.get_weights()
+    optimizer.set_weights([values[0] + 4, values[1] + 1, values[2]])
+    assert K.get_value(optimizer.iterations) == 4
+    with pytest.raises(ValueError, match="weight list of length 1, but the optimizer was exp"):
+        optimizer.set_weights(values[:1])
+    with pytest.raises(ValueError, match="not compatible with provided weight shape"):
+        optimizer.set_weights([values[0], values[1][0], values[2]])
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(TypeError, match="Unexpected keyword argument passed to optimizer: rate"):
+        optimizers.SGD(rate=1)
+    with pytest.raises(ValueError, match="Expected clipnorm >= 0, received: -1"):
+        optimizers.SGD(clipnorm=-1)
+    with pytest.raises(ValueError, match="`momentum` must be between"):
+        optimizers.SGD(momentum=2)
+    with pytest.raises(ValueError, match="Could not interpret optimizer identifier"):
+        optimizers.get(3)
+    variable = tf.Variable(1.0, use_resource=True)
+    with pytest.raises(ValueError, match="An operation has `None` for gradient"):
+        optimizers.SGD().get_updates(tf.constant(1.0), [variable])
+    with pytest.raises(ValueError, match="No gradients provided for any variable"):
+        optimizers.SGD().apply_gradients([(None, variable)])
