@@ -88,7 +88,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "keras": (
         "backend keras_objects",
-        "activations keras_regularizers losses optimizers pictures saving",
+        "activations keras_constraints keras_initializers keras_regularizers",
+        "losses optimizers pictures saving",
         "engine",
         "keras_utils layers metrics",
         "model_cloning",

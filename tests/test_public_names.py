@@ -78,6 +78,8 @@ ROOMS = (
     tf.keras,
     tf.keras.activations,
     tf.keras.backend,
+    tf.keras.constraints,
+    tf.keras.initializers,
     tf.keras.layers,
     tf.keras.optimizers.schedules,
     tf.keras.optimizers,
@@ -1138,6 +1140,106 @@ keras.backend.resize_images: x height_factor width_factor data_format interpolat
 keras.backend.resize_volumes: x depth_factor height_factor width_factor data_format
 keras.backend.separable_conv2d: \
 x depthwise_kernel pointwise_kernel strides padding data_format dilation_rate
+keras.layers.AveragePooling1D: pool_size strides padding data_format
+keras.layers.AveragePooling2D: pool_size strides padding data_format
+keras.layers.AveragePooling3D: pool_size strides padding data_format
+keras.layers.BatchNormalization: axis momentum epsilon center scale beta_initializer \
+gamma_initializer moving_mean_initializer moving_variance_initializer beta_regularizer \
+gamma_regularizer beta_constraint gamma_constraint renorm renorm_clipping renorm_momentum fused \
+trainable virtual_batch_size adjustment name
+keras.layers.Conv1D: filters kernel_size strides padding data_format dilation_rate activation \
+use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint
+keras.layers.Conv2D: filters kernel_size strides padding data_format dilation_rate activation \
+use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint
+keras.layers.Conv2DTranspose: filters kernel_size strides padding output_padding data_format \
+dilation_rate activation use_bias kernel_initializer bias_initializer kernel_regularizer \
+bias_regularizer activity_regularizer kernel_constraint bias_constraint
+keras.layers.Conv3D: filters kernel_size strides padding data_format dilation_rate activation \
+use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint
+keras.layers.Conv3DTranspose: filters kernel_size strides padding output_padding data_format \
+dilation_rate activation use_bias kernel_initializer bias_initializer kernel_regularizer \
+bias_regularizer activity_regularizer kernel_constraint bias_constraint
+keras.layers.Dense: units activation use_bias kernel_initializer bias_initializer \
+kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint
+keras.layers.Dropout: rate noise_shape seed
+keras.layers.Flatten: data_format
+keras.layers.Input: shape batch_size name dtype sparse tensor ragged
+keras.layers.MaxPooling1D: pool_size strides padding data_format
+keras.layers.MaxPooling2D: pool_size strides padding data_format
+keras.layers.MaxPooling3D: pool_size strides padding data_format
+keras.layers.SeparableConv1D: filters kernel_size strides padding data_format dilation_rate \
+depth_multiplier activation use_bias depthwise_initializer pointwise_initializer bias_initializer \
+depthwise_regularizer pointwise_regularizer bias_regularizer activity_regularizer \
+depthwise_constraint pointwise_constraint bias_constraint
+keras.layers.SeparableConv2D: filters kernel_size strides padding data_format dilation_rate \
+depth_multiplier activation use_bias depthwise_initializer pointwise_initializer bias_initializer \
+depthwise_regularizer pointwise_regularizer bias_regularizer activity_regularizer \
+depthwise_constraint pointwise_constraint bias_constraint
+keras.layers.SpatialDropout1D: rate
+keras.layers.SpatialDropout2D: rate data_format
+keras.layers.SpatialDropout3D: rate data_format
+keras.layers.input_tensor: shape batch_size name dtype sparse tensor ragged
+keras.constraints.Constraint:
+keras.constraints.MaxNorm: max_value axis
+keras.constraints.MinMaxNorm: min_value max_value rate axis
+keras.constraints.NonNeg:
+keras.constraints.RadialConstraint:
+keras.constraints.UnitNorm: axis
+keras.constraints.cast: x dtype
+keras.constraints.clip: x min_value max_value
+keras.constraints.deserialize: config custom_objects
+keras.constraints.deserialize_keras_object: identifier module_objects custom_objects \
+printable_module_name
+keras.constraints.epsilon:
+keras.constraints.gather: params indices validate_indices name axis batch_dims
+keras.constraints.get: identifier
+keras.constraints.greater_equal: x y
+keras.constraints.max_norm: max_value axis
+keras.constraints.min_max_norm: min_value max_value rate axis
+keras.constraints.non_neg:
+keras.constraints.radial_constraint:
+keras.constraints.reshape: tensor shape name
+keras.constraints.serialize: instance
+keras.constraints.serialize_keras_object: instance
+keras.constraints.sqrt: x
+keras.constraints.square: x
+keras.constraints.sum_of: x axis keepdims
+keras.constraints.unit_norm: axis
+keras.initializers.Constant: value dtype verify_shape
+keras.initializers.Identity: gain dtype
+keras.initializers.Initializer: dtype
+keras.initializers.Ones: dtype
+keras.initializers.Orthogonal: gain seed dtype
+keras.initializers.RandomNormal: mean stddev seed dtype
+keras.initializers.RandomUniform: minval maxval seed dtype
+keras.initializers.TruncatedNormal: mean stddev seed dtype
+keras.initializers.VarianceScaling: scale mode distribution seed dtype
+keras.initializers.Zeros: dtype
+keras.initializers.constant: value dtype verify_shape
+keras.initializers.deserialize: config custom_objects
+keras.initializers.deserialize_keras_object: identifier module_objects custom_objects \
+printable_module_name
+keras.initializers.get: identifier
+keras.initializers.glorot_normal: seed dtype
+keras.initializers.glorot_uniform: seed dtype
+keras.initializers.he_normal: seed
+keras.initializers.he_uniform: seed
+keras.initializers.identity: gain dtype
+keras.initializers.lecun_normal: seed
+keras.initializers.lecun_uniform: seed
+keras.initializers.normal: mean stddev seed dtype
+keras.initializers.ones: dtype
+keras.initializers.orthogonal: gain seed dtype
+keras.initializers.random_normal: mean stddev seed dtype
+keras.initializers.random_uniform: minval maxval seed dtype
+keras.initializers.serialize: instance
+keras.initializers.serialize_keras_object: instance
+keras.initializers.truncated_normal: mean stddev seed dtype
+keras.initializers.uniform: minval maxval seed dtype
+keras.initializers.zeros: dtype
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
 layers.AveragePooling3D: pool_size strides padding data_format name
@@ -1989,7 +2091,7 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
-    paths |= {"keras.keras_regularizers": "keras.regularizers"}
+    paths |= {f"keras.keras_{name}": f"keras.{name}" for name in KERAS_MODULES}
     path = paths.get(path, path)
     return name if module is tf else f"{path}.{name}"
 
@@ -2026,6 +2128,10 @@ def public(modules: tuple[types.ModuleType, ...]) -> dict[str, object]:
 def expected_signatures() -> dict[str, list[str]]:
     lines = re.sub(r"\n +", " ", SIGNATURES.strip()).splitlines()
     return {name: names.split() for name, _, names in (line.partition(":") for line in lines)}
+
+
+KERAS_MODULES = ("constraints", "initializers", "regularizers")
+"""Files of `gpugraph.keras` that are modules of `tf.keras` under another name."""
 
 
 def parameters(value: object) -> list[str]:

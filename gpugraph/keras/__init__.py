@@ -7,6 +7,8 @@
 from gpugraph.keras import (
     activations as activations,
     backend as backend,
+    keras_constraints,
+    keras_initializers,
     keras_regularizers,
     keras_utils,
     layers as layers,
@@ -20,5 +22,7 @@ from gpugraph.keras.engine.model import Model as Model
 from gpugraph.keras.engine.sequential import Sequential as Sequential
 
 Input = input_tensor
+constraints = keras_constraints
+initializers = keras_initializers
 regularizers = keras_regularizers
 utils = keras_utils

@@ -12,7 +12,7 @@ from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.dense_dropout_flatten import Dense
+from gpugraph.layers.layer_classes import Dense
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import fill, ones, zeros
 from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask

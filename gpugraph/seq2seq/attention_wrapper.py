@@ -10,7 +10,7 @@ from gpugraph.base.nest import flatten, map_structure
 from gpugraph.checks import assert_equal
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.dense_dropout_flatten import Dense
+from gpugraph.layers.layer_classes import Dense
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze

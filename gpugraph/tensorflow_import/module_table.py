@@ -70,9 +70,9 @@ python.layers.core: tf.layers
 python.layers.layers: tf.layers
 python.layers.normalization: tf.layers
 python.layers.pooling: tf.layers
-python.layers.utils: gpugraph.layers.layer_arguments
-    constant_value=tf.get_static_value normalize_tuple=gpugraph.layers.layer_arguments.numbers
-    smart_cond=gpugraph.control_flow.smart_cond.smart_cond
+python.layers.utils: gpugraph.keras.layers.configured_layer
+    normalize_tuple=gpugraph.keras.layers.configured_layer.numbers
+    constant_value=tf.get_static_value smart_cond=gpugraph.control_flow.smart_cond.smart_cond
 python.lib.io.file_io: tf.gfile
 python.ops.array_ops: tf tf.manip gen
 python.ops.bitwise_ops: tf.bitwise gen

@@ -6,6 +6,12 @@
 from gpugraph.keras.engine.input_layer import InputLayer as InputLayer, input_tensor
 from gpugraph.keras.engine.input_spec import InputSpec as InputSpec
 from gpugraph.keras.engine.keras_layer import Layer as Layer
+from gpugraph.keras.layers.batch_normalization_layer import BatchNormalization as BatchNormalization
+from gpugraph.keras.layers.convolution_layers import (
+    Conv1D as Conv1D,
+    Conv2D as Conv2D,
+    Conv3D as Conv3D,
+)
 from gpugraph.keras.layers.core_layers import (
     Activation as Activation,
     ActivityRegularization as ActivityRegularization,
@@ -15,6 +21,14 @@ from gpugraph.keras.layers.core_layers import (
     Permute as Permute,
     RepeatVector as RepeatVector,
     Reshape as Reshape,
+)
+from gpugraph.keras.layers.dense_dropout_flatten import (
+    Dense as Dense,
+    Dropout as Dropout,
+    Flatten as Flatten,
+    SpatialDropout1D as SpatialDropout1D,
+    SpatialDropout2D as SpatialDropout2D,
+    SpatialDropout3D as SpatialDropout3D,
 )
 from gpugraph.keras.layers.lambda_layer import Lambda as Lambda
 from gpugraph.keras.layers.merge_layers import (
@@ -34,6 +48,20 @@ from gpugraph.keras.layers.merge_layers import (
     minimum as minimum,
     multiply as multiply,
     subtract as subtract,
+)
+from gpugraph.keras.layers.pooling_layers import (
+    AveragePooling1D as AveragePooling1D,
+    AveragePooling2D as AveragePooling2D,
+    AveragePooling3D as AveragePooling3D,
+    MaxPooling1D as MaxPooling1D,
+    MaxPooling2D as MaxPooling2D,
+    MaxPooling3D as MaxPooling3D,
+)
+from gpugraph.keras.layers.separable_and_transposed_layers import (
+    Conv2DTranspose as Conv2DTranspose,
+    Conv3DTranspose as Conv3DTranspose,
+    SeparableConv1D as SeparableConv1D,
+    SeparableConv2D as SeparableConv2D,
 )
 
 Input = input_tensor

@@ -9,11 +9,10 @@ from typing import Any
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.keras import activations
 from gpugraph.keras.backend.learning_phase_scopes import learning_phase
 from gpugraph.keras.engine.input_spec import InputSpec
-from gpugraph.keras.engine.keras_layer import Layer
 from gpugraph.keras.keras_regularizers import L1L2
+from gpugraph.keras.layers.configured_layer import ConfiguredLayer, SameShape
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
@@ -24,53 +23,25 @@ from gpugraph.ops.random.random_ops import random_normal
 from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
-class ConfiguredLayer(Layer):
-    """A layer whose constructor's arguments are attributes of the same names.
-
-    `arguments` names those that a configuration has.
-    """
-
-    arguments: tuple[str, ...] = ()
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
-        return {**super().get_config(), **{name: getattr(self, name) for name in self.arguments}}
-
-
-class SameShape(ConfiguredLayer):
-    """A layer whose outputs have the shape, and the mask, of its inputs."""
-
-    supports_masking = True
-
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs."""
-        return as_shape(input_shape)
-
-
 class Activation(SameShape):
     """An activation: a function, or the name of one; see `tf.keras.activations.get`."""
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.activation = activations.get(activation)
+        self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Any:
         """The activation of the inputs."""
         return self.activation(inputs)
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor, the activation by its name."""
-        return {**super().get_config(), "activation": activations.serialize(self.activation)}
-
 
 class Masking(SameShape):
     """Masks the steps of inputs [n, steps, features] whose features all are `mask_value`."""
 
-    arguments = ("mask_value",)
-
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.mask_value = mask_value
+        self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
         """True where one of the features is another value: [n, steps]."""
@@ -91,11 +62,10 @@ class Reshape(ConfiguredLayer):
     ValueError for a shape with another number of elements.
     """
 
-    arguments = ("target_shape",)
-
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
+        self.keep_arguments(locals())
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """[n, *target_shape], -1 replaced where the inputs' sizes are known."""
@@ -129,11 +99,10 @@ class Reshape(ConfiguredLayer):
 class Permute(ConfiguredLayer):
     """The axes of inputs in another order: `dims` counts from 1, the batch is 0 and stays."""
 
-    arguments = ("dims",)
-
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.dims = tuple(dims)
+        self.keep_arguments(locals())
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
             raise ValueError(
                 "Invalid permutation `dims` for Permute Layer: the set of indices in `dims` must "
@@ -154,13 +123,12 @@ class Permute(ConfiguredLayer):
 class RepeatVector(ConfiguredLayer):
     """Vectors [n, size] repeated `n` times: [n, times, size]."""
 
-    arguments = ("n",)
-
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not isinstance(n, int):
             raise TypeError(f"Expected an integer value for `n`, got {n!r}")
         self.n = n
+        self.keep_arguments(locals())
         self.input_spec = InputSpec(ndim=2)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
@@ -176,21 +144,18 @@ class RepeatVector(ConfiguredLayer):
 class ActivityRegularization(SameShape):
     """Adds a penalty of the inputs to the losses: l1 * sum(|x|) + l2 * sum(x ** 2)."""
 
-    arguments = ("l1", "l2")
-
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
-        self.l1, self.l2 = l1, l2
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
+        self.keep_arguments(locals())
 
 
 class GaussianNoise(SameShape):
     """Adds normal noise of deviation `stddev` while training."""
 
-    arguments = ("stddev",)
-
     def __init__(self, stddev: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.stddev = stddev
+        self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
         """training: by default the learning phase."""
@@ -204,11 +169,10 @@ class GaussianNoise(SameShape):
 class GaussianDropout(SameShape):
     """Multiplies by normal noise of mean 1 and deviation sqrt(rate / (1 - rate)) while training."""
 
-    arguments = ("rate",)
-
     def __init__(self, rate: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate = rate
+        self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
         """training: by default the learning phase."""

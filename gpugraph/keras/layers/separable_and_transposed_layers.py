@@ -6,8 +6,8 @@ from typing import Any
 
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.layers.convolution_layers import Convolution
-from gpugraph.layers.layer_arguments import ZEROS, layer_function
+from gpugraph.keras.layers.configured_layer import numbers
+from gpugraph.keras.layers.convolution_layers import Convolution
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -32,25 +32,35 @@ class Transposed(Convolution):
         kernel_size: Any,
         strides: Any = 1,
         padding: str = "valid",
-        data_format: str = "channels_last",
+        output_padding: Any = None,
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
         activation: Any = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = ZEROS,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
         kernel_regularizer: Any = None,
         bias_regularizer: Any = None,
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            filters, kernel_size, strides, padding, data_format, 1, activation, use_bias,
-            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-            activity_regularizer, kernel_constraint, bias_constraint, trainable, name, **kwargs,
+            filters, kernel_size, strides, padding, data_format, dilation_rate, activation,
+            use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+            activity_regularizer, kernel_constraint, bias_constraint, **kwargs,
         )  # fmt: skip
+        self.output_padding: Any = None
+        if output_padding is not None:
+            self.output_padding = numbers(output_padding, self.dimensions, "output_padding")
+            for stride, further in zip(self.strides, self.output_padding):
+                if further >= stride:
+                    raise ValueError(
+                        f"Stride {self.strides} must be greater than output padding "
+                        f"{self.output_padding} (layer {self.name})"
+                    )
+        self.keep_arguments({"output_padding": output_padding})
 
     def add_kernels(self, channels: int) -> None:
         """Adds the kernel [..., filters, channels]."""
@@ -63,17 +73,33 @@ class Transposed(Convolution):
         batch, padding = sizes[0], self.padding.upper()
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
         lengths = [
-            _length(sizes[axis] if static[axis] is None else static[axis], kernel, stride, padding)
-            for axis, kernel, stride in zip(axes, self.kernel_size, self.strides)
+            self._length(place, sizes[axis] if static[axis] is None else static[axis])
+            for place, axis in enumerate(axes)
         ]
         rest = [self.filters, *lengths] if self.first else [*lengths, self.filters]
         outputs = self.convolution(
             inputs, self.kernel, stack([batch, *rest]), self.strides, padding,
-            data_format=self.layout,
+            data_format=self.layout, **self._dilations(),
         )  # fmt: skip
         known = [None if isinstance(size, Tensor) else size for size in rest]
         outputs.set_shape([static[0], *known])
         return outputs
+
+    def _dilations(self) -> dict[str, Any]:
+        if set(self.dilation_rate) == {1}:
+            return {}
+        rates = self.dilation_rate
+        return {"dilations": [1, 1, *rates] if self.first else [1, *rates, 1]}
+
+    def _length(self, place: int, size: Any) -> Any:
+        """The size of an output's axis for an input's `size`, which may be a tensor."""
+        stride = self.strides[place]
+        window = (self.kernel_size[place] - 1) * self.dilation_rate[place] + 1
+        if self.output_padding is not None:
+            before = 0 if self.padding == "valid" else window // 2
+            return (size - 1) * stride + window - 2 * before + self.output_padding[place]
+        length = size * stride
+        return length + max(window - stride, 0) if self.padding == "valid" else length
 
 
 class Conv2DTranspose(Transposed):
@@ -87,12 +113,6 @@ class Conv3DTranspose(Transposed):
 
     dimensions = 3
     convolution = staticmethod(conv3d_transpose_of)
-
-
-def _length(size: Any, kernel: int, stride: int, padding: str) -> Any:
-    """The size of the output's axis for an input's `size`, which may be a tensor."""
-    length = size * stride
-    return length + max(kernel - stride, 0) if padding == "VALID" else length
 
 
 class Separable(Convolution):
@@ -109,14 +129,14 @@ class Separable(Convolution):
         kernel_size: Any,
         strides: Any = 1,
         padding: str = "valid",
-        data_format: str = "channels_last",
+        data_format: str | None = None,
         dilation_rate: Any = 1,
         depth_multiplier: int = 1,
         activation: Any = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = None,
-        pointwise_initializer: Any = None,
-        bias_initializer: Any = ZEROS,
+        depthwise_initializer: Any = "glorot_uniform",
+        pointwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
         depthwise_regularizer: Any = None,
         pointwise_regularizer: Any = None,
         bias_regularizer: Any = None,
@@ -124,25 +144,15 @@ class Separable(Convolution):
         depthwise_constraint: Any = None,
         pointwise_constraint: Any = None,
         bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
             filters, kernel_size, strides, padding, data_format, dilation_rate, activation,
-            use_bias, None, bias_initializer, None, bias_regularizer, activity_regularizer, None,
-            bias_constraint, trainable, name, **kwargs,
+            use_bias, bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
+            activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, **kwargs,
         )  # fmt: skip
         self.depth_multiplier = whole_number("depth_multiplier", depth_multiplier)
-        self.depthwise_initializer, self.pointwise_initializer = (
-            depthwise_initializer, pointwise_initializer,
-        )  # fmt: skip
-        self.depthwise_regularizer, self.pointwise_regularizer = (
-            depthwise_regularizer, pointwise_regularizer,
-        )  # fmt: skip
-        self.depthwise_constraint, self.pointwise_constraint = (
-            depthwise_constraint, pointwise_constraint,
-        )  # fmt: skip
+        self.keep_arguments(locals())
         self.depthwise_kernel: Any = None
         self.pointwise_kernel: Any = None
 
@@ -193,9 +203,3 @@ class SeparableConv1D(Separable):
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """The images as sequences."""
         return squeeze(outputs, [2 if self.first else 1])
-
-
-conv2d_transpose = layer_function(Conv2DTranspose, strides=(1, 1))
-conv3d_transpose = layer_function(Conv3DTranspose, strides=(1, 1, 1))
-separable_conv1d = layer_function(SeparableConv1D)
-separable_conv2d = layer_function(SeparableConv2D, strides=(1, 1), dilation_rate=(1, 1))

@@ -10,8 +10,9 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow.smart_cond import smart_cond
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.learning_phase_scopes import learning_phase
 from gpugraph.keras.engine.input_spec import InputSpec
-from gpugraph.layers.layer_arguments import ZEROS, LayerOfArguments, channels_first, layer_function
+from gpugraph.keras.layers.configured_layer import ConfiguredLayer, SameShape, format_of
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
 from gpugraph.ops.framework.identity_and_shape import identity, shape
@@ -21,7 +22,7 @@ from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 
 
-class Dense(LayerOfArguments):
+class Dense(ConfiguredLayer):
     """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
 
     units: how many numbers come out, of as many columns of `kernel` [size, units].
@@ -37,24 +38,18 @@ class Dense(LayerOfArguments):
         units: int,
         activation: Any = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = ZEROS,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
         kernel_regularizer: Any = None,
         bias_regularizer: Any = None,
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.units = whole_number("units", units)
-        self.activation = activation
-        self.use_bias = use_bias
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
-        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+        self.keep_arguments(locals())
         self.kernel: Any = None
         self.bias: Any = None
         self.input_spec = InputSpec(min_ndim=2)
@@ -90,7 +85,7 @@ class Dense(LayerOfArguments):
             outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias)
-        return outputs if self.activation is None else self.activation(outputs)
+        return self.activation(outputs)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """[..., units]; ValueError for an unknown last size, and for less than two dimensions."""
@@ -102,7 +97,7 @@ class Dense(LayerOfArguments):
         return shape[:-1].concatenate(self.units)
 
 
-class Dropout(LayerOfArguments):
+class Dropout(SameShape):
     """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
 
     noise_shape: where it is 1, elements along that axis are dropped together or not at all.
@@ -110,45 +105,79 @@ class Dropout(LayerOfArguments):
     """
 
     def __init__(
-        self,
-        rate: Any = 0.5,
-        noise_shape: Any = None,
-        seed: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(name=name, **kwargs)
-        self.rate = rate
-        self.noise_shape = noise_shape
-        self.seed = seed
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        self.keep_arguments(locals())
 
-    supports_masking = True
-
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs."""
-        return as_shape(input_shape)
-
-    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """training: a bool, or a bool tensor, by which a run chooses."""
+    def call(self, inputs: Tensor, training: Any = None) -> Tensor:
+        """training: by default the learning phase; a bool, or a tensor, by which a run chooses."""
         return smart_cond(
-            training,
+            learning_phase() if training is None else training,
             lambda: dropout_ops.dropout(
-                inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
+                inputs, rate=self.rate, noise_shape=self.shape_of_noise(inputs), seed=self.seed
             ),
             lambda: identity(inputs),
         )
 
+    def shape_of_noise(self, inputs: Tensor) -> Any:
+        """`noise_shape` with the inputs' sizes for None; None for the shape of the inputs."""
+        if not isinstance(self.noise_shape, (list, tuple)):
+            return self.noise_shape
+        sizes = shape(inputs)
+        return [sizes[axis] if size is None else size for axis, size in enumerate(self.noise_shape)]
 
-class Flatten(LayerOfArguments):
+
+class _SpatialDropout(Dropout):
+    """Drops whole channels together."""
+
+    dimensions = 1
+
+    def __init__(self, rate: Any, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(rate, **kwargs)
+        self.data_format = format_of(data_format)
+        self._argument_names = ("rate", "noise_shape", "seed")
+        self.input_spec = InputSpec(ndim=self.dimensions + 2)
+
+    def shape_of_noise(self, inputs: Tensor) -> Any:
+        """1 along the axes of space."""
+        sizes, ones = shape(inputs), [1] * self.dimensions
+        if self.data_format == "channels_first":
+            return [sizes[0], sizes[1], *ones]
+        return [sizes[0], *ones, sizes[self.dimensions + 1]]
+
+
+class SpatialDropout1D(_SpatialDropout):
+    """Sets whole channels of sequences [n, steps, channels] to 0, as `Dropout` does elements."""
+
+    def __init__(self, rate: Any, **kwargs: Any) -> None:
+        super().__init__(rate, "channels_last", **kwargs)
+
+
+class SpatialDropout2D(_SpatialDropout):
+    """Sets whole channels of images to 0, as `Dropout` does elements."""
+
+    dimensions = 2
+
+
+class SpatialDropout3D(_SpatialDropout):
+    """Sets whole channels of volumes to 0, as `Dropout` does elements."""
+
+    dimensions = 3
+
+
+class Flatten(ConfiguredLayer):
     """All dimensions but the first as one: [n, ...] to [n, k].
 
     data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last.
     """
 
-    def __init__(self, data_format: str = "channels_last", **kwargs: Any) -> None:
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.data_format = data_format
-        self._first = channels_first(data_format)
+        self.data_format = format_of(data_format)
+        self._first = self.data_format == "channels_first"
+        self.keep_arguments(locals())
         self.input_spec = InputSpec(min_ndim=1)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
@@ -179,8 +208,3 @@ def _product(sizes: Sequence[int | None]) -> int | None:
     """The product of sizes; None where one is unknown."""
     known = [size for size in sizes if size is not None]
     return prod(known) if len(known) == len(sizes) else None
-
-
-dense = layer_function(Dense)
-dropout = layer_function(Dropout, "rate noise_shape seed training name", reuse=False)
-flatten = layer_function(Flatten, "name data_format", reuse=False)

@@ -8,18 +8,12 @@ from typing import Any
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.engine.input_spec import InputSpec
-from gpugraph.layers.layer_arguments import (
-    LayerOfArguments,
-    channels_first,
-    layer_function,
-    numbers,
-    padding_of,
-)
+from gpugraph.keras.layers.configured_layer import ConfiguredLayer, format_of, numbers, padding_of
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 
 
-class _Pooling(LayerOfArguments):
+class _Pooling(ConfiguredLayer):
     """Windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).
 
     pool_size, strides: the size of windows and their distance: a number, or one a dimension.
@@ -34,20 +28,22 @@ class _Pooling(LayerOfArguments):
 
     def __init__(
         self,
-        pool_size: Any,
-        strides: Any,
+        pool_size: Any = 2,
+        strides: Any = None,
         padding: str = "valid",
-        data_format: str = "channels_last",
-        name: str | None = None,
+        data_format: str | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, **kwargs)
+        super().__init__(**kwargs)
         self.input_spec = InputSpec(ndim=self.dimensions + 2)
         self.pool_size = numbers(pool_size, self.dimensions, "pool_size")
-        self.strides = numbers(strides, self.dimensions, "strides")
+        self.strides = self.pool_size
+        if strides is not None:
+            self.strides = numbers(strides, self.dimensions, "strides")
         self.padding = padding_of(padding)
-        self.data_format = data_format
-        self._first = channels_first(data_format)
+        self.data_format = format_of(data_format)
+        self._first = self.data_format == "channels_first"
+        self.keep_arguments(locals())
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """The shape of the pooled inputs."""
@@ -107,11 +103,3 @@ class AveragePooling3D(_Pooling):
 
     dimensions = 3
     pool_function = staticmethod(avg_pool3d)
-
-
-max_pooling1d = layer_function(MaxPooling1D, reuse=False)
-max_pooling2d = layer_function(MaxPooling2D, reuse=False)
-max_pooling3d = layer_function(MaxPooling3D, reuse=False)
-average_pooling1d = layer_function(AveragePooling1D, reuse=False)
-average_pooling2d = layer_function(AveragePooling2D, reuse=False)
-average_pooling3d = layer_function(AveragePooling3D, reuse=False)

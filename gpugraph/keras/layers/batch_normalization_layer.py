@@ -12,17 +12,18 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.shapes import as_shape
 from gpugraph.control_flow.smart_cond import smart_cond, static_bool
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.learning_phase_scopes import learning_phase
 from gpugraph.keras.engine.input_spec import InputSpec
-from gpugraph.layers.batch_renormalization import (
+from gpugraph.keras.layers.batch_renormalization import (
     DeviationInitializer,
     checked_clipping,
     composed,
     corrected,
 )
-from gpugraph.layers.layer_arguments import ONES, ZEROS, LayerOfArguments, layer_function
+from gpugraph.keras.layers.configured_layer import SameShape
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
@@ -45,7 +46,7 @@ _NARROW = (dtypes.float16, dtypes.bfloat16)
 """Inputs whose means and variances are float32."""
 
 
-class BatchNormalization(LayerOfArguments):
+class BatchNormalization(SameShape):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, along `axis`, the channels'.
 
     While training, mean and variance are those of the inputs, and `moving_mean` and
@@ -70,8 +71,8 @@ class BatchNormalization(LayerOfArguments):
     or stands beside `adjustment` or channels in dimension 0.
     """
 
-    supports_masking = True
-
+    moving_mean_initializer: Any
+    moving_variance_initializer: Any
     parameter_order = ("gamma", "beta")
     """The order in which the trained variables are made."""
 
@@ -82,10 +83,10 @@ class BatchNormalization(LayerOfArguments):
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = ZEROS,
-        gamma_initializer: Any = ONES,
-        moving_mean_initializer: Any = ZEROS,
-        moving_variance_initializer: Any = ONES,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
         beta_regularizer: Any = None,
         gamma_regularizer: Any = None,
         beta_constraint: Any = None,
@@ -106,16 +107,12 @@ class BatchNormalization(LayerOfArguments):
         self.axis: Any = axis if isinstance(axis, int) else list(axis)
         self.momentum, self.epsilon = momentum, epsilon
         self.center, self.scale = center, scale
-        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
-        self.moving_mean_initializer = moving_mean_initializer
-        self.moving_variance_initializer = moving_variance_initializer
-        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
-        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
         self.fused = fused is not False
         self.virtual_batch_size, self.adjustment = virtual_batch_size, adjustment
         self.renorm = renorm
         self.renorm_clipping = checked_clipping(renorm_clipping) if renorm else None
         self.renorm_momentum = renorm_momentum
+        self.keep_arguments(locals())
         self.gamma: Any = None
         self.beta: Any = None
         self.moving_mean: Any = None
@@ -200,25 +197,23 @@ class BatchNormalization(LayerOfArguments):
             synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.MEAN,
         )  # fmt: skip
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs."""
-        return as_shape(input_shape)
-
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
         """Variables inside are not partitioned, whatever partitioner the scope has."""
-        if self._scope is None:  # in the style of tf.keras nothing is partitioned
+        scope = getattr(self, "_scope", None)
+        if scope is None:  # in the style of tf.keras nothing is partitioned
             yield
             return
-        partitioner = self._scope.partitioner
-        self._scope.set_partitioner(None)
+        partitioner = scope.partitioner
+        scope.set_partitioner(None)
         try:
             yield
         finally:
-            self._scope.set_partitioner(partitioner)
+            scope.set_partitioner(partitioner)
 
-    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """training: a bool, or a bool tensor or variable that each run evaluates."""
+    def call(self, inputs: Tensor, training: Any = None) -> Tensor:
+        """training: by default the learning phase; a bool, or a tensor that each run evaluates."""
+        training = learning_phase() if training is None else training
         if self.fused:
             return self._fused(inputs, training)
         if self.virtual_batch_size is None:
@@ -355,12 +350,3 @@ class BatchNormalization(LayerOfArguments):
         """The op by which an average follows a value; momentum: by default the layer's."""
         decay = self.momentum if momentum is None else momentum
         return assign_moving_average(average, value, decay, zero_debias=False)
-
-
-batch_normalization = layer_function(
-    BatchNormalization,
-    "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
-    "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint "
-    "gamma_constraint training trainable name renorm renorm_clipping renorm_momentum fused "
-    "virtual_batch_size adjustment",
-)

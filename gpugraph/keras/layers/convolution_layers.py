@@ -9,14 +9,8 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.engine.input_spec import InputSpec
-from gpugraph.layers.layer_arguments import (
-    ZEROS,
-    LayerOfArguments,
-    channels_first,
-    layer_function,
-    numbers,
-    padding_of,
-)
+from gpugraph.keras.layers.configured_layer import ConfiguredLayer, format_of, numbers, padding_of
+from gpugraph.ops.arrays.tile_and_pad import pad
 from gpugraph.ops.nn.convolution.conv1d import conv1d as conv1d_of
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d as conv2d_of
 from gpugraph.ops.nn.convolution.conv3d_functions import conv3d as conv3d_of
@@ -25,7 +19,7 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
-class Convolution(LayerOfArguments):
+class Convolution(ConfiguredLayer):
     """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
 
     filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
@@ -39,6 +33,9 @@ class Convolution(LayerOfArguments):
     """
 
     dimensions = 2
+    further_paddings: tuple[str, ...] = ()
+    """Paddings besides "valid" and "same"."""
+
     convolution: Callable[..., Tensor]
     """The function of `tf.nn`."""
 
@@ -48,35 +45,29 @@ class Convolution(LayerOfArguments):
         kernel_size: Any,
         strides: Any = 1,
         padding: str = "valid",
-        data_format: str = "channels_last",
+        data_format: str | None = None,
         dilation_rate: Any = 1,
         activation: Any = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = ZEROS,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
         kernel_regularizer: Any = None,
         bias_regularizer: Any = None,
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.input_spec = InputSpec(ndim=self.dimensions + 2)
         self.filters = whole_number("filters", filters)
         self.kernel_size = numbers(kernel_size, self.dimensions, "kernel_size")
         self.strides = numbers(strides, self.dimensions, "strides")
         self.dilation_rate = numbers(dilation_rate, self.dimensions, "dilation_rate")
-        self.padding = padding_of(padding)
-        self.data_format = data_format
-        self.first = channels_first(data_format)
-        self.activation = activation
-        self.use_bias = use_bias
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
-        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+        self.padding = padding_of(padding, *self.further_paddings)
+        self.data_format = format_of(data_format)
+        self.first = self.data_format == "channels_first"
+        self.keep_arguments(locals())
         self.kernel: Any = None
         self.bias: Any = None
 
@@ -116,15 +107,22 @@ class Convolution(LayerOfArguments):
 
     def convolve(self, inputs: Tensor) -> Tensor:
         """The convolution of the inputs with the kernel."""
-        is_1d = self.dimensions == 1
+        is_1d, padding = self.dimensions == 1, self.padding
+        if padding == "causal":
+            inputs, padding = self.padded_before(inputs), "valid"
         return self.convolution(
             inputs,
             self.kernel,
             self.strides[0] if is_1d else self.strides,
-            self.padding.upper(),
+            padding.upper(),
             data_format=self.layout,
             dilations=self.dilation_rate[0] if is_1d else self.dilation_rate,
         )
+
+    def padded_before(self, inputs: Tensor) -> Tensor:
+        """Sequences with zeros before the first step, as many as a window sees before its last."""
+        before = [self.dilation_rate[0] * (self.kernel_size[0] - 1), 0]
+        return pad(inputs, [[0, 0], [0, 0], before] if self.first else [[0, 0], before, [0, 0]])
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """The sum of convolution and bias in the shape of the layer's outputs."""
@@ -136,13 +134,14 @@ class Convolution(LayerOfArguments):
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, "NCHW" if self.first else "NHWC")
         outputs = self.reshape_outputs(outputs)
-        return outputs if self.activation is None else self.activation(outputs)
+        return self.activation(outputs)
 
 
 class Conv1D(Convolution):
     __doc__ = Convolution.__doc__
 
     dimensions = 1
+    further_paddings = ("causal",)
     convolution = staticmethod(conv1d_of)
 
 
@@ -157,8 +156,3 @@ class Conv3D(Convolution):
 
     dimensions = 3
     convolution = staticmethod(conv3d_of)
-
-
-conv1d = layer_function(Conv1D)
-conv2d = layer_function(Conv2D, strides=(1, 1), dilation_rate=(1, 1))
-conv3d = layer_function(Conv3D, strides=(1, 1, 1), dilation_rate=(1, 1, 1))
