@@ -9,9 +9,11 @@ import sys
 from gpugraph.base.errors import OpError
 from gpugraph.formats.variable_files.conversion import convert_variables
 from gpugraph.memory import human_readable_bytes
+from gpugraph.saved_models.saved_model_file import maybe_saved_model_directory
+from gpugraph.train.savers.checkpoint_reading import checkpoint_path
 
 _PATHS = {
-    "source": "a checkpoint's prefix, a SavedModel, or a file of arrays",
+    "source": "a checkpoint's prefix or its folder, a SavedModel, or a file of arrays",
     "target": "a .safetensors or .npz file, or a checkpoint's prefix",
 }
 
@@ -32,13 +34,16 @@ def convert_command(options: argparse.Namespace) -> int:
         print("gpugraph: the source and the target are the same", file=sys.stderr)
         return 2
     try:
-        arrays = convert_variables(options.source, options.target)
+        source = options.source
+        if not maybe_saved_model_directory(source):
+            source = checkpoint_path(source)
+        arrays = convert_variables(source, options.target)
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
         return 2
-    except ValueError as error:  # a name that is no UTF-8
+    except ValueError as error:  # a name that is no UTF-8, a folder without a checkpoint
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     total = human_readable_bytes(sum(array.num_bytes for array in arrays if array.has_fixed_size))
-    print(f"{len(arrays)} variables, {total}: {options.source} -> {options.target}")
+    print(f"{len(arrays)} variables, {total}: {source} -> {options.target}")
     return 0

@@ -16,6 +16,7 @@ from gpugraph.formats.variable_files.archived_array import ArchivedArray
 from gpugraph.formats.variable_files.conversion import VariableFile, is_checkpoint
 from gpugraph.memory import human_readable_bytes
 from gpugraph.saved_models.saved_model_file import maybe_saved_model_directory, parse_saved_model
+from gpugraph.train.savers.checkpoint_reading import checkpoint_path
 
 _MOST_LINES = 40
 _OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")
@@ -30,7 +31,7 @@ def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "show", help="print what is in a graph, SavedModel, checkpoint or file of arrays"
     )
     show.add_argument("--all", action="store_true", help="all lines of long lists")
-    show.add_argument("path", metavar="PATH", help="a file, a folder, or a checkpoint's prefix")
+    show.add_argument("path", metavar="PATH", help="a file, a checkpoint's prefix, or a folder")
     show.set_defaults(command=show_command)
 
 
@@ -51,6 +52,7 @@ def show_command(options: argparse.Namespace) -> int:
 def _show(path: str, most_lines: int) -> int:
     if maybe_saved_model_directory(path):
         return _show_saved_model(path, parse_saved_model(path), most_lines)
+    path = checkpoint_path(path)
     if is_checkpoint(path) or os.path.splitext(path)[1] in _ARRAY_FILES:
         kind = "checkpoint" if is_checkpoint(path) else "arrays of"
         with VariableFile(path) as opened:

@@ -10,7 +10,10 @@ from typing import Any
 
 from gpugraph.base.registered_messages import register_messages
 
-_FUNCTIONS = ("DESCRIPTOR", "parse_bytes", "DecodeError", "parse_message", "parse_text")
+_FUNCTIONS = (
+    *("DESCRIPTOR", "parse_bytes", "DecodeError", "parse_message", "parse_text"),
+    "file_content",
+)
 
 
 def protobuf_is_absent(error: ImportError) -> ModuleNotFoundError:

@@ -61,7 +61,7 @@ def export_scoped_meta_graph(
 
     Raises:
       TypeError: a message or graph of another type.
-      ValueError: the GraphDef is larger than 2 GiB.
+      ValueError: the GraphDef, or what is to be written, is larger than 2 GiB.
     """
     graph = graph_or_default(graph)
     excluded: frozenset[str] = frozenset()
@@ -102,8 +102,7 @@ def export_scoped_meta_graph(
 
 
 def _write(meta_graph: Any, filename: str, as_text: bool) -> None:
-    content = str(meta_graph).encode() if as_text else meta_graph.SerializeToString()
-    write_whole(os.fspath(filename), content)
+    write_whole(os.fspath(filename), messages_pb2.file_content(meta_graph, as_text))
 
 
 def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_attrs: bool) -> Any:

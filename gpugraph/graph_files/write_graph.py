@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from gpugraph.base.whole_files import write_whole
+from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph_files.graph_cutting import checked_message
 
@@ -28,6 +29,7 @@ def write_graph(
 
     Raises:
       TypeError: it is neither a Graph nor a GraphDef.
+      ValueError: it is larger than 2 GiB, the limit of any message.
       tf.errors.OpError: the class of what the file system refuses.
     """
     if isinstance(graph_or_graph_def, Graph):
@@ -35,6 +37,5 @@ def write_graph(
     else:
         graph_def = checked_message(graph_or_graph_def, "GraphDef", "graph_or_graph_def")
     path = os.path.join(os.fspath(logdir), name)
-    content = str(graph_def).encode() if as_text else graph_def.SerializeToString()
-    write_whole(path, content)
+    write_whole(path, messages_pb2.file_content(graph_def, as_text))
     return path

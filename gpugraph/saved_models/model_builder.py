@@ -137,9 +137,7 @@ class SavedModelBuilder:
         name = model_names.SAVED_MODEL_FILENAME_PB
         if as_text:
             name = model_names.SAVED_MODEL_FILENAME_PBTXT
-            content = str(self._saved_model).encode()
-        else:
-            content = self._saved_model.SerializeToString(deterministic=True)
+        content = messages_pb2.file_content(self._saved_model, as_text)
         path = os.path.join(self._export_dir, name)
         write_whole(path, content)
         logging.info("SavedModel written to: %s", path)

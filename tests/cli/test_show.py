@@ -113,3 +113,24 @@ def test_what_can_not_be_read_is_said(
         assert main(["show", str(tmp_path / name)]) == 2
         output = capsys.readouterr()
         assert output.err.startswith("gpugraph: ") and problem in output.err and name in output.err
+
+
+def test_the_latest_checkpoint_of_a_folder(
+    graph: tf.Graph, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with graph.as_default(), tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        saver = tf.train.Saver()
+        for step in (1, 2):
+            saver.save(session, str(tmp_path / "model"), global_step=step)
+    lines = shown(capsys, str(tmp_path))
+    assert lines[0] == f"checkpoint {tmp_path}/model-2"
+    target = tmp_path / "variables.npz"
+    assert main(["convert", str(tmp_path), str(target)]) == 0
+    with np.load(target) as arrays:
+        assert arrays["step"] == 3
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for command in (["show", str(empty)], ["convert", str(empty), str(target)]):
+        assert main(command) == 2
+        assert "Couldn't find 'checkpoint' file or checkpoints in" in capsys.readouterr().err

@@ -153,3 +153,19 @@ def test_main_op_with_restore(session: Any, tmp_path: pathlib.Path) -> None:
     assert tf.saved_model.main_op.main_op_with_restore is tf.saved_model.main_op_with_restore
     session.run(main)
     assert tf.saved_model.main_op.main_op().type == "NoOp"
+
+
+def test_a_model_of_more_than_two_gib_is_refused(
+    session: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = Builder(tmp_path / "model")
+    builder.add_meta_graph_and_variables(session, ["serve"])
+    monkeypatch.setattr("gpugraph.formats.messages.message_classes._LARGEST", 1000)
+    message = r"Message tensorflow\.SavedModel exceeds maximum protobuf size of 2GB"
+    with pytest.raises(ValueError, match=message):
+        builder.save()
+    assert not tf.saved_model.contains_saved_model(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"tensorflow\.MetaGraphDef exceeds maximum protobuf size"):
+        tf.train.export_meta_graph(str(tmp_path / "x.meta"))
+    with pytest.raises(ValueError, match=r"tensorflow\.GraphDef exceeds maximum protobuf size"):
+        tf.train.write_graph(session.graph, str(tmp_path), "x.pb", as_text=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import prod
 from operator import itemgetter
 from typing import Any, BinaryIO
 
@@ -153,13 +154,16 @@ class BundleReader:
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """A part of the tensor, of all the stored parts that it overlaps."""
         shared = []
+        missing = prod(shape := shape_of_slice(entry.shape, part))
         for stored in entry.slices:
             check_slice(entry.shape, stored, f"{name} in {self.prefix}")
             both = overlap(wanted, bounds(entry.shape, stored))
             if both is not None:
+                self._placed(self._part_entry(name, entry, stored), name)
+                missing -= prod(size.stop - size.start for size in both)
                 shared.append((stored, both))
-        shape = shape_of_slice(entry.shape, part)
-        self._check_room(name, entry, shape)
+        if missing > 0:  # nothing larger than the stored parts is made room for
+            raise self._incomplete(name, part)
         result = np.empty(shape, entry.dtype.as_numpy_dtype)
         is_there = np.zeros(shape, bool)
         for stored, both in shared:
@@ -169,18 +173,13 @@ class BundleReader:
             ]
             is_there[target] = True
         if not is_there.all():
-            raise invalid_argument(
-                f"Checkpoint {self.prefix} does not have all of the slice {part} of {name}"
-            )
+            raise self._incomplete(name, part)
         return result
 
-    def _check_room(self, name: str, entry: Entry, shape: Sequence[int]) -> None:
-        """DataLossError for a tensor that is larger than the data files of which it is."""
-        total = sum(self.data(shard)[1] for shard in range(self._num_shards))
-        if int(np.prod(shape, dtype=object)) * entry.dtype.size > 8 * total:
-            raise DataLossError(
-                None, None, f"{self._index}: {name} is larger than all data files, {total} bytes"
-            )
+    def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:
+        return invalid_argument(
+            f"Checkpoint {self.prefix} does not have all of the slice {part} of {name}"
+        )
 
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
         return self._value(self._part_entry(name, entry, part), name)

@@ -33,6 +33,8 @@ from gpugraph.formats.messages.declaration_text import (
 )
 
 DecodeError = message.DecodeError
+EncodeError = message.EncodeError
+_LARGEST = (1 << 31) - 1
 
 _PACKAGE = "tensorflow"
 _ERROR_FILE = "gpugraph/formats/error_codes.proto"
@@ -213,3 +215,23 @@ def parse_message(message_class: Any, content: bytes) -> Any:
         return parse_text(message_class, content)
     except ValueError as error:
         raise ValueError(f"neither its bytes ({reason}) nor its text ({error})") from error
+
+
+def file_content(value: Any, as_text: bool = False) -> bytes:
+    """A message as a file holds it: its bytes, or its text.
+
+    ValueError where its bytes are more than 2 GiB, the limit of any message.
+    """
+    if as_text:
+        return str(value).encode()
+    try:
+        content: bytes = value.SerializeToString(deterministic=True)
+    except EncodeError:
+        content = b""
+        is_too_large = True
+    else:
+        is_too_large = len(content) > _LARGEST
+    if is_too_large:
+        name = value.DESCRIPTOR.full_name
+        raise ValueError(f"Message {name} exceeds maximum protobuf size of 2GB.")
+    return content

@@ -66,15 +66,22 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
     ValueError where the folder has none.
     """
-    path = os.fspath(ckpt_dir_or_file)
-    if files.IsDirectory(path):
-        latest = latest_checkpoint(path)
-        if latest is None:
-            raise ValueError(
-                f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
-            )
-        path = latest
-    return NewCheckpointReader(path)
+    return NewCheckpointReader(checkpoint_path(os.fspath(ckpt_dir_or_file)))
+
+
+def checkpoint_path(path: str) -> str:
+    """The path of a checkpoint: the path itself, or the latest one's of a folder.
+
+    ValueError where the folder has none.
+    """
+    if not files.IsDirectory(path):
+        return path
+    latest = latest_checkpoint(path)
+    if latest is None:
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+        )
+    return latest
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:

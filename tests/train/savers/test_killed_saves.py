@@ -15,24 +15,26 @@ import gpugraph as tf
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT, SIZE = 4, 200_000
+LARGE = 3_125_000
+"""Elements of one of the variables of a model of 50 MB."""
 
 CHILD = """
 import sys
 from tests.train.savers.test_killed_saves import save_for_ever
-save_for_ever(sys.argv[1], sys.argv[2] == "numbered")
+save_for_ever(sys.argv[1], sys.argv[2] == "numbered", int(sys.argv[3]))
 """
 
 
-def variables():
+def variables(size: int):
     """Variables whose every element is the number of a step."""
-    return [tf.get_variable(f"v{i}", [SIZE], tf.float32) for i in range(COUNT)]
+    return [tf.get_variable(f"v{i}", [size], tf.float32) for i in range(COUNT)]
 
 
-def save_for_ever(folder: str, numbered: bool) -> None:
+def save_for_ever(folder: str, numbered: bool, size: int) -> None:
     """Goes on from the latest checkpoint, and says when it has saved once."""
-    parts = variables()
+    parts = variables(size)
     value = tf.placeholder(tf.float32, [])
-    update = tf.group(*(part.assign(tf.fill([SIZE], value)) for part in parts))
+    update = tf.group(*(part.assign(tf.fill([size], value)) for part in parts))
     saver = tf.train.Saver(max_to_keep=2)
     step = 0
     with tf.Session() as sess:
@@ -48,11 +50,10 @@ def save_for_ever(folder: str, numbered: bool) -> None:
             print(step, flush=True)
 
 
-def kill_one(folder: Path, kind: str, wait: float) -> int:
+def kill_one(folder: Path, kind: str, wait: float, size: int) -> int:
     """Kills a child so long after its first save. Returns the last step that it said."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(folder), kind], stdout=subprocess.PIPE, cwd=ROOT
-    )
+    command = [sys.executable, "-c", CHILD, str(folder), kind, str(size)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         first = child.stdout.readline()
         with pytest.raises(subprocess.TimeoutExpired):
@@ -63,11 +64,11 @@ def kill_one(folder: Path, kind: str, wait: float) -> int:
     return int((first + rest).split(b"\n")[-2])
 
 
-def check(folder: Path, said: int) -> int:
+def check(folder: Path, said: int, size: int) -> int:
     """The step of the latest checkpoint, which restores and has one step in all variables."""
     path = tf.train.latest_checkpoint(str(folder))
     with tf.Graph().as_default(), tf.Session() as sess:
-        parts = variables()
+        parts = variables(size)
         tf.train.Saver().restore(sess, path)
         steps = np.unique(sess.run(parts))
     assert len(steps) == 1
@@ -78,21 +79,22 @@ def check(folder: Path, said: int) -> int:
     return step
 
 
-def kill_and_check(folder: Path, kind: str, kills: int) -> None:
+def kill_and_check(folder: Path, kind: str, kills: int, size: int) -> None:
     choice = random.Random(kills)
     for _ in range(kills):
-        check(folder, kill_one(folder, kind, choice.uniform(0, 0.2)))
+        check(folder, kill_one(folder, kind, choice.uniform(0, 0.2), size), size)
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 5 * COUNT * 4 * size
 
 
 @pytest.mark.parametrize("kind", ["numbered", "replaced"])
 def test_a_killed_save_leaves_a_whole_checkpoint(tmp_path, kind):
-    kill_and_check(tmp_path, kind, 2)
+    kill_and_check(tmp_path, kind, 2, SIZE)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["numbered", "replaced"])
 def test_many_killed_saves_leave_whole_checkpoints(tmp_path, kind):
-    kill_and_check(tmp_path, kind, 100)
+    kill_and_check(tmp_path, kind, 100, LARGE)
 
 
 def test_a_later_save_removes_what_killed_ones_left(tmp_path):
