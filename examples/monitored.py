@@ -2,9 +2,9 @@
 
     python examples/monitored.py --folder /tmp/digits
 
-A checkpoint is saved every 100 steps, summaries every 20: `tensorboard --logdir /tmp/digits` shows
-them. Kill the program at any moment, by `kill -9` too: started again, it goes on from the last
-checkpoint, with the losses of a run that was never killed.
+A thread fills a queue with batches. A checkpoint is saved every 100 steps, summaries every 20:
+`tensorboard --logdir /tmp/digits` shows them. Kill the program at any moment, by `kill -9` too:
+started again, it goes on from the last checkpoint, with the losses of a run that was never killed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,36 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def batch_of_step(step: int, count: int) -> np.ndarray:
-    """Which examples the step learns from: the same ones whenever the step is done."""
-    return np.random.RandomState(step).randint(0, count, BATCH)
+class Batches:
+    """A queue of batches, which a thread of the session fills: one for each step, in order.
+
+    Which examples a step learns from follows from its number alone. The thread begins at the global
+    step of the session: 0, or that of the checkpoint.
+    """
+
+    def __init__(self, images: np.ndarray, labels: np.ndarray) -> None:
+        self.images, self.labels = images, labels
+        local = [tf.GraphKeys.LOCAL_VARIABLES]
+        start = tf.train.get_or_create_global_step().value()
+        position = tf.Variable(start, trainable=False, collections=local, name="position")
+        number = tf.assign_add(position, 1) - 1
+        batch = tf.py_func(self.of_step, [number], [tf.float32, tf.int64])
+        shapes = [[BATCH, 64], [BATCH]]
+        self.queue = tf.FIFOQueue(8, [tf.float32, tf.int64], shapes, name="batches")
+        runner = tf.train.QueueRunner(self.queue, [self.queue.enqueue(batch)])
+        tf.train.add_queue_runner(runner)
+        tf.summary.scalar("batches_that_wait", self.queue.size())
+
+    def of_step(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        chosen = np.random.RandomState(step).randint(0, len(self.images), BATCH)
+        return self.images[chosen], self.labels[chosen]
 
 
 class Network:
     """Loss, training step and summaries of a two-layer classifier."""
 
-    def __init__(self) -> None:
-        self.images = tf.placeholder(tf.float32, [None, 64], name="images")
-        self.labels = tf.placeholder(tf.int64, [None], name="labels")
+    def __init__(self, batches: Batches) -> None:
+        self.images, self.labels = batches.queue.dequeue()
         hidden = tf.layers.dense(self.images, 64, tf.nn.relu, name="hidden")
         logits = tf.layers.dense(hidden, 10, name="logits")
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=logits)
@@ -57,22 +76,6 @@ class Network:
         for variable in tf.trainable_variables():
             tf.summary.histogram(variable.op.name, variable)
         tf.summary.image("digits", tf.reshape(self.images, [-1, 8, 8, 1]), max_outputs=4)
-
-
-class Batches(tf.train.SessionRunHook):
-    """Feeds each step its examples, which follow from the step's number alone."""
-
-    def __init__(self, network: Network, images: np.ndarray, labels: np.ndarray) -> None:
-        self.network, self.images, self.labels = network, images, labels
-
-    def after_create_session(self, session: tf.Session, coord: object) -> None:
-        self.next = int(session.run(self.network.step))
-
-    def before_run(self, run_context: tf.train.SessionRunContext) -> tf.train.SessionRunArgs:
-        chosen = batch_of_step(self.next, len(self.images))
-        self.next += 1
-        feeds = {self.network.images: self.images[chosen], self.network.labels: self.labels[chosen]}
-        return tf.train.SessionRunArgs(None, feeds)
 
 
 class LossFile(tf.train.SessionRunHook):
@@ -100,9 +103,8 @@ def main(arguments: list[str] | None = None) -> None:
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype(np.float32)
     tf.set_random_seed(1)
-    network = Network()
+    network = Network(Batches(images, labels))
     hooks = [
-        Batches(network, images, labels),
         tf.train.StopAtStepHook(last_step=options.steps),
         tf.train.NanTensorHook(network.loss),
         tf.train.ProgressHook(options.steps, network.loss),

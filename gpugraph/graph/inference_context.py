@@ -23,7 +23,7 @@ def _nothing(_: int) -> Any:
 class InferContext:
     """Shapes and dtypes of the inputs, attrs, and the values of inputs where they are constant."""
 
-    __slots__ = ("_dtypes", "_partial", "_value", "attrs", "num_outputs", "shapes")
+    __slots__ = ("_dtypes", "_maker", "_partial", "_value", "attrs", "num_outputs", "shapes")
 
     is_building = False
     """Whether the graph is being built: TensorFlow leaves some sizes open then."""
@@ -36,6 +36,7 @@ class InferContext:
         num_outputs: int,
         value: Callable[[int], Any] = _nothing,
         partial: Callable[[int], TensorShape | None] = _nothing,
+        maker: Callable[[int], tuple[str, Mapping[str, Any]] | None] = _nothing,
     ) -> None:
         self.shapes = shapes
         self.attrs = attrs
@@ -43,6 +44,7 @@ class InferContext:
         self._dtypes = dtypes
         self._value = value
         self._partial = partial
+        self._maker = maker
 
     @property
     def dtypes(self) -> Sequence[DType]:
@@ -56,6 +58,10 @@ class InferContext:
     def partial(self, index: int) -> TensorShape | None:
         """Input `index`, a vector of sizes that are partly known, as a shape; None if none is."""
         return self._partial(index)
+
+    def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
+        """Type and attrs of the op that made the handle in input `index`; None: not known."""
+        return self._maker(index)
 
     def variable_shape(self, index: int) -> TensorShape:
         """What is known of the shape of the variable that input `index` is a handle of."""

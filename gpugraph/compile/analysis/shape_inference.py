@@ -12,7 +12,7 @@ its other inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,7 @@ class Inference:
             node.input_types,
             len(node.output_types),
             lambda index: values.get(sources[index]),
+            maker=lambda index: _maker_of_handle(node, index),
         )
         try:
             shapes: Sequence[TensorShape] = op_def.infer(context)
@@ -198,6 +199,14 @@ def container_of(node: Node) -> Node | None:
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
         source = source.input_edge(0).src
     return source if source.type in _ROOTS else None
+
+
+def _maker_of_handle(node: Node, index: int) -> tuple[str, Mapping[str, Any]]:
+    """Type and attrs of the node to which an input, a handle, leads."""
+    source = node.input_edge(index).src
+    while source.node_class in _PASSING:
+        source = source.input_edge(0).src
+    return source.type, source.attrs
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -103,13 +103,17 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Whether the kernel decides its outputs' sizes when it runs, if they aren't known."""
+        """Whether the kernel decides its outputs' sizes when it runs, though they may be inferred.
+
+        A queue's elements have the shapes that it was made for.
+        """
         if node.node_class in _NO_KERNEL:
             return False
         kernel = self.unit.kernel(node)
         if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:
             return False
-        return reference(kernel).dynamic
+        call = reference(kernel)
+        return call.dynamic and not call.gives_up
 
     def _writers(self) -> dict[tuple[str, str], list[int]]:
         """Variable to the positions of the steps that write it, ascending."""

@@ -21,7 +21,7 @@ from gpugraph.graph.client.graph_collections import Collections
 from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
 from gpugraph.graph.client.node_messages import graph_def_of, version_message
 from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
@@ -270,6 +270,12 @@ class _OpContext(InferContext):
 
     def partial(self, index: int) -> TensorShape | None:
         return constant_value(self._inputs[index], as_shape=True)
+
+    def maker(self, index: int) -> tuple[str, Mapping[str, Any]]:
+        source = self._inputs[index].op
+        while source.type in HANDLE_MOVES:
+            source = source._inputs[0].op
+        return source.type, source._attrs
 
     def variable_shape(self, index: int) -> TensorShape:
         maker = handle_maker(self._inputs[index])

@@ -110,6 +110,7 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
     return f"[{','.join(str(shape.as_list()) for shape in shapes)}]"
 
 
+_QUEUES = ("FIFOQueueV2", "PaddingFIFOQueueV2", "RandomShuffleQueueV2", "PriorityQueueV2")
 _SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 _COMPONENTS = {
     "component_types": Attr("list(type)", required=True, minimum=1),
@@ -209,12 +210,23 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
     return close
 
 
-def _infer_number(context: InferContext) -> Sequence[TensorShape]:
+def _infer_element(context: InferContext) -> Sequence[TensorShape]:
+    """The shapes of an element, as the queue was made for them; unknown where that is not known."""
+    op_type, attrs = context.maker(0) or ("", {})
+    shapes = [as_shape(shape) for shape in attrs.get("shapes", ())]
+    if op_type == "PriorityQueueV2":
+        shapes = [SCALAR, *shapes]
+    is_queue = op_type in _QUEUES and len(shapes) == context.num_outputs
+    return shapes if is_queue else unknown(context)
+
+
+def _infer_batch(up_to: bool, context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[1], 0, "n")
     number = context.value(1)
     if number is not None and number < 0:
         raise ValueError(f"Input 'n' must be >= 0, but is {number}")
-    return unknown(context)
+    rows = TensorShape.of((None if up_to or number is None else int(number),))
+    return [rows.concatenate(shape) for shape in _infer_element(context)]
 
 
 def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
@@ -241,11 +253,8 @@ _ENQUEUING: dict[str, Any] = {
 _DEQUEUING: dict[str, Any] = {
     "outputs": "components: component_types",
     "attrs": {"component_types": Attr("list(type)", required=True, minimum=1), **_TIMEOUT},
-    "infer": unknown,
 }
-_BATCHING: dict[str, Any] = {
-    **_DEQUEUING, "inputs": "handle: resource, n: int32", "infer": _infer_number,
-}  # fmt: skip
+_BATCHING: dict[str, Any] = {**_DEQUEUING, "inputs": "handle: resource, n: int32"}
 
 for _type, _many, _infer_enqueue, _doc in (
     ("QueueEnqueueV2", False, no_outputs, "Adds an element, as soon as there is room."),
@@ -258,6 +267,7 @@ waiting_op(
     "Takes an element, as soon as there is one.",
     **_DEQUEUING,
     inputs="handle: resource",
+    infer=_infer_element,
 )
 for _type, _up_to, _doc in (
     ("QueueDequeueManyV2", False, "Takes `n` elements, as rows of the components."),
@@ -267,7 +277,8 @@ for _type, _up_to, _doc in (
         "Takes `n` elements, or what is left of a closed queue, as rows of the components.",
     ),
 ):
-    waiting_op(_type, partial(_bind_dequeue_many, _up_to), _doc, **_BATCHING)
+    _infer = partial(_infer_batch, _up_to)
+    waiting_op(_type, partial(_bind_dequeue_many, _up_to), _doc, **_BATCHING, infer=_infer)
 waiting_op(
     "QueueCloseV2",
     _bind_close,

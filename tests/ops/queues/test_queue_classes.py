@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 
@@ -369,3 +370,21 @@ def test_wrong_elements_are_refused():
             tf.FIFOQueue(3, tf.int32, [None])
         session.run(queue.enqueue([[1, 2]]))
         assert session.run(queue.dequeue()).tolist() == [1, 2]
+
+
+def test_what_follows_a_dequeue_has_planned_memory():
+    with tf.Graph().as_default(), tf.Session() as session:
+        queue = tf.PaddingFIFOQueue(9, [tf.float32, tf.float32], [(3,), (None,)])
+        session.run(queue.enqueue_many([[[1.0, 2.0, 3.0]] * 7, [[4.0]] * 7]))
+        many, some = queue.dequeue_many(2), queue.dequeue_up_to(2)
+        chosen = tf.cond(tf.constant(True), lambda: queue.dequeue()[0], lambda: tf.ones([3]))
+        for dequeued, is_planned, values in (
+            (many[0], True, [3, 5, 7]),
+            (chosen, True, [3, 5, 7]),
+            (some[0], False, [3, 5, 7]),
+            (many[1], False, [9]),
+        ):
+            result = dequeued * 2.0 + 1.0
+            np.testing.assert_array_equal(np.unique(session.run(result)), values)
+            (sized,) = re.findall(r"(\d+) are sized at run time", str(session.explain(result)))
+            assert (int(sized) <= 1) == is_planned  # component 1 of the dequeue is
