@@ -308,6 +308,9 @@ contrib.framework.arg_scoped_arguments: func
 contrib.framework.assert_or_get_global_step: graph global_step_tensor
 contrib.framework.assert_scalar: tensor name
 contrib.framework.assert_scalar_int: tensor name
+contrib.framework.assign_from_checkpoint: model_path var_list ignore_missing_vars
+contrib.framework.assign_from_checkpoint_fn: model_path var_list ignore_missing_vars
+    reshape_variables
 contrib.framework.assign_from_values: var_names_to_values
 contrib.framework.assign_from_values_fn: var_names_to_values
 contrib.framework.convolutional_delta_orthogonal: gain seed dtype
@@ -333,6 +336,21 @@ contrib.framework.get_variables_by_suffix: suffix scope
 contrib.framework.get_variables_to_restore: include exclude
 contrib.framework.global_variable: initial_value validate_shape name use_resource
 contrib.framework.has_arg_scope: func
+contrib.framework.init_from_checkpoint: checkpoint_dir assignment_map
+contrib.framework.list_variables: checkpoint_dir
+contrib.framework.load_and_remap_matrix_initializer: ckpt_path old_tensor_name new_row_vocab_size
+    new_col_vocab_size old_row_vocab_size old_row_vocab_file new_row_vocab_file old_col_vocab_file
+    new_col_vocab_file num_row_oov_buckets num_col_oov_buckets initializer max_rows_in_memory
+contrib.framework.load_checkpoint: filepattern
+contrib.framework.load_embedding_initializer: ckpt_path embedding_tensor_name new_vocab_size
+    embedding_dim old_vocab_file new_vocab_file old_vocab_size num_oov_buckets initializer
+    max_rows_in_memory
+contrib.framework.load_linear_multiclass_bias_initializer: ckpt_path bias_tensor_name
+    new_class_vocab_size old_class_vocab_file new_class_vocab_file num_class_oov_buckets initializer
+    max_rows_in_memory
+contrib.framework.load_variable: checkpoint_dir name
+contrib.framework.load_variable_slot_initializer: ckpt_path old_tensor_name primary_partition_info
+    args options
 contrib.framework.local_variable: initial_value validate_shape name use_resource
 contrib.framework.model_variable: name shape dtype initializer regularizer trainable collections
     caching_device device partitioner custom_getter use_resource synchronization aggregation
@@ -542,6 +560,8 @@ contrib.training.create_train_op: total_loss optimizer global_step update_ops va
     colocate_gradients_with_ops check_numerics
 contrib.training.multiply_gradients: grads_and_vars gradient_multipliers
 contrib.training.HParams: hparam_def model_structure
+contrib.training.checkpoints_iterator: checkpoint_dir min_interval_secs timeout timeout_fn
+contrib.training.wait_for_new_checkpoint: checkpoint_dir last_checkpoint seconds_to_sleep timeout
 control_dependencies: control_inputs
 control_flow_v2_enabled:
 convert_to_tensor: value dtype name preferred_dtype dtype_hint
@@ -1981,6 +2001,7 @@ train.string_input_producer: string_tensor num_epochs shuffle seed capacity shar
     cancel_op
 train.start_queue_runners: sess coord daemon start collection
 train.assert_global_step: global_step_tensor
+train.checkpoints_iterator: checkpoint_dir min_interval_secs timeout timeout_fn
 train.cosine_decay: learning_rate global_step decay_steps alpha name
 train.cosine_decay_restarts: learning_rate global_step first_decay_steps t_mul m_mul alpha name
 train.create_global_step: graph
@@ -1988,6 +2009,7 @@ train.exponential_decay: learning_rate global_step decay_steps decay_rate stairc
 train.get_global_step: graph
 train.get_or_create_global_step: graph
 train.global_step: sess global_step_tensor
+train.init_from_checkpoint: ckpt_dir_or_file assignment_map
 train.inverse_time_decay: learning_rate global_step decay_steps decay_rate staircase name
 train.linear_cosine_decay: learning_rate global_step decay_steps num_periods alpha beta name
 train.natural_exp_decay: learning_rate global_step decay_steps decay_rate staircase name
@@ -1997,6 +2019,8 @@ train.piecewise_constant: x boundaries values name
 train.piecewise_constant_decay: x boundaries values name
 train.write_graph: graph_or_graph_def logdir name as_text
 train.polynomial_decay: learning_rate global_step decay_steps end_learning_rate power cycle name
+train.warm_start: ckpt_to_initialize_from vars_to_warm_start var_name_to_vocab_info
+    var_name_to_prev_var_name
 trainable_variables: scope
 transpose: a perm name conjugate
 truediv: x y name

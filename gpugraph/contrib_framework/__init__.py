@@ -1,11 +1,22 @@
 """What `tf.contrib.framework` has besides `arg_scope` and the variables of models.
 
+`checkpoint_functions` reads checkpoints,
 `restorable_variables` chooses and fills variables, `device_chooser` spreads them, `static_choices`
 has conditions that may be known while the graph is built, `graph_names` names and graphs,
 `tensor_checks` checks and shapes, `bounded_tensor_spec` a TensorSpec with bounds.
 """
 
 from gpugraph.contrib_framework.bounded_tensor_spec import BoundedTensorSpec as BoundedTensorSpec
+from gpugraph.contrib_framework.checkpoint_functions import (
+    assign_from_checkpoint as assign_from_checkpoint,
+    assign_from_checkpoint_fn as assign_from_checkpoint_fn,
+    init_from_checkpoint as init_from_checkpoint,
+    list_variables as list_variables,
+    load_checkpoint as load_checkpoint,
+    load_linear_multiclass_bias_initializer as load_linear_multiclass_bias_initializer,
+    load_variable as load_variable,
+    load_variable_slot_initializer as load_variable_slot_initializer,
+)
 from gpugraph.contrib_framework.device_chooser import VariableDeviceChooser as VariableDeviceChooser
 from gpugraph.contrib_framework.graph_names import (
     get_graph_from_inputs as get_graph_from_inputs,

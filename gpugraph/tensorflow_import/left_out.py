@@ -22,8 +22,6 @@ _REWRITE = (
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
 _SUMMARIES = "write the summaries by tf.summary.scalar and tf.summary.histogram"
-_CHECKPOINTS = "use tf.train.Saver, or contrib.framework.assign_from_values"
-_CHECKPOINT_FILES = "contrib.framework reads no files: use tf.train."
 _MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or LuongAttention"
 _PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
@@ -40,14 +38,7 @@ config.experimental_connect_to_host: there is no eager execution: give a Session
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
 contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
 contrib.eager: there is no eager execution: build a graph and run it in a Session
-contrib.framework.assign_from_checkpoint: {_CHECKPOINTS}
-contrib.framework.assign_from_checkpoint_fn: {_CHECKPOINTS}
-contrib.framework.checkpoints_iterator: {_CHECKPOINTS}
 contrib.framework.fuse_op: graphs are fused when a Session compiles them
-contrib.framework.init_from_checkpoint: {_CHECKPOINTS}
-contrib.framework.list_variables: {_CHECKPOINT_FILES}list_variables
-contrib.framework.load_checkpoint: {_CHECKPOINT_FILES}load_checkpoint
-contrib.framework.load_variable: {_CHECKPOINT_FILES}load_variable
 contrib.layers.RevBlock: {_REVERSIBLE}
 contrib.layers.rev_block: {_REVERSIBLE}
 contrib.layers.summarize_activation: {_SUMMARIES}

@@ -117,15 +117,20 @@ from gpugraph.train.savers.checkpoint_files import (
     remove_checkpoint as remove_checkpoint,
     update_checkpoint_state as update_checkpoint_state,
 )
+from gpugraph.train.savers.checkpoint_initializers import (
+    init_from_checkpoint as init_from_checkpoint,
+)
 from gpugraph.train.savers.checkpoint_reading import (
     NewCheckpointReader as NewCheckpointReader,
     list_variables as list_variables,
     load_checkpoint as load_checkpoint,
     load_variable as load_variable,
 )
+from gpugraph.train.savers.checkpoints_iterator import checkpoints_iterator as checkpoints_iterator
 from gpugraph.train.savers.meta_graph_with_saver import export_meta_graph as export_meta_graph
 from gpugraph.train.savers.saver import Saver as Saver
 from gpugraph.train.savers.saver_of_meta_graph import import_meta_graph as import_meta_graph
+from gpugraph.train.savers.warm_start import warm_start as warm_start
 from gpugraph.train.training_loops import (
     VocabInfo as VocabInfo,
     basic_train_loop as basic_train_loop,

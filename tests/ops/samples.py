@@ -137,6 +137,10 @@ UNSAMPLED = {
         ),
         "it works on files: test_saver.py has it run",
     ),
+    **dict.fromkeys(
+        ("GenerateVocabRemapping", "LoadAndRemapMatrix"),
+        "it works on files: test_warm_start.py has it run",
+    ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(
         ("PyFunc", "PyFuncStateless"),

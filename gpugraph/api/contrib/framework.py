@@ -12,12 +12,19 @@ from gpugraph.compatibility.deprecation_decorators import (
 from gpugraph.contrib_framework import (
     BoundedTensorSpec as BoundedTensorSpec, VariableDeviceChooser as VariableDeviceChooser,
     assert_or_get_global_step as assert_or_get_global_step, assert_scalar as assert_scalar,
-    assert_scalar_int as assert_scalar_int, assign_from_values as assign_from_values,
+    assert_scalar_int as assert_scalar_int, assign_from_checkpoint as assign_from_checkpoint,
+    assign_from_checkpoint_fn as assign_from_checkpoint_fn,
+    assign_from_values as assign_from_values,
     assign_from_values_fn as assign_from_values_fn,
     filter_variables as filter_variables, get_graph_from_inputs as get_graph_from_inputs,
     get_name_scope as get_name_scope, get_placeholders as get_placeholders,
     get_variable_full_name as get_variable_full_name,
     get_variables_to_restore as get_variables_to_restore, global_variable as global_variable,
+    init_from_checkpoint as init_from_checkpoint, list_variables as list_variables,
+    load_checkpoint as load_checkpoint,
+    load_linear_multiclass_bias_initializer as load_linear_multiclass_bias_initializer,
+    load_variable as load_variable,
+    load_variable_slot_initializer as load_variable_slot_initializer,
     local_variable as local_variable, prepend_name_scope as prepend_name_scope,
     reduce_sum_n as reduce_sum_n, remove_squeezable_dimensions as remove_squeezable_dimensions,
     smart_case as smart_case, smart_cond as smart_cond,
@@ -43,6 +50,10 @@ from gpugraph.ops.sparse.sparse_tensor import (
 from gpugraph.train import (
     assert_global_step as assert_global_step, create_global_step as create_global_step,
     get_global_step as get_global_step, get_or_create_global_step as get_or_create_global_step,
+)
+from gpugraph.train.savers.remapped_matrices import (
+    load_and_remap_matrix_initializer as load_and_remap_matrix_initializer,
+    load_embedding_initializer as load_embedding_initializer,
 )
 from gpugraph.variable_scope.arg_scope import (
     add_arg_scope as add_arg_scope, arg_scope as arg_scope,

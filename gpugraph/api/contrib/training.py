@@ -10,3 +10,7 @@ from gpugraph.train.replica_devices import (
     GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy,
     byte_size_load_fn as byte_size_load_fn,
 )
+from gpugraph.train.savers.checkpoints_iterator import (
+    checkpoints_iterator as checkpoints_iterator,
+    wait_for_new_checkpoint as wait_for_new_checkpoint,
+)

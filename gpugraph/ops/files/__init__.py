@@ -6,4 +6,5 @@ from gpugraph.ops.files import (
     decode_csv,
     decode_raw,
     read_and_write_file,
+    vocabulary_remapping,
 )

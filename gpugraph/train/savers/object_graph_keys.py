@@ -1,0 +1,65 @@
+"""The graph of objects in a checkpoint: which key holds the variable of which name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.errors import DataLossError, NotFoundError
+from gpugraph.formats import messages_pb2
+from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
+
+OBJECT_GRAPH_PROTO_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+"""The key of the TrackableObjectGraph in a checkpoint."""
+
+
+def object_metadata(save_path: Any) -> Any:
+    """The TrackableObjectGraph of a checkpoint; ValueError for one that has none."""
+    try:
+        return read_object_graph(save_path)
+    except NotFoundError:
+        raise ValueError(
+            f'The specified checkpoint "{save_path}" does not appear to be object-based (saved '
+            f'with TF2) since it is missing the key "{OBJECT_GRAPH_PROTO_KEY}". Likely it was '
+            "created with the TF1 name-based saver and does not contain an object dependency graph."
+        ) from None
+
+
+def read_object_graph(save_path: Any, reader: Any = None) -> Any:
+    """The TrackableObjectGraph of a checkpoint, its ids within bounds.
+
+    NotFoundError where it has none, DataLossError for a malformed one.
+    """
+    reader = NewCheckpointReader(save_path) if reader is None else reader
+    content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)
+    graph = messages_pb2.TrackableObjectGraph()
+    try:
+        graph.ParseFromString(content)
+    except Exception as error:  # protobuf's own class, or a TypeError for what is no string
+        raise _loss(save_path, f"is no message: {error}") from None
+    count = len(graph.nodes)
+    if not count:
+        raise _loss(save_path, "has no objects")
+    for node in graph.nodes:
+        ids = [child.node_id for child in node.children]
+        for slot in node.slot_variables:
+            ids += [slot.original_variable_node_id, slot.slot_variable_node_id]
+        for index in ids:
+            if not 0 <= index < count:
+                raise _loss(save_path, f"names object {index} of {count}")
+    return graph
+
+
+def _loss(save_path: Any, what: str) -> DataLossError:
+    return DataLossError(None, None, f"{save_path}: {OBJECT_GRAPH_PROTO_KEY} {what}")
+
+
+def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
+    """The key of each variable in a checkpoint of objects, by the variable's name when saved.
+
+    NotFoundError for a checkpoint that has no objects.
+    """
+    return {
+        attribute.full_name: attribute.checkpoint_key
+        for node in read_object_graph(checkpoint_path).nodes
+        for attribute in node.attributes
+    }
