@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -196,7 +197,8 @@ def remove_checkpoint(
 ) -> None:
     """Removes the files of a checkpoint and its meta graph; those that are not there don't matter.
 
-    The index goes first, so that what is left after an interruption is no checkpoint.
+    The index goes first, so that what is left after an interruption is no checkpoint. What killed
+    saves of it have left goes too.
     """
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]
     if checkpoint_format_version != 2:
@@ -207,3 +209,4 @@ def remove_checkpoint(
                 files.Remove(path)
             except NotFoundError:
                 continue
+    remove_stale(f"{checkpoint_prefix}.", math.inf)

@@ -45,10 +45,10 @@ class CheckpointReader:
     def debug_string(self) -> bytes:
         """A line per tensor: its name, dtype and shape."""
         lines = [
-            f"{name} ({_enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]"
+            f"{name} ({_enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]\n"
             for name, entry in self._reader.entries.items()
         ]
-        return "\n".join(lines).encode("utf-8", "surrogateescape")
+        return "".join(lines).encode("utf-8", "surrogateescape")
 
 
 def _enum_name(dtype: DType) -> str:

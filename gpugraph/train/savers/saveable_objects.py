@@ -216,16 +216,23 @@ def _saveables(item: Any, name: Any) -> Iterator[SaveableObject]:
     elif isinstance(item, (list, tuple, PartitionedVariable)):
         yield from _parts(list(item), name)
     elif isinstance(item, (Variable, Tensor)):
-        tensor = _variable_tensor(item)
+        try:
+            tensor = _variable_tensor(item)
+        except TypeError:
+            raise _no_variable(item) from None
         if tensor.op.type == "ReadVariableOp":
             yield ResourceVariableSaveable(tensor, "", name)
         else:
             yield ReferenceVariableSaveable(tensor, "", name)
     else:
-        raise TypeError(
-            "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a "
-            f"variable: {item!r}"
-        )
+        raise _no_variable(item)
+
+
+def _no_variable(item: Any) -> TypeError:
+    return TypeError(
+        "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a "
+        f"variable: {item!r}"
+    )
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:

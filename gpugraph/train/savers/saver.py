@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -44,7 +45,8 @@ class Saver:
       max_to_keep: how many checkpoints are kept; None or 0: all.
       keep_checkpoint_every_n_hours: every so many hours one is kept for ever.
       name: the name scope of the operations, "save" by default.
-      restore_sequentially: whether one variable is restored after another.
+      restore_sequentially: for a `builder` that restores one variable after another; the usual one
+        reads all at once, as in TensorFlow.
       saver_def: a SaverDef that names operations which are there, instead of new ones.
       builder: a BaseSaverBuilder that adds the operations.
       defer_build: whether `build` is called later; then `var_list` can't be given.
@@ -284,17 +286,19 @@ class Saver:
         return None if self._is_empty else path
 
     def _path_of(self, sess: Any, save_path: str, step: Any, latest_filename: str) -> str:
-        path = save_path
+        if not save_path:
+            raise ValueError("Parent directory of  doesn't exist, can't save.")
         if step is not None:
-            number = step if isinstance(step, int) else global_step_in(sess, step)
-            path = f"{save_path}-{number:08d}" if self._pad_step_number else f"{save_path}-{number}"
+            is_number = isinstance(step, numbers.Integral)  # NumPy's integers are such, too
+            number = int(step) if is_number else global_step_in(sess, step)
+            return f"{save_path}-{number:08d}" if self._pad_step_number else f"{save_path}-{number}"
         sharded = self.saver_def is not None and self.saver_def.sharded
-        if os.path.basename(save_path) == latest_filename and not (step is None and sharded):
+        if os.path.basename(save_path) == latest_filename and not sharded:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest_filename}' and "
                 f"'{save_path}'"
             )
-        return path
+        return save_path
 
     def _save_values(
         self, sess: Any, path: str, folder: str, latest: str, suffix: str, write_state: bool

@@ -174,9 +174,7 @@ class BaseSaverBuilder:
         for saveable in saveables:
             count = len(saveable.specs)
             shapes = [_shape(spec.tensor) for spec in saveable.specs] if reshape else None
-            before = assigned[-1:] if sequentially else []
-            with control_dependencies([_operation(item) for item in before]):
-                assigned.append(saveable.restore(tensors[position : position + count], shapes))
+            assigned.append(saveable.restore(tensors[position : position + count], shapes))
             position += count
         return group(*assigned, name=name)
 
@@ -221,10 +219,6 @@ def _dtype(spec: Any) -> Any:
 def _shape(tensor: Any) -> Any:
     static: TensorShape = tensor.shape
     return static if static.is_fully_defined() else shape_of(tensor)
-
-
-def _operation(item: Any) -> Any:
-    return getattr(item, "op", item)
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:

@@ -236,3 +236,37 @@ def test_a_meta_graph_restores_in_a_new_graph(prefix):
             assert again.to_proto(scope).save_tensor_name == "save/control_dependency:0"
     with tf.Graph().as_default():
         assert tf.train.import_meta_graph(tf.train.export_meta_graph()) is None
+
+
+def test_steps_are_whole_numbers_of_any_kind(prefix):
+    variables()
+    saver = tf.train.Saver()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for step in (1, np.int64(2), tf.constant(3), np.uint8(4)):
+            path = saver.save(sess, prefix, global_step=step, write_meta_graph=False)
+            assert path == f"{prefix}-{int(sess.run(step) if tf.is_tensor(step) else step)}"
+        with pytest.raises(TypeError, match=r"1\.5"):
+            saver.save(sess, prefix, global_step=1.5)
+        # only a path without a step could be the state file's
+        assert saver.save(sess, prefix, global_step=7, latest_filename="model") == f"{prefix}-7"
+        with pytest.raises(ValueError, match="'latest_filename' collides with 'save_path'"):
+            saver.save(sess, prefix, latest_filename="model")
+        with pytest.raises(ValueError, match="Parent directory of  doesn't exist, can't save"):
+            saver.save(sess, "")
+
+
+def test_a_constant_is_no_variable():
+    with pytest.raises(TypeError, match=r"to Tensors/Variables. Not a variable: <tf.Tensor"):
+        tf.train.Saver({"x": tf.constant(1.0)})
+
+
+def test_removing_a_checkpoint_removes_what_killed_saves_left(tmp_path, prefix):
+    variables()
+    saver = tf.train.Saver(max_to_keep=1)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        saver.save(sess, prefix, global_step=1, write_meta_graph=False)
+        (tmp_path / "model-1.meta.tempstate12").touch()
+        saver.save(sess, prefix, global_step=2, write_meta_graph=False)
+    assert names(tmp_path) == ["checkpoint", "model-2.data-00000-of-00001", "model-2.index"]
