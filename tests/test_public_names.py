@@ -461,6 +461,14 @@ contrib.layers.spatial_softmax: features temperature name variables_collections 
     data_format
 contrib.layers.stack: inputs layer stack_args
 contrib.layers.sum_regularizer: regularizer_list scope
+contrib.layers.summarize_activation: op
+contrib.layers.summarize_activations: name_filter summarizer
+contrib.layers.summarize_biases: name_filter summarizer
+contrib.layers.summarize_collection: collection name_filter summarizer
+contrib.layers.summarize_tensor: tensor tag
+contrib.layers.summarize_tensors: tensors summarizer
+contrib.layers.summarize_variables: name_filter summarizer
+contrib.layers.summarize_weights: name_filter summarizer
 contrib.layers.unit_norm: inputs dim epsilon scope
 contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype

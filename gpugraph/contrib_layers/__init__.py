@@ -100,6 +100,16 @@ from gpugraph.contrib_layers.slim_transformations import (
     softmax as softmax,
     spatial_softmax as spatial_softmax,
 )
+from gpugraph.contrib_layers.summarizers import (
+    summarize_activation as summarize_activation,
+    summarize_activations as summarize_activations,
+    summarize_biases as summarize_biases,
+    summarize_collection as summarize_collection,
+    summarize_tensor as summarize_tensor,
+    summarize_tensors as summarize_tensors,
+    summarize_variables as summarize_variables,
+    summarize_weights as summarize_weights,
+)
 from gpugraph.contrib_layers.train_op_creation import (
     add_gradients_summaries as add_gradients_summaries,
     clip_gradient_norms as clip_gradient_norms,

@@ -16,7 +16,8 @@ from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.random_ops import truncated_normal
 from gpugraph.ops.random.variable_initializers import Constant
-from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm
+from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm, global_norm
+from gpugraph.summary import histogram, scalar
 from gpugraph.train import (
     AdagradOptimizer,
     AdamOptimizer,
@@ -44,7 +45,9 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
 OPTIMIZER_SUMMARIES = [
     "learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm",
 ]  # fmt: skip
-"""The summaries that TensorFlow's function knows; see `optimize_loss`."""
+"""The summaries that `optimize_loss` adds if it is told to."""
+
+_SUMMARIES_BY_DEFAULT = ("loss", "learning_rate", "global_gradient_norm")
 
 GradientsAndVariables = Sequence[tuple[Any, Any]]
 
@@ -77,15 +80,17 @@ def optimize_loss(
     learning_rate_decay_fn: a function of learning rate and step.
     update_ops: what runs before, by default the collection UPDATE_OPS.
     variables: what is trained, by default all trainable variables.
-    summaries: None or empty here: there are none by default, and ValueError for others.
+    summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and the
+      global norm of the gradients.
 
-    ValueError for a negative rate, an unknown optimizer, or what needs a step without one.
+    ValueError for a negative rate, an unknown optimizer or summary, or what needs a step without
+    one.
     """
-    if summaries:
-        raise ValueError(
-            f"Summaries should be one of [], you provided {list(summaries)}: optimize_loss adds no "
-            "summaries here; fetch the loss and the learning rate instead"
-        )
+    wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
+    for summary in wanted:
+        if summary not in OPTIMIZER_SUMMARIES:
+            known = ", ".join(OPTIMIZER_SUMMARIES)
+            raise ValueError(f"Summaries should be one of [{known}], you provided {summary}.")
     loss = convert_to_tensor(loss)
     assert_scalar(loss)
     if global_step is None:
@@ -95,6 +100,8 @@ def optimize_loss(
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
         loss = _after_updates(loss, update_ops)
         rate = _learning_rate(learning_rate, global_step, learning_rate_decay_fn)
+        if rate is not None and "learning_rate" in wanted:
+            scalar("learning_rate", rate)
         chosen = _optimizer(optimizer, rate)
         gradients: Any = chosen.compute_gradients(
             loss,
@@ -105,11 +112,36 @@ def optimize_loss(
             gradients = [(_noisy(g, gradient_noise_scale), v) for g, v in gradients]
         if gradient_multipliers is not None:
             gradients = _multiplied(gradients, gradient_multipliers)
+        if "global_gradient_norm" in wanted:
+            scalar("global_norm/gradient_norm", _norm_of(gradients))
         if clip_gradients is not None:
             gradients = _clipped(gradients, clip_gradients)
+        if "loss" in wanted:
+            scalar("loss", loss)
+        _summarize_gradients(gradients, wanted)
+        norms = {"global_gradient_norm", "gradient_norm"}
+        if clip_gradients is not None and not norms.isdisjoint(wanted):
+            scalar("global_norm/clipped_gradient_norm", _norm_of(gradients))
         step = global_step if increment_global_step else None
         train = chosen.apply_gradients(gradients, global_step=step, name="train")
         return with_dependencies([train], loss)
+
+
+def _norm_of(pairs: GradientsAndVariables) -> Tensor:
+    return global_norm([gradient for gradient, _ in pairs])
+
+
+def _summarize_gradients(pairs: GradientsAndVariables, wanted: Sequence[str]) -> None:
+    """Summaries of each gradient: a histogram and its norm, where they are wanted."""
+    for gradient, variable in pairs:
+        values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
+        if values is None:
+            continue
+        name = variable.name.replace(":", "_")
+        if "gradients" in wanted:
+            histogram(f"gradients/{name}", values)
+        if "gradient_norm" in wanted:
+            scalar(f"gradient_norm/{name}", global_norm([values]))
 
 
 def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:

@@ -21,7 +21,6 @@ _REWRITE = (
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
-_SUMMARIES = "write the summaries by tf.summary.scalar and tf.summary.histogram"
 _MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or LuongAttention"
 _PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
@@ -41,14 +40,6 @@ contrib.eager: there is no eager execution: build a graph and run it in a Sessio
 contrib.framework.fuse_op: graphs are fused when a Session compiles them
 contrib.layers.RevBlock: {_REVERSIBLE}
 contrib.layers.rev_block: {_REVERSIBLE}
-contrib.layers.summarize_activation: {_SUMMARIES}
-contrib.layers.summarize_activations: {_SUMMARIES}
-contrib.layers.summarize_biases: {_SUMMARIES}
-contrib.layers.summarize_collection: {_SUMMARIES}
-contrib.layers.summarize_tensor: {_SUMMARIES}
-contrib.layers.summarize_tensors: {_SUMMARIES}
-contrib.layers.summarize_variables: {_SUMMARIES}
-contrib.layers.summarize_weights: {_SUMMARIES}
 contrib.seq2seq.BahdanauMonotonicAttention: {_MONOTONIC}
 contrib.seq2seq.LuongMonotonicAttention: {_MONOTONIC}
 contrib.seq2seq.monotonic_attention: {_MONOTONIC}

@@ -95,7 +95,7 @@ def test_the_step_may_stay_and_updates_run_before(model):
         ({"learning_rate": "x"}, "should be 0d Tensor or float"),
         ({"clip_gradients": "x"}, "Unknown type .* for clip_gradients"),
         ({"gradient_multipliers": {}}, "should not be empty"),
-        ({"summaries": ["loss"]}, "optimize_loss adds no summaries here"),
+        ({"summaries": ["bad"]}, r"Summaries should be one of \[learning_rate, .*provided bad"),
     ],
 )
 def test_what_is_refused(model, arguments, message):
@@ -103,6 +103,22 @@ def test_what_is_refused(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         optimize_loss(**{"loss": loss, "global_step": step, "learning_rate": 0.1,
                          "optimizer": "SGD", **arguments})  # fmt: skip
+
+
+def test_summaries_that_are_wanted(model):
+    _, loss, step = model
+
+    def tags(**settings):
+        tf.get_default_graph().clear_collection(tf.GraphKeys.SUMMARIES)
+        optimize_loss(loss, step, 0.1, "SGD", name="o", **settings)
+        return [tensor.op.name for tensor in tf.get_collection(tf.GraphKeys.SUMMARIES)]
+
+    with tf.variable_scope("", reuse=tf.AUTO_REUSE):
+        assert tags(summaries=[]) == []
+        names = ["learning_rate", "global_norm/gradient_norm", "loss"]
+        assert [tag.partition("/")[2] for tag in tags()] == names
+        more = tags(summaries=["gradients", "gradient_norm"], clip_gradients=1.0)
+    assert [tag.split("/")[1] for tag in more] == ["gradients", "gradient_norm", "global_norm"]
 
 
 def test_a_decay_needs_a_step():

@@ -19,7 +19,6 @@ LEFT_OUT = {
     "contrib.framework.fuse_op": "graphs are fused when a Session compiles them",
     "contrib.layers.RevBlock": "use tf.recompute_grad",
     "contrib.layers.rev_block": "use tf.recompute_grad",
-    "contrib.layers.summarize_tensor": "tf.summary.histogram",
     "contrib.seq2seq.LuongMonotonicAttention": "use BahdanauAttention or LuongAttention",
     "errors.raise_exception_on_not_ok_status": "raises its tf.errors",
     "load_file_system_library": "mount what is to be read",
