@@ -33,7 +33,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "ops devices",
         "control_flow",
         "checks",
-        "gradients",
+        "gradients trackable",
         "variables",
         "variable_scope",
         "graph_files",

@@ -27,6 +27,7 @@ CONTRIB = (
     tf.contrib.seq2seq,
     tf.contrib.slim,
     tf.contrib.training,
+    tf.contrib.checkpoint,
     tf.contrib.util,
 )
 FACES = (
@@ -265,6 +266,14 @@ conj: x name
 constant: value dtype shape name verify_shape
 constant_initializer: value dtype verify_shape
 container: container_name
+contrib.checkpoint.Checkpointable:
+contrib.checkpoint.CheckpointableBase:
+contrib.checkpoint.List: args
+contrib.checkpoint.Mapping: args kwargs
+contrib.checkpoint.NoDependency: value
+contrib.checkpoint.UniqueNameTracker:
+contrib.checkpoint.list_objects: root_checkpointable
+contrib.checkpoint.object_metadata: save_path
 contrib.crf.CrfDecodeBackwardRnnCell: num_tags
 contrib.crf.CrfDecodeForwardRnnCell: transition_params
 contrib.crf.CrfForwardRnnCell: transition_params
@@ -1939,6 +1948,9 @@ train.AdagradDAOptimizer: learning_rate global_step initial_gradient_squared_acc
     l1_regularization_strength l2_regularization_strength use_locking name
 train.AdagradOptimizer: learning_rate initial_accumulator_value use_locking name
 train.AdamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+train.Checkpoint: kwargs
+train.CheckpointManager: checkpoint directory max_to_keep keep_checkpoint_every_n_hours
+    checkpoint_name
 train.Coordinator: clean_stop_exception_types
 train.ExponentialMovingAverage: decay num_updates zero_debias name
 train.FtrlOptimizer: learning_rate learning_rate_power initial_accumulator_value

@@ -251,6 +251,7 @@ python.training.slot_creator: gpugraph.train.optimizers.slot_creator
 python.training.summary_io: tf
 python.training.supervisor: tf.train
 python.training.sync_replicas_optimizer: tf.train
+python.training.tracking.base: gpugraph.trackable
 python.training.training: tf.train
 python.training.training_ops: gen
 python.training.training_util: tf.train

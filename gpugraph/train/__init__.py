@@ -90,6 +90,10 @@ from gpugraph.train.monitored_sessions.session_creators import (
 from gpugraph.train.monitored_sessions.session_manager import SessionManager as SessionManager
 from gpugraph.train.monitored_sessions.supervisor import Supervisor as Supervisor
 from gpugraph.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+from gpugraph.train.object_checkpoints.checkpoint_manager import (
+    CheckpointManager as CheckpointManager,
+)
+from gpugraph.train.object_checkpoints.object_checkpoint import Checkpoint as Checkpoint
 from gpugraph.train.optimizers.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from gpugraph.train.optimizers.adagrad import (
     AdagradDAOptimizer as AdagradDAOptimizer,

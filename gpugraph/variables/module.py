@@ -9,10 +9,11 @@ from functools import wraps
 from typing import Any
 
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.trackable.auto_trackable import AutoTrackable
 from gpugraph.variables import PartitionedVariable, Variable
 
 
-class Module:
+class Module(AutoTrackable):
     """A named container: `variables` and `submodules` are those in its attributes, and deeper.
 
     name: a Python identifier, by default the class's name in lower case. Operations that methods
@@ -21,7 +22,7 @@ class Module:
     ValueError for a name that is no identifier.
     """
 
-    _unsearched: frozenset[str] = frozenset()
+    _unsearched: frozenset[str] = frozenset({"_tracked"})
     """Attributes whose values are not searched for variables and modules."""
 
     def __init__(self, name: str | None = None) -> None:

@@ -15,17 +15,24 @@ from gpugraph.graph.client.scoped_names import (
     strip_name_scope,
     tensor_in_scope,
 )
+from gpugraph.trackable.trackable import Trackable
 from gpugraph.variables.replication_modes import ReplicatedState, checked_modes, trains
 from gpugraph.variables.save_slice_info import SaveSliceInfo
 
+VARIABLE_VALUE = "VARIABLE_VALUE"
+"""The name of a variable's value in checkpoints of objects."""
 
-class VariableInProto(ReplicatedState):
+
+class VariableInProto(ReplicatedState, Trackable):
     """A variable that is written as a message, and made of one instead of an initial value."""
 
     _caching_device: Any = None
     _constraint: Any = None
     _validate_shape = True
     _save_slice_info: SaveSliceInfo | None = None
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+        return {VARIABLE_VALUE: self}
 
     def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
         """Says which part of which variable this is, for what saves it."""

@@ -1,7 +1,8 @@
 """What programs take from `tf.contrib`: `framework`, `layers`, `slim`, which has both, and more."""
 
 from gpugraph.api.contrib import (
-    crf as crf, distributions as distributions, framework as framework, layers as layers,
+    checkpoint as checkpoint, crf as crf, distributions as distributions, framework as framework,
+    layers as layers,
     legacy_seq2seq as legacy_seq2seq, rnn as rnn, seq2seq as seq2seq, slim as slim,
     training as training, util as util,
 )

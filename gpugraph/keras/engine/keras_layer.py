@@ -32,7 +32,7 @@ from gpugraph.keras.engine.layer_inputs import (
     tensor_of_value,
 )
 from gpugraph.keras.engine.layer_nodes import LayerNodes, mask_of
-from gpugraph.keras.engine.layer_weights import LayerWeights
+from gpugraph.keras.engine.layer_weights import UNSEARCHED, LayerWeights
 from gpugraph.keras.engine.operation_history import dependent_operations
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
@@ -67,7 +67,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     stateful = False
     """Whether the layer keeps values from one batch to the next."""
 
-    _SHARED_BY_COPIES = ("_graph", "_scope")
+    _SHARED_BY_COPIES = ("_graph", "_scope", "_tracked")
+    _untracked = frozenset(UNSEARCHED)
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any

@@ -15,13 +15,14 @@ from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.engine.layer_losses import LayerLosses
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.state.reference_variable_ops import assign
+from gpugraph.trackable.trackable import Trackable
 from gpugraph.variables import PartitionedVariable, Variable, is_created_since, variable_parts
 from gpugraph.variables.module import leaves
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
-_UNSEARCHED = (
+UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_assignments", "_inbound_nodes"),
-    *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional"),
+    *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
 )
 """Attributes whose values are no sublayers and variables of a layer's own."""
 
@@ -70,7 +71,7 @@ class LayerWeights(LayerLosses):
         values = [
             leaf
             for name, value in vars(self).items()
-            if name not in _UNSEARCHED
+            if name not in UNSEARCHED
             for leaf in leaves(value)
         ]
         return distinct(value for value in values if isinstance(value, LayerWeights))
@@ -81,7 +82,7 @@ class LayerWeights(LayerLosses):
         return [
             part
             for name, value in vars(self).items()
-            if name not in _UNSEARCHED
+            if name not in UNSEARCHED
             for leaf in leaves(value)
             if isinstance(leaf, (Variable, PartitionedVariable))
             for part in variable_parts(leaf)
@@ -234,6 +235,8 @@ class LayerWeights(LayerLosses):
             if regularizer is not None and is_created_since(variable, version):
                 self._regularize(name, variable, regularizer)
         self.track_variable(variable, is_trainable)
+        if isinstance(variable, Trackable) and isinstance(self, Trackable):
+            self._track_trackable(variable, name, overwrite=True)
         return variable
 
     add_variable = add_weight

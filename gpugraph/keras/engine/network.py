@@ -21,6 +21,7 @@ from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.trackable.trackable import TrackableReference
 
 
 class OfGraph:
@@ -108,6 +109,27 @@ class Network(NetworkFiles, Layer):
                 )
 
     # -- its layers
+
+    _untracked = Layer._untracked | {"_layers", "_network_graph"}
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Of a graph of layers, or layers in a row, the layers by their places, then the others.
+
+        Those with weights are counted by themselves too, so that a checkpoint fits where layers
+        without weights come or go.
+        """
+        references: dict[str, Any] = {}
+        for index, layer in enumerate(self._layers_by_place()):
+            if layer.weights:
+                count = sum(name.startswith("layer_with_weights-") for name in references)
+                references[f"layer_with_weights-{count}"] = layer
+            references[f"layer-{index}"] = layer
+        references.update(super()._checkpoint_dependencies)
+        return [TrackableReference(*item) for item in references.items()]
+
+    def _layers_by_place(self) -> list[Any]:
+        return list(self.layers) if "_layers" in vars(self) else []
 
     @property
     def is_graph_network(self) -> bool:

@@ -14,12 +14,13 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import group, no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.trackable.trackable import Trackable
 from gpugraph.variables import ResourceVariable, Variable
 
 _Scale = TypeVar("_Scale", bound="LossScale")
 
 
-class LossScale(ABC):
+class LossScale(Trackable, ABC):
     """Base of the scales: `__call__` gives the scale, `update` follows the gradients."""
 
     def __init__(self) -> None:
@@ -49,6 +50,7 @@ class LossScale(ABC):
         """A variable of the scale, which no optimizer trains."""
         variable = ResourceVariable(initial_value, trainable=False, name=name, dtype=dtype)
         self._weights[name] = variable
+        self._track_trackable(variable, name, overwrite=True)
         return variable
 
     def __repr__(self) -> str:

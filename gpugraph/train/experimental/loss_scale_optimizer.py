@@ -31,6 +31,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         super().__init__(opt._use_locking, opt._name)
         self._optimizer = opt
         self._loss_scale = loss_scale_of(loss_scale)
+        self._track_trackable(self._optimizer, "base_optimizer")
+        self._track_trackable(self._loss_scale, "loss_scale")
 
     def compute_gradients(
         self,

@@ -24,11 +24,12 @@ from gpugraph.ops.control.group_and_no_op import group, tuple as gated
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
+from gpugraph.trackable.trackable import Trackable, TrackableReference
 from gpugraph.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
 from gpugraph.variables import ResourceVariable, Variable
 
 
-class Optimizer:
+class Optimizer(Trackable):
     """Base of the optimizers. Subclasses define the slots and how a variable changes."""
 
     GATE_NONE = 0
@@ -244,6 +245,14 @@ class Optimizer:
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
         """The variable that `_create_non_slot_variable` made, or None."""
         return self._non_slots.get((name, graph if graph is not None else get_default_graph()))
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Its own variables in the default graph, by name; a checkpoint finds slots by itself."""
+        graph = get_default_graph()
+        own = {name: item for (name, home), item in self._non_slots.items() if home is graph}
+        references = [TrackableReference(*item) for item in sorted(own.items())]
+        return references + super()._checkpoint_dependencies
 
     def _call_if_callable(self, param: Any) -> Any:
         """A setting, or what it returns where it is a function."""

@@ -7,6 +7,12 @@ from typing import Any
 from gpugraph.base.errors import DataLossError, NotFoundError
 from gpugraph.formats import messages_pb2
 from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
+from gpugraph.train.savers.saveable_objects import (
+    SaveableObject,
+    all_saveable_objects,
+    op_list_to_dict,
+    saveables_of,
+)
 
 OBJECT_GRAPH_PROTO_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 """The key of the TrackableObjectGraph in a checkpoint."""
@@ -63,3 +69,32 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
         for node in read_object_graph(checkpoint_path).nodes
         for attribute in node.attributes
     }
+
+
+def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
+    """The saveables of variables, under their keys in a checkpoint of objects.
+
+    var_list: as of a Saver; None: all. NotFoundError for variables that are not there.
+    """
+    variables = all_saveable_objects() if var_list is None else var_list
+    named = variables if isinstance(variables, dict) else op_list_to_dict(variables)
+    saveables = saveables_of(named)
+    names = {spec.name for saveable in saveables for spec in saveable.specs}
+    if missing := names - set(keys):
+        raise NotFoundError(
+            None,
+            None,
+            f"\n\nExisting variables not in the checkpoint: {', '.join(sorted(missing))}\n\n"
+            "Variables names when this checkpoint was written which don't exist now: "
+            f"{', '.join(sorted(set(keys) - names))}\n\n({len(names & set(keys))} variable name(s) "
+            "did match)\n\nCould not find some variables in the checkpoint (see names above). "
+            "Saver was attempting to load an object-based checkpoint (saved using "
+            "tf.train.Checkpoint or tf.keras.Model.save_weights) using variable names. Construct "
+            "a Saver(var_list=...) with only the variables which previously existed; if variable "
+            "names have changed, make this a dictionary with the old names as keys.",
+        )
+    for saveable in saveables:
+        for spec in saveable.specs:
+            spec.name = keys[spec.name]
+        saveable.name = keys.get(saveable.name, saveable.name)
+    return saveables

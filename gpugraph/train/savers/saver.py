@@ -24,6 +24,7 @@ from gpugraph.train.savers.checkpoint_files import (
     write_checkpoint_state,
 )
 from gpugraph.train.savers.meta_graph_with_saver import export_meta_graph
+from gpugraph.train.savers.object_graph_keys import object_graph_key_mapping, saveables_by_key
 from gpugraph.train.savers.saveable_objects import all_saveable_objects
 from gpugraph.train.savers.saver_builder import V2, BulkSaverBuilder
 
@@ -99,6 +100,7 @@ class Saver:
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
         self._last_checkpoints: list[tuple[str, float]] = []
         self._next_checkpoint_time = 0.0
+        self._object_saver: Saver | None = None
         if saver_def is not None:
             self._check_saver_def()
             self._write_version = saver_def.version
@@ -347,9 +349,28 @@ class Saver:
         try:
             sess.run(names.restore_op_name, {names.filename_tensor_name: path})
         except errors.NotFoundError as error:
-            raise _explained(error, "a Variable name or other graph key that is missing") from error
+            if not self._restore_objects(sess, path):
+                cause = "a Variable name or other graph key that is missing"
+                raise _explained(error, cause) from error
         except errors.InvalidArgumentError as error:
             raise _explained(error, "a mismatch between the current graph and the graph") from error
+
+    def _restore_objects(self, sess: Any, path: str) -> bool:
+        """Whether it is a checkpoint of objects, from which the variables are restored by name."""
+        try:
+            keys = object_graph_key_mapping(path)
+        except errors.NotFoundError:
+            return False
+        logging.warning(
+            "Restoring an object-based checkpoint using a name-based saver. This may be somewhat "
+            "fragile, and will re-build the Saver. Instead, consider loading object-based "
+            "checkpoints using tf.train.Checkpoint()."
+        )
+        saveables = saveables_by_key(self._var_list, keys)
+        if self._object_saver is None:
+            self._object_saver = Saver(saveables)
+        self._object_saver.restore(sess, path)
+        return True
 
 
 def _explained(error: errors.OpError, cause: str) -> errors.OpError:

@@ -1,0 +1,68 @@
+"""The base of what a checkpoint of objects follows: named dependencies, values of its own."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Trackable:
+    """An object with dependencies by name, which a checkpoint saves with it.
+
+    A subclass that has values of its own says so by `_gather_saveables_for_checkpoint`; one whose
+    dependencies depend on more than `_track_trackable` overrides `_checkpoint_dependencies`.
+    """
+
+    _tracked: dict[str, Any] | None = None
+    _update_uid = -1
+    """The number of the restore that gave its value."""
+
+    def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
+        """Lets this object depend on another one, which it gives back.
+
+        TypeError for what is no Trackable, ValueError for a name that has another object, unless
+        `overwrite`.
+        """
+        if not isinstance(trackable, Trackable):
+            raise TypeError(
+                f"Trackable._track_trackable() passed type {type(trackable)}, not a Trackable."
+            )
+        current = self._lookup_dependency(name)
+        if current is not None and current is not trackable and not overwrite:
+            raise ValueError(
+                f"Called Trackable._track_trackable() with name='{name}', but a Trackable with "
+                "this name is already declared as a dependency. Names must be unique (or "
+                "overwrite=True)."
+            )
+        self._tracked = {**(self._tracked or {}), name: trackable}
+        return trackable
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The dependencies, in order."""
+        return [TrackableReference(*item) for item in (self._tracked or {}).items()]
+
+    def _lookup_dependency(self, name: str) -> Any:
+        """The dependency of a name that is not listed, or was added by name; None for others."""
+        return (self._tracked or {}).get(name)
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+        """Its own values: variables, or functions of a `name` that give a SaveableObject."""
+        return {}
+
+    def _no_dependency(self, value: Any) -> Any:
+        """The value, for an attribute that is not followed."""
+        return value
+
+
+class TrackableReference(NamedTuple):
+    """A dependency: the object `ref` under a name."""
+
+    name: str
+    ref: Any
+
+
+class NoDependency:
+    """A value that is assigned to an attribute, or added to a container, without being followed."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value

@@ -1,0 +1,170 @@
+"""A restore of objects: a checkpoint's objects are matched with a program's, now and later.
+
+Whoever asks about a restore, or runs it, matches what the program has by then. So variables that
+are created after `restore` get their values too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.graph.client.default_graph_functions import device, get_default_graph
+from gpugraph.ops.files.checkpoint_ops import restore_v2
+from gpugraph.platform import logging
+from gpugraph.trackable.tracked_containers import identity_of
+from gpugraph.train.object_checkpoints.object_graph import has_slots, saveables_named
+from gpugraph.train.savers.checkpoint_initializers import as_list
+from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
+from gpugraph.train.savers.saveable_objects import SaveableObject
+from gpugraph.variables import Variable
+
+_NUMBERS = count(1)
+
+
+def next_restore() -> int:
+    """The number of a new restore; a later one goes before an earlier one."""
+    return next(_NUMBERS)
+
+
+class ObjectRestore:
+    """One checkpoint on its way into the objects below `root`.
+
+    path: of the checkpoint. graph: its TrackableObjectGraph. prefix: the tensor
+    that is fed its path. cache: operations of former restores of the same root, by key.
+    """
+
+    def __init__(
+        self, path: str, graph: Any, root: Any, prefix: Any, cache: dict[Any, Any]
+    ) -> None:
+        self.path, self.graph, self.root = path, graph, root
+        self.number = next_restore()
+        self.objects: dict[int, Any] = {}
+        self.unused: dict[int, list[str]] = {}
+        self._prefix, self._cache = prefix, cache
+        self._ready: list[tuple[str, Any]] = []
+        self._matched: list[tuple[str, Any]] = []
+        self._operations: list[Any] = []
+
+    # -- matching
+
+    def match(self) -> None:
+        """Matches the objects that are there by now, by names from the root on."""
+        self._bind(0, self.root)
+        waiting, seen = deque([0]), {0}
+        while waiting:
+            number = waiting.popleft()
+            dependencies: Any = None
+            for child in self.graph.nodes[number].children:
+                if dependencies is None:
+                    dependencies = dict(self.objects[number]._checkpoint_dependencies)
+                item = dependencies.get(child.local_name)
+                if item is None:  # programs may have dependencies that they don't list
+                    item = self.objects[number]._lookup_dependency(child.local_name)
+                if item is not None:
+                    self._bind(child.node_id, item)
+                    if child.node_id not in seen:
+                        seen.add(child.node_id)
+                        waiting.append(child.node_id)
+        self._match_slots()
+
+    def _match_slots(self) -> None:
+        for number, node in enumerate(self.graph.nodes):
+            optimizer = self.objects.get(number)
+            if optimizer is None or not has_slots(optimizer):
+                continue
+            for reference in node.slot_variables:
+                variable = self.objects.get(reference.original_variable_node_id)
+                if isinstance(variable, Variable):
+                    slot = optimizer.get_slot(variable, reference.slot_name)
+                    if slot is not None:
+                        self._bind(reference.slot_variable_node_id, slot)
+
+    def _bind(self, number: int, item: Any) -> None:
+        current = self.objects.get(number)
+        if current is not None:
+            if identity_of(current) != identity_of(item):
+                logging.warning(
+                    "Inconsistent references when loading the checkpoint into this object graph. "
+                    "Either the Trackable object references in the Python program have changed in "
+                    "an incompatible way, or the checkpoint was generated in an incompatible "
+                    "program.\n\nTwo checkpoint references resolved to different objects (%s and "
+                    "%s).",
+                    current,
+                    item,
+                )
+            return
+        self.objects[number] = item
+        if item._update_uid >= self.number:  # a later restore has it
+            return
+        item._update_uid = self.number
+        values = item._gather_saveables_for_checkpoint()
+        for attribute in self.graph.nodes[number].attributes:
+            if attribute.name in values:
+                self._ready.append((attribute.checkpoint_key, values[attribute.name]))
+            else:
+                self.unused.setdefault(number, []).append(attribute.name)
+
+    # -- values
+
+    def run(self, session: Any) -> None:
+        """Restores what is matched; NotFoundError, InvalidArgumentError for what does not fit."""
+        self._matched += self._ready
+        if get_default_graph().finalized:
+            self._load(session)
+            return
+        self._add_operations()
+        if self._operations:
+            session.run(self._operations, {self._prefix: self.path})
+
+    def _add_operations(self) -> None:
+        """Adds the operations of what was matched since; one reads it all."""
+        fresh: list[tuple[Any, SaveableObject]] = []
+        for key, value in self._ready:
+            name = key, id(value)
+            if name in self._cache:
+                self._operations.append(self._cache[name])
+            else:
+                fresh += [(name, saveable) for saveable in saveables_named(value, key)]
+        self._ready = []
+        specs = [spec for _, saveable in fresh for spec in saveable.specs]
+        if not specs:
+            return
+        with device("/cpu:0"):
+            tensors = as_list(
+                restore_v2(
+                    self._prefix,
+                    [spec.name for spec in specs],
+                    [spec.slice_spec for spec in specs],
+                    dtypes=[spec.dtype.base_dtype for spec in specs],
+                )
+            )
+        position = 0
+        for name, saveable in fresh:
+            size = len(saveable.specs)
+            operation = saveable.restore(tensors[position : position + size], None)
+            operation = getattr(operation, "op", operation)
+            self._cache[name] = operation
+            self._operations.append(operation)
+            position += size
+
+    def _load(self, session: Any) -> None:
+        """Restores variables of a graph that is finalized: their initializers are fed."""
+        initializers, feeds, reader = [], {}, NewCheckpointReader(self.path)
+        for key, variable in self._matched:
+            if not isinstance(variable, Variable):
+                raise RuntimeError(
+                    f"Graph is finalized and cannot be modified: restore {key} before, which is "
+                    "no variable"
+                )
+            value = reader.get_tensor(key)
+            shapes = f"{variable.shape}, and {key} of {self.path} has {np.shape(value)}"
+            if not variable.shape.is_compatible_with(np.shape(value)):
+                raise invalid_argument(f"The variable {variable.name} has the shape {shapes}")
+            initializers.append(variable.initializer)
+            feeds[variable.initializer.inputs[1]] = value
+        session.run(initializers, feeds)
