@@ -66,6 +66,18 @@ def member_names(
     return list(dict.fromkeys([*names, *fused]))
 
 
+def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[int, int]:
+    """The places of a step's first and last node in the order; -1 for both where it has none."""
+    first, _, last = step.name.partition(" .. ")
+    place = known[first][0] if first in known else -1
+    return place, known[last][0] if last in known else place
+
+
+def step_words(step: Step) -> str:
+    """What there is to say of a kind of step; empty for a single kernel."""
+    return "in part native" if " .. " in step.name else _WORDS.get(step.kind, "")
+
+
 def _place(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _Place:
     return _Place(*known.get(step.name.partition(" .. ")[0], (-1, None)))
 
@@ -129,7 +141,7 @@ def timeline_label(step: Step, node: NodeRecord | None, members: Sequence[str]) 
     if node is not None and node.received is not None:
         inputs = [f"{node.received[0]} @{node.received[1]}"]
     label = f"{step.name} = {step.op_type}({', '.join(inputs)})"
-    word = "in part native" if " .. " in step.name else _WORDS.get(step.kind, "")
+    word = step_words(step)
     if word:
         label += f", {word}"
     if members:

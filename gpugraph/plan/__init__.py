@@ -1,6 +1,7 @@
 """The frozen record between compilation and runtime: what a run does, step by step."""
 
 from gpugraph.plan.graph_record import (
+    LASTING as LASTING,
     GraphRecord as GraphRecord,
     NodeRecord as NodeRecord,
     StorageRecord as StorageRecord,

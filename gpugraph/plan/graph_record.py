@@ -11,6 +11,9 @@ from typing import NamedTuple
 from gpugraph.base.dtypes import DType
 from gpugraph.graph.op_def import NodeDef
 
+LASTING = frozenset({"variable", "constant"})
+"""Kinds of storage that are there before a run and after it."""
+
 
 class StorageRecord(NamedTuple):
     """Memory that tensors share: live in the places of `span`, both included."""
@@ -71,11 +74,14 @@ class GraphRecord(NamedTuple):
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
 
     def live_bytes(self, device: str) -> list[int]:
-        """The bytes of the arena that are live at each place of the order."""
+        """The known bytes of a device that are live at each place of the order.
+
+        What the plan's arena holds then, and variables and constants, which are there throughout.
+        """
         changes = [0] * (len(self.nodes) + 1)
         for storage in self.storages:
-            if storage.kind == "arena" and storage.device == device:
-                first, last = max(storage.span[0], 0), min(storage.span[1], len(self.nodes) - 1)
+            if storage.device == device:
+                first, last = self._life(storage)
                 if first <= last:
                     changes[first] += storage.num_bytes
                     changes[last + 1] -= storage.num_bytes
@@ -84,3 +90,22 @@ class GraphRecord(NamedTuple):
             total += change
             live.append(total)
         return live
+
+    def live(self, device: str, place: int) -> list[StorageRecord]:
+        """What is live on a device at a place of the order, and has bytes."""
+        return [
+            storage
+            for storage in self.storages
+            if storage.device == device and storage.num_bytes > 0 and self._holds(storage, place)
+        ]
+
+    def _holds(self, storage: StorageRecord, place: int) -> bool:
+        first, last = self._life(storage)
+        return first <= place <= last
+
+    def _life(self, storage: StorageRecord) -> tuple[int, int]:
+        """The first and the last place where a storage is live."""
+        end = len(self.nodes) - 1
+        if storage.kind in LASTING:
+            return 0, end
+        return max(storage.span[0], 0), min(storage.span[1], end)

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import copy
 import logging
+import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-import numpy as np
-
-from gpugraph.base.dtypes import string
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.config import (
     CallableOptions,
@@ -28,22 +26,15 @@ from gpugraph.config import (
     TensorConnection,
     session_config,
 )
-from gpugraph.devices import DeviceAttributes, KeptTensors
+from gpugraph.devices import DeviceAttributes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_stack
-from gpugraph.graph.client.tensor import Tensor
-from gpugraph.session.feed_conversion import (
-    connected_tensors,
-    feed_array,
-    feed_tensors,
-    flatten_feeds,
-)
+from gpugraph.session.feed_conversion import connected_tensors, feed_tensors, flatten_feeds
 from gpugraph.session.fetch_structures import FetchPlan, is_leaf, key_of, names_leaves
 from gpugraph.session.partial_runs import PartialRuns
-from gpugraph.session.session_backend import Runner
+from gpugraph.session.prepared_fetches import PreparedFetches, run_with
 from gpugraph.session.session_factory import SessionFactory
-from gpugraph.session.tensor_handles import gives_handle, plain_value, with_handles
 
 _LOG = logging.getLogger("gpugraph")
 
@@ -52,48 +43,6 @@ LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 
 MOST_PREPARED = 1024
 """Combinations of fetches and fed tensors that a session remembers by what was written."""
-
-
-class _Prepared:
-    """One combination of fetches and fed tensors, ready for values."""
-
-    __slots__ = ("fed", "kept", "plan", "runner", "simple", "tensors", "types")
-
-    def __init__(
-        self, plan: FetchPlan, tensors: list[Tensor], runner: Runner, kept: KeptTensors | None
-    ) -> None:
-        self.plan = plan
-        self.tensors = tensors
-        self.runner = runner
-        self.kept = kept
-        self.types = [_numpy_type(tensor) for tensor in tensors]
-        index_of = {tensor: index for index, tensor in enumerate(tensors)}
-        self.fed = [index_of.get(tensor) for tensor in plan.tensors]
-        self.simple = all(index is None for index in self.fed)
-        self.simple = self.simple and not any(map(gives_handle, plan.tensors))
-
-    def arrays(self, values: Iterable[Any]) -> list[Any]:
-        """The fed values as arrays of their tensors' dtypes."""
-        arrays = []
-        for tensor, dtype, value in zip(self.tensors, self.types, values):
-            if type(value) is not np.ndarray or value.dtype is not dtype:
-                value = feed_array(tensor, plain_value(tensor, value, self.kept))
-            arrays.append(value)
-        return arrays
-
-    def answer(self, arrays: list[Any], results: list[Any]) -> Any:
-        """The answer's structure; what was fed and fetched is what was fed."""
-        if not self.simple:
-            computed = iter(results)
-            results = [next(computed) if index is None else arrays[index] for index in self.fed]
-            results = with_handles(self.plan.tensors, results, self.kept)
-        return self.plan.rebuild(results)
-
-
-def _numpy_type(tensor: Tensor) -> Any:
-    """The dtype of arrays that are fed as they are; None for strings, which are looked through."""
-    dtype = tensor.dtype.base_dtype
-    return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
 
 
 class BaseSession:
@@ -121,7 +70,7 @@ class BaseSession:
         self._graph: Graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else session_config()
         self._closed = False
-        self._prepared: dict[Any, _Prepared] = {}
+        self._prepared: dict[Any, PreparedFetches] = {}
         self._ran = 0  # operations that the graph had when it was last prepared
         self._changes = len(self._graph._changed)
         self._barred = self._graph._barred
@@ -167,9 +116,9 @@ class BaseSession:
         arrays = prepared.arrays(values)
         if options is None and run_metadata is None:
             return prepared.answer(arrays, prepared.runner.run(arrays))
-        return _run_with(prepared, arrays, options, run_metadata)
+        return run_with(prepared, arrays, options, run_metadata)
 
-    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[_Prepared, Iterable[Any]]:
+    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[PreparedFetches, Iterable[Any]]:
         """What runs these fetches with these tensors fed, and the fed values."""
         kind = type(fetches)
         head = (kind, *fetches) if kind is list or kind is tuple else fetches
@@ -189,7 +138,7 @@ class BaseSession:
 
     def _prepare_anew(
         self, key: Any, fetches: Any, feed_dict: Mapping[Any, Any]
-    ) -> tuple[_Prepared, Iterable[Any]]:
+    ) -> tuple[PreparedFetches, Iterable[Any]]:
         self._check_runnable()
         keys, values = flatten_feeds(feed_dict)
         prepared = self._make(fetches, keys)
@@ -201,7 +150,7 @@ class BaseSession:
 
     def _make(
         self, fetches: Any, keys: Sequence[Any], connections: Sequence[TensorConnection] = ()
-    ) -> _Prepared:
+    ) -> PreparedFetches:
         self._warn_of_changes()
         plan = FetchPlan(self._graph, fetches)
         tensors = feed_tensors(self._graph, keys)
@@ -212,7 +161,7 @@ class BaseSession:
             runner = self._backend.prepare(tensors, wanted, plan.targets, connected)
         else:
             runner = self._backend.prepare(tensors, wanted, plan.targets)
-        return _Prepared(plan, tensors, runner, self._backend.kept_tensors)
+        return PreparedFetches(plan, tensors, runner, self._backend.kept_tensors)
 
     def _warn_of_changes(self) -> None:
         """Warns once of operations that were changed after this session ran the graph."""
@@ -268,7 +217,7 @@ class BaseSession:
         self._check_open()
         return self._callable(self._make(fetches, list(feed_list or ())), accept_options)
 
-    def _callable(self, prepared: _Prepared, accept_options: bool) -> Callable[..., Any]:
+    def _callable(self, prepared: PreparedFetches, accept_options: bool) -> Callable[..., Any]:
         count = len(prepared.tensors)
 
         def call(*values: Any, **kwargs: Any) -> Any:
@@ -281,7 +230,7 @@ class BaseSession:
                 )
             arrays = prepared.arrays(values)
             if kwargs:
-                return _run_with(prepared, arrays, **kwargs)
+                return run_with(prepared, arrays, **kwargs)
             return prepared.answer(arrays, prepared.runner.run(arrays))
 
         return call
@@ -315,6 +264,30 @@ class BaseSession:
         """
         prepared, values = self._prepare(fetches, feed_dict)
         return prepared.runner.explain(prepared.arrays(values))
+
+    def report(
+        self, path: str | os.PathLike[str] | None, fetches: Any = None, feed_dict: Any = None
+    ) -> Any:
+        """Runs `fetches` once, as `run` does, and writes a page about that step to `path`.
+
+        The page is HTML that needs no network: graph, time line, memory, dearest steps, fusion and
+        placement with reasons. Without fetches it is of the last run that was traced
+        (`tf.RunOptions.FULL_TRACE`, with metadata).
+
+        path: the file; None to write none. Returns the `StepReport`, which notebooks show.
+
+        Raises as `run`; OSError where the file can't be written; ValueError without fetches where
+        no run was traced.
+        """
+        if fetches is None:
+            self._check_open()
+            report = self._backend.last_report()
+        else:
+            prepared, values = self._prepare(fetches, feed_dict)
+            report = prepared.runner.report(prepared.arrays(values))
+        if path is not None:
+            report.write(path)
+        return report
 
     def list_devices(self) -> list[DeviceAttributes]:
         """The session's devices: name, type, memory limit in bytes, incarnation."""
@@ -364,19 +337,6 @@ def _wrong_type(rule: str, value: Any) -> TypeError:
     keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
     hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'
     return TypeError(f"{rule}, but got {type(value)}.{hint if keyword else ''}")
-
-
-def _run_with(
-    prepared: _Prepared,
-    arrays: list[Any],
-    options: RunOptions | None = None,
-    run_metadata: RunMetadata | None = None,
-) -> Any:
-    if options is not None and not isinstance(options, RunOptions):
-        raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
-    if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
-        raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(run_metadata)}")
-    return prepared.answer(arrays, prepared.runner.run_with(arrays, options, run_metadata))
 
 
 _NOTHING_FED: Mapping[Any, Any] = {}

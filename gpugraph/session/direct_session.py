@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 from weakref import WeakSet
@@ -29,12 +30,12 @@ from gpugraph.devices import DeviceAttributes, DeviceFactory, KeptTensors, Resou
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan
 from gpugraph.runtime import Rendezvous, execute, install_interrupts
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
-from gpugraph.session.forks import at_forks
 from gpugraph.session.plan_cache import (
     MOST_PLANS,
     CachedPlan,
@@ -45,7 +46,6 @@ from gpugraph.session.plan_cache import (
     wait_for,
 )
 from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend
-from gpugraph.session.session_factory import SessionFactory
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _RUNS_BETWEEN = 63
@@ -60,7 +60,8 @@ _shape = attrgetter("shape")
 PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
 """Called with each new plan's explanation: how the command line explains a program's plans."""
 
-_SESSIONS: WeakSet[DirectSession] = WeakSet()
+SESSIONS: WeakSet[DirectSession] = WeakSet()
+"""Those that there are, for forks."""
 
 
 class DirectSession(SessionBackend):
@@ -86,11 +87,12 @@ class DirectSession(SessionBackend):
         self.lock = self.plans.lock
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
+        self.last_traced: Callable[[], StepReport] | None = None
         for device in self.devices:
             device.reclaim = self._reclaim
         watch(self)
         install_interrupts()
-        _SESSIONS.add(self)
+        SESSIONS.add(self)
 
     def settings_changed(self) -> None:
         """Gives up all plans for GPUs with kernels: products in them are as was allowed then."""
@@ -106,6 +108,7 @@ class DirectSession(SessionBackend):
 
     def _reclaim(self) -> None:
         """Gives up idle plans, and the constants that only they used."""
+        self.last_traced = None
         self.plans.drop_idle()
         self.resources.release_unused()
 
@@ -180,6 +183,15 @@ class DirectSession(SessionBackend):
         """The tensors that stay between runs."""
         return self.resources.kept
 
+    def last_report(self) -> StepReport:
+        """The report of the last run that was traced; ValueError where there is none."""
+        if self.last_traced is None:
+            raise ValueError(
+                "There is no traced run to report: give fetches, or run with "
+                "tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and run_metadata before"
+            )
+        return self.last_traced()
+
     def list_devices(self) -> list[DeviceAttributes]:
         """The session's devices."""
         self.check_open()
@@ -194,6 +206,7 @@ class DirectSession(SessionBackend):
         """Clears these resource containers (all, if none are named)."""
         with self.lock:
             plans = self.plans.drop_all()
+            self.last_traced = None
         wait_for(plans)
         self.resources.clear(list(containers) or None)
 
@@ -205,6 +218,7 @@ class DirectSession(SessionBackend):
             self.closed = True
             plans = self.plans.drop_all()
             self.runners.clear()
+            self.last_traced = None
         for plan in plans:
             plan.clock.cancel()  # a loop may be running, and may have no end
         wait_for(plans)
@@ -302,7 +316,16 @@ class DirectRunner(Runner):
         execution = TracedExecution(trace, limit, alone)
         results = self.run(values, execution)
         execution.report(chosen, metadata, self.graph_record, costs)
+        if trace:
+            self.session.last_traced = partial(execution.step_report, self.graph_record)
         return results
+
+    def report(self, values: Sequence[Any]) -> StepReport:
+        """Runs these values once, and reports the run."""
+        execution = TracedExecution(True, self.limit_ms)
+        self.run(values, execution)
+        self.session.last_traced = partial(execution.step_report, self.graph_record)
+        return self.session.last_traced()
 
     def graph_record(self, plan: Plan) -> GraphRecord:
         """The compiled graph of a plan of this runner; compiled again at the first call."""
@@ -367,32 +390,3 @@ def _is_taken(plan: Plan) -> bool:
             return True
         plan.lock.release()
     return False
-
-
-class DirectSessionFactory:
-    """Accepts the empty target."""
-
-    def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the target is this process."""
-        return options.target == ""
-
-    def new_session(self, options: SessionOptions) -> DirectSession:
-        """A session on this process's devices."""
-        return DirectSession(options)
-
-
-SessionFactory.register("DIRECT_SESSION", DirectSessionFactory())
-
-
-def _plans_of_all() -> list[Plan]:
-    """The plans that a forked child may use."""
-    sessions = [session for session in list(_SESSIONS) if not session.has_gpu]
-    return [plan for session in sessions for plan in session.plans.all()]
-
-
-def _after_fork() -> None:
-    for session in list(_SESSIONS):
-        session.after_fork()
-
-
-at_forks(_plans_of_all, _after_fork)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from html import escape
 
+from gpugraph.base.html_tables import folded, html_table
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import PassReport, Placement, Plan, Transfer, all_steps
 
 MOST_REASONS = 3
 """Reasons for the host that the summary gives."""
+
+
+MOST_HTML_ROWS = 300
+"""Rows of a table that a notebook shows."""
 
 
 class Explanation:
@@ -122,6 +128,25 @@ class Explanation:
     def table(self) -> str:
         """A line for each op: name, op type, device, how it is run, why it is there."""
         return placement_table(self.placed)
+
+    def _repr_html_(self) -> str:
+        """Summary, passes and the table of operations, which notebooks show; bounded."""
+        passes = "".join(
+            folded(
+                f"{report.name}: {report.summary} ({report.seconds * 1e3:.2f} ms)",
+                html_table((), [(line,) for line in report.lines], MOST_HTML_ROWS),
+            )
+            for report in self.reports
+        )
+        rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in self.placed]
+        head = ("operation", "op", "device", "how it is run", "why it is there")
+        table = html_table(head, rows, MOST_HTML_ROWS)
+        parts = [
+            f"<pre>{escape(self.summary())}</pre>",
+            folded("What each pass did", passes),
+            folded(f"{len(rows)} operations", table),
+        ]
+        return folded(f"Plan of {self.title}", "".join(parts), True)
 
     def __str__(self) -> str:
         transfers = "\n".join(

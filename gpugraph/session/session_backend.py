@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from gpugraph.base.errors import UnimplementedError
 from gpugraph.config import RunMetadata, RunOptions
 from gpugraph.devices import DeviceAttributes, KeptTensors
 from gpugraph.graph.client.client_graph import Graph
@@ -32,6 +33,10 @@ class Runner(ABC):
     @abstractmethod
     def explain(self, values: Sequence[Any]) -> Any:
         """How values of these shapes are run."""
+
+    def report(self, values: Sequence[Any]) -> Any:
+        """Runs these values once, and reports the run; UnimplementedError where that can't be."""
+        raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
 
 class SessionBackend(ABC):
@@ -59,6 +64,10 @@ class SessionBackend(ABC):
     def kept_tensors(self) -> KeptTensors | None:
         """The tensors that the session keeps between runs; None where it keeps none."""
         return None
+
+    def last_report(self) -> Any:
+        """The report of the last run that was traced; UnimplementedError where that can't be."""
+        raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:

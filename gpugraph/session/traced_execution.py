@@ -8,6 +8,7 @@ from typing import Any
 from gpugraph.base.errors import invalid_argument
 from gpugraph.config import GraphOptions, RunMetadata, RunOptions
 from gpugraph.inspection.plain_messages import as_message
+from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
 from gpugraph.plan import GraphRecord, Plan, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
@@ -61,6 +62,11 @@ class TracedExecution:
                 metadata.cost_graph = lambda: as_message(cost_graph(times, record))
         if options.output_partition_graphs:
             metadata.partition_graphs = lambda: partition_graphs(record)
+
+    def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
+        """The report of the run, which was traced."""
+        assert self.plan is not None and self.times is not None
+        return StepReport(self.plan, self.times, graph_record(self.plan))
 
     @staticmethod
     def refuse_pools(options: RunOptions) -> None:

@@ -67,7 +67,17 @@ def test_a_name_that_is_missing_may_come_later(session: Any) -> None:
     assert session.run("later:0") == 5
 
 
-def test_a_run_is_traced_step_by_step(session: Any) -> None:
+@pytest.mark.parametrize(
+    "native, names, label",
+    [
+        ("0", ["y", "z"], "y = Add(_arg_x_0_0, y/y)"),
+        ("wait", ["z/fused/_8"], "z/fused/_8 = _Fused(_arg_x_0_0, y/y, z/y) of y, z"),
+    ],
+)
+def test_a_run_is_traced_step_by_step(
+    session: Any, native: str, names: list[str], label: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_NATIVE", native)
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     z = session.run("z:0", {"x:0": [1, 2]}, options=options, run_metadata=metadata)
@@ -75,9 +85,9 @@ def test_a_run_is_traced_step_by_step(session: Any) -> None:
     (stats,) = metadata.step_stats.dev_stats
     steps = stats.node_stats
     assert stats.device == session.list_devices()[0].name
-    assert [step.node_name for step in steps] == ["y", "z"]
-    assert steps[0].timeline_label == "y = Add(_arg_x_0_0, y/y)"
-    assert 0 <= steps[0].all_start_micros <= steps[1].all_start_micros
+    assert [step.node_name for step in steps] == names
+    assert steps[0].timeline_label == label
+    assert sorted(steps, key=lambda step: step.all_start_micros) == list(steps)
     assert all(0 <= s.op_end_rel_nanos <= s.all_end_rel_nanos for s in steps)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from gpugraph.compile.unit.compile_unit import Storage, Unit
+import math
+
+from gpugraph.base.dtypes import resource, string
+from gpugraph.compile.unit.compile_unit import Home, Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.plan import GraphRecord, NodeRecord, StorageRecord, TensorRecord
+from gpugraph.plan import LASTING, GraphRecord, NodeRecord, StorageRecord, TensorRecord
 
 
 def graph_record(unit: Unit) -> GraphRecord:
@@ -16,6 +19,10 @@ def graph_record(unit: Unit) -> GraphRecord:
         if id(storage) not in places:
             places[id(storage)] = len(storages)
             storages.append(_storage_record(storage))
+        if storage.kind in LASTING:  # has no size in the plan, which does not place it
+            place = places[id(storage)]
+            known = storages[place]
+            storages[place] = known._replace(num_bytes=max(known.num_bytes, _bytes(home)))
     senders = {recv.id: send for send, recv in unit.send_recv_pairs}
     nodes = [_node_record(unit, node, places, senders.get(node.id)) for node in unit.order]
     return GraphRecord(nodes, storages)
@@ -24,6 +31,13 @@ def graph_record(unit: Unit) -> GraphRecord:
 def _storage_record(own: Storage) -> StorageRecord:
     span = (own.first, own.last)
     return StorageRecord(own.kind, own.device, own.owner, own.offset, own.size, span)
+
+
+def _bytes(home: Home) -> int:
+    """The bytes of a tensor of static shape; 0 where it has none, or holds strings or handles."""
+    if home.shape is None or home.dtype.base_dtype in (string, resource):
+        return 0
+    return math.prod(home.shape) * home.dtype.base_dtype.size
 
 
 def _node_record(unit: Unit, node: Node, places: dict[int, int], sender: Node | None) -> NodeRecord:

@@ -11,11 +11,12 @@ for `PORTION_S`, so that no run of a large plan takes long for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import groupby
 from math import inf
 from time import perf_counter
-from typing import Any
 
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Piece, compile_pieces, translate
@@ -36,6 +37,30 @@ PORTION_S = 0.5
 MEASURED_AFTER = (8, 64, 512)
 """Runs after which steps that take a while are measured: those that were trusted at once, and
 again those that stayed with NumPy."""
+
+
+class _MixedRun:
+    """A run of steps that each go as far as their code has come; it checks for `PORTION_S`."""
+
+    def __init__(self, tiers: Sequence[StepTier], waits: bool, compiled: bool) -> None:
+        self._tiers = tiers
+        self._waits = waits
+        self._compiled = compiled
+        self._seconds = 0.0
+
+    def step(self, number: int) -> None:
+        """Runs one step."""
+        may_check = self._waits or not self._seconds or self._seconds < PORTION_S
+        self._seconds += self._tiers[number].run(may_check, may_try=self._compiled)
+
+    def part(self, number: int) -> Callable[[], None]:
+        """What runs one step where others may come between."""
+
+        def run() -> None:
+            with nullcontext() if self._compiled else one_blas_thread():
+                self.step(number)
+
+        return run
 
 
 class TieredCode:
@@ -75,8 +100,10 @@ class TieredCode:
         steps = [entry.step for entry in self.entries]
         if not self._has_begun():
             return steps
-        name = f"{steps[0].name} .. {steps[-1].name}"
-        return [_renamed(steps[0], name, self._run_mixed)]
+        compiled = all(tier.is_compiled for tier in self._tiers)
+        run = _MixedRun(self._tiers, self.waits, compiled)
+        end = replace(steps[-1], run=self._end_mixed, kind="guard")  # computes nothing
+        return [*(replace(step, run=run.part(n)) for n, step in enumerate(steps)), end]
 
     @property
     def notes(self) -> Sequence[str]:
@@ -126,21 +153,19 @@ class TieredCode:
 
     def _run_mixed(self) -> None:
         """A run in which each step goes as far as its code has come."""
-        if all(tier.is_compiled for tier in self._tiers):
-            self._run_tiers(may_try=True)
-        else:
-            with one_blas_thread():  # the compiler has the other core
-                self._run_tiers(may_try=False)
+        compiled = all(tier.is_compiled for tier in self._tiers)
+        run = _MixedRun(self._tiers, self.waits, compiled)
+        with nullcontext() if compiled else one_blas_thread():  # the compiler has the other core
+            for number in range(len(self._tiers)):
+                run.step(number)
+        self._end_mixed()
+
+    def _end_mixed(self) -> None:
+        """Keeps what was found, and settles the stretch once all is decided."""
         FINDINGS.keep()
         warn_once("")
         if self._translated == len(self.entries) and all(tier.is_decided for tier in self._tiers):
             self._settle()
-
-    def _run_tiers(self, may_try: bool) -> None:
-        seconds = 0.0
-        for tier in self._tiers:
-            may_check = self.waits or not seconds or seconds < PORTION_S
-            seconds += tier.run(may_check, may_try)
 
     def _measure(self) -> None:
         """Goes on step by step where the times of some steps are not known."""
@@ -171,10 +196,6 @@ def _num_bytes(entries: Sequence[Entry]) -> int:
         if entry.native is not None
         for array in entry.native.arrays
     )
-
-
-def _renamed(step: Step, name: str, run: Any) -> Step:
-    return Step(name, step.op_type, step.device, step.depth, run, step.origin)
 
 
 def _piece(entry: Entry) -> Piece | None:

@@ -18,6 +18,7 @@ from gpugraph.graph.attr_values import complete_attrs
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
+from gpugraph.graph.client.graph_html import OpRow, graph_html
 from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
 from gpugraph.graph.client.node_messages import graph_def_of, version_message
 from gpugraph.graph.client.operation import Operation
@@ -187,6 +188,21 @@ class Graph(Scopes, Collections):
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self.get_operations())
+
+    def _repr_html_(self) -> str:
+        """Its scopes and operations, which notebooks show."""
+        return graph_html(
+            [
+                OpRow(
+                    op.name,
+                    op.type,
+                    op.device,
+                    ", ".join(f"{out.dtype.name} {out.shape}" for out in op.outputs),
+                    ", ".join(tensor.name for tensor in op.inputs),
+                )
+                for op in self._ops
+            ]
+        )
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a GraphDef message.

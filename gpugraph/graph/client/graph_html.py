@@ -1,0 +1,63 @@
+"""What a notebook shows of a graph: its scopes, folded, with the operations in them; bounded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpugraph.base.html_tables import folded, html_table
+
+MOST_ROWS = 400
+"""Operations that are listed in all; of the others there is the number."""
+
+_MOST_SCOPES = 60
+_MOST_LEVELS = 12
+_HEAD = ("name", "op", "device", "outputs", "inputs")
+
+
+class OpRow(NamedTuple):
+    """What is shown of one operation."""
+
+    name: str
+    op_type: str
+    device: str
+    outputs: str
+    inputs: str
+
+
+def graph_html(rows: Sequence[OpRow]) -> str:
+    """The scopes of a graph with these operations, as HTML without a script."""
+    types = Counter(row.op_type for row in rows)
+    common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
+    title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")
+    listed = _Listing(MOST_ROWS)
+    body = listed.scope(rows, 0)
+    left = len(rows) - listed.shown
+    return folded(title, body + (f"<p>{left} operations are not listed</p>" if left else ""), True)
+
+
+class _Listing:
+    """Lists operations by scope, until as many are shown as may be."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.shown = 0
+
+    def scope(self, rows: Sequence[OpRow], level: int) -> str:
+        """The operations of one scope, and the scopes in it."""
+        own: list[OpRow] = []
+        inner: dict[str, list[OpRow]] = {}
+        for row in rows:
+            parts = row.name.split("/", level + 1)
+            if len(parts) <= level + 1 or level >= _MOST_LEVELS:
+                own.append(row)
+            else:
+                inner.setdefault(parts[level], []).append(row)
+        own = own[: self.most - self.shown]
+        self.shown += len(own)
+        html = html_table(_HEAD, own, len(own)) if own else ""
+        for name, members in list(inner.items())[:_MOST_SCOPES]:
+            if self.shown < self.most:
+                html += folded(f"{name}/ ({len(members)})", self.scope(members, level + 1))
+        return html

@@ -1,0 +1,1 @@
+"""The report of a step: one HTML page that needs no network."""

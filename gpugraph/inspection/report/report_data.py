@@ -1,0 +1,187 @@
+"""What a report shows of a step, as lists and numbers that JSON holds, bounded in size.
+
+Names are of the user's graph and not trusted: they are data here, and text on the page.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.version import VERSION
+from gpugraph.inspection.chrome_trace import Lanes
+from gpugraph.inspection.report.memory_over_time import memory_over_time
+from gpugraph.inspection.step_statistics import member_names, producer, step_words
+from gpugraph.plan import GraphRecord, NodeRecord, PassReport, Plan, TensorRecord
+from gpugraph.runtime import StepTrace
+
+MOST_NODES = 20_000
+"""Nodes, steps and operations of which a page tells; of the others it tells the number."""
+
+MOST_LINES = 300
+MOST_MEMBERS = 100
+MOST_CHARACTERS = 1_000
+
+DATA, CONTROL, TRANSFER = range(3)
+"""Kinds of edges, as the page's script knows them."""
+
+
+class Texts:
+    """Texts that come often, each kept once: rows hold their numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: object) -> int:
+        """The number of a text, which is cut where it is long."""
+        return self._numbers.setdefault(cut(str(text)), len(self._numbers))
+
+    def all(self) -> list[str]:
+        """The texts by their numbers."""
+        return list(self._numbers)
+
+
+def cut(text: str) -> str:
+    """A text of at most `MOST_CHARACTERS`, its middle left out where it is longer."""
+    half = MOST_CHARACTERS // 2
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:half]} ... {text[-half:]}"
+
+
+def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, Any]:
+    """What the page's script draws: rows of numbers and texts, and the devices they are on."""
+    texts = Texts()
+    devices = list(dict.fromkeys(node.device for node in graph.nodes))
+    devices += [step.device for step in plan.steps if step.device not in devices]
+    numbers = {device: number for number, device in enumerate(dict.fromkeys(devices))}
+    wanted = [*plan.key.fetches, *plan.key.targets]
+    return {
+        "title": cut(", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")),
+        "version": VERSION,
+        "run_us": round(trace.end_ns / 1000, 3),
+        "devices": list(numbers),
+        "nodes": _nodes(graph, numbers, texts),
+        "steps": _steps(trace, graph, numbers, texts),
+        "memory": [memory_over_time(device, graph, trace) for device in numbers],
+        "arena": dict(sorted(plan.arena_bytes.items())),
+        "transfers": [
+            [cut(copy.tensor), numbers.get(copy.source), numbers.get(copy.target), copy.num_bytes]
+            for copy in plan.transfers[:MOST_NODES]
+        ],
+        "placements": _placements(plan, numbers, texts),
+        "passes": [_pass_row(report) for report in plan.reports],
+        "counts": {
+            "nodes": len(graph.nodes),
+            "steps": len(trace.times),
+            "placements": len(plan.placements),
+        },
+        "texts": texts.all(),
+    }
+
+
+def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
+    """Name, op, device, depth, edges, outputs, bytes, members of each node."""
+    nodes = graph.nodes[:MOST_NODES]
+    known = {node.name: place for place, node in enumerate(nodes)}
+    senders: dict[str, int] = {}
+    rows = []
+    for place, node in enumerate(nodes):
+        if node.node_def.op == "_Send" and node.inputs:
+            senders[node.inputs[0]] = place
+        rows.append(
+            [
+                cut(node.name),
+                texts.number(node.node_def.op),
+                numbers[node.device],
+                node.depth,
+                _edges(node, known, senders),
+                texts.number(", ".join(map(_tensor_text, node.outputs))),
+                sum(_bytes(tensor, graph) for tensor in node.outputs),
+                [cut(name) for name in node.members[:MOST_MEMBERS]],
+            ]
+        )
+    return rows
+
+
+def _edges(
+    node: NodeRecord, known: Mapping[str, int], senders: Mapping[str, int]
+) -> list[list[int]]:
+    """The places of the nodes that a node takes from or waits for, and the kinds of edges."""
+    edges = {}
+    for name in node.inputs:
+        source = known.get(producer(name))
+        if source is not None:
+            kind = CONTROL if name.startswith("^") else DATA
+            edges[source] = min(kind, edges.get(source, kind))
+    if node.received is not None:
+        tensor = node.received[0]
+        source = senders.get(tensor, known.get(producer(tensor)))
+        if source is not None:
+            edges[source] = TRANSFER
+    return [[source, kind] for source, kind in edges.items()]
+
+
+def _tensor_text(tensor: TensorRecord) -> str:
+    if tensor.shape is None:
+        return f"{tensor.dtype.name} (sized in the run)"
+    return f"{tensor.dtype.name} [{', '.join(map(str, tensor.shape))}]"
+
+
+def _bytes(tensor: TensorRecord, graph: GraphRecord) -> int:
+    return graph.storages[tensor.storage].num_bytes if tensor.storage >= 0 else 0
+
+
+def _steps(
+    trace: StepTrace, graph: GraphRecord, numbers: Mapping[str, int], texts: Texts
+) -> list[list[Any]]:
+    """Name, op, device, lane, start and duration in microseconds, how, nodes of each step."""
+    known = graph.by_name()
+    lanes = {device: Lanes() for device in numbers}
+    rows = []
+    for time in trace.times[:MOST_NODES]:
+        step, start = time.step, time.begun / 1000
+        duration = max(time.ended - time.begun, 1) / 1000
+        lane, _ = lanes[step.device].lane(start, duration)
+        places = [known[name][0] for name in member_names(step, graph, known) if name in known]
+        rows.append(
+            [
+                cut(step.name),
+                texts.number(step.op_type),
+                numbers[step.device],
+                lane,
+                round(start, 3),
+                round(duration, 3),
+                texts.number(step_words(step)),
+                [place for place in places if place < MOST_NODES],
+            ]
+        )
+    return rows
+
+
+def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
+    """Name, op, device, how it is run, why it is there, the user's line of each operation."""
+    here = f"{os.getcwd()}{os.sep}"
+    return [
+        [
+            cut(op.name),
+            texts.number(op.op_type),
+            numbers.get(op.device, -1),
+            texts.number(op.mode),
+            texts.number(op.reason),
+            texts.number("" if op.origin is None else str(op.origin).removeprefix(here)),
+        ]
+        for op in plan.placements[:MOST_NODES]
+    ]
+
+
+def _pass_row(report: PassReport) -> list[Any]:
+    """Name, summary, milliseconds, lines, and how many lines are left out."""
+    lines, more = bounded(report.lines, MOST_LINES)
+    name, milliseconds = report.name, round(report.seconds * 1e3, 3)
+    return [name, cut(report.summary), milliseconds, [cut(line) for line in lines], more]
+
+
+def bounded(items: Iterable[str], most: int) -> tuple[Sequence[str], int]:
+    """The first `most` items, and how many there are beyond."""
+    listed = list(items)
+    return listed[:most], max(len(listed) - most, 0)

@@ -1,0 +1,73 @@
+"""Fetches and fed tensors, prepared once: values in, the fetches' structure out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import string
+from gpugraph.config import RunMetadata, RunOptions
+from gpugraph.devices import KeptTensors
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.session.feed_conversion import feed_array
+from gpugraph.session.fetch_structures import FetchPlan
+from gpugraph.session.session_backend import Runner
+from gpugraph.session.tensor_handles import gives_handle, plain_value, with_handles
+
+
+class PreparedFetches:
+    """One combination of fetches and fed tensors, ready for values."""
+
+    __slots__ = ("fed", "kept", "plan", "runner", "simple", "tensors", "types")
+
+    def __init__(
+        self, plan: FetchPlan, tensors: list[Tensor], runner: Runner, kept: KeptTensors | None
+    ) -> None:
+        self.plan = plan
+        self.tensors = tensors
+        self.runner = runner
+        self.kept = kept
+        self.types = [_numpy_type(tensor) for tensor in tensors]
+        index_of = {tensor: index for index, tensor in enumerate(tensors)}
+        self.fed = [index_of.get(tensor) for tensor in plan.tensors]
+        self.simple = all(index is None for index in self.fed)
+        self.simple = self.simple and not any(map(gives_handle, plan.tensors))
+
+    def arrays(self, values: Iterable[Any]) -> list[Any]:
+        """The fed values as arrays of their tensors' dtypes."""
+        arrays = []
+        for tensor, dtype, value in zip(self.tensors, self.types, values):
+            if type(value) is not np.ndarray or value.dtype is not dtype:
+                value = feed_array(tensor, plain_value(tensor, value, self.kept))
+            arrays.append(value)
+        return arrays
+
+    def answer(self, arrays: list[Any], results: list[Any]) -> Any:
+        """The answer's structure; what was fed and fetched is what was fed."""
+        if not self.simple:
+            computed = iter(results)
+            results = [next(computed) if index is None else arrays[index] for index in self.fed]
+            results = with_handles(self.plan.tensors, results, self.kept)
+        return self.plan.rebuild(results)
+
+
+def _numpy_type(tensor: Tensor) -> Any:
+    """The dtype of arrays that are fed as they are; None for strings, which are looked through."""
+    dtype = tensor.dtype.base_dtype
+    return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
+
+
+def run_with(
+    prepared: PreparedFetches,
+    arrays: list[Any],
+    options: RunOptions | None = None,
+    run_metadata: RunMetadata | None = None,
+) -> Any:
+    """The answer of a run with options and metadata; TypeError where they are none."""
+    if options is not None and not isinstance(options, RunOptions):
+        raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
+    if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+        raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(run_metadata)}")
+    return prepared.answer(arrays, prepared.runner.run_with(arrays, options, run_metadata))
