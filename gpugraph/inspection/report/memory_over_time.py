@@ -45,13 +45,14 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
     """Owner, kind and bytes of what is live at a place, most first; the rest as one."""
-    owners = sorted(
-        ([storage.owner, storage.kind, storage.num_bytes] for storage in graph.live(device, place)),
-        key=lambda row: -row[2],
-    )
-    rest = owners[MOST_OWNERS:]
+    live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
+    owners: list[list[Any]] = [
+        [storage.owner, storage.kind, storage.num_bytes] for storage in live[:MOST_OWNERS]
+    ]
+    rest = live[MOST_OWNERS:]
     if rest:
-        owners[MOST_OWNERS:] = [[f"{len(rest)} others", "", sum(row[2] for row in rest)]]
+        total = sum(storage.num_bytes for storage in rest)
+        owners.append([f"{len(rest)} others", "", total])
     return owners
 
 

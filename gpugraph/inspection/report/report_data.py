@@ -107,7 +107,7 @@ def _edges(
     node: NodeRecord, known: Mapping[str, int], senders: Mapping[str, int]
 ) -> list[list[int]]:
     """The places of the nodes that a node takes from or waits for, and the kinds of edges."""
-    edges = {}
+    edges: dict[int, int] = {}
     for name in node.inputs:
         source = known.get(producer(name))
         if source is not None:
