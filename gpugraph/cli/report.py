@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.plan import GraphRecord, Plan
+from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
 from gpugraph.session.direct_session import DirectRunner
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
@@ -35,24 +35,15 @@ def _number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"a run's number is 1 or more, but it is {text!r}")
 
 
-class _Run(NamedTuple):
-    """A run to report, its number, and how long the runs of its plan took by then."""
-
-    number: int
-    plan: Plan
-    times: StepTrace
-    record: GraphRecord
-    spent_ns: int
-
-
+@dataclass
 class _Choice:
-    """Keeps the run that is to be reported, while the runs go by."""
+    """Keeps the run that is to be reported, while the runs go by; `number` is its number."""
 
-    def __init__(self, wanted: int | None) -> None:
-        self.wanted = wanted
-        self.count = 0
-        self.run: _Run | None = None
-        self._spent: dict[tuple[object, ...], int] = {}
+    wanted: int | None
+    count: int = 0
+    number: int = 0
+    run: tuple[Plan, StepTrace, GraphRecord] | None = None
+    spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
     def see(self, runner: DirectRunner, execution: TracedExecution) -> None:
         """Takes a run instead of the one it has, if it is the one that is wanted."""
@@ -61,14 +52,14 @@ class _Choice:
             return
         self.count += 1
         end = max((time.ended for time in times.times), default=0)
-        spent = self._spent[plan.key] = self._spent.get(plan.key, 0) + end
-        if self._is_wanted(spent):
-            self.run = _Run(self.count, plan, times, runner.graph_record(plan), spent)
+        self.spent_ns[plan.key] = self.spent_ns.get(plan.key, 0) + end
+        if self._is_wanted(plan.key):
+            self.run, self.number = (plan, times, runner.graph_record(plan)), self.count
 
-    def _is_wanted(self, spent_ns: int) -> bool:
+    def _is_wanted(self, key: PlanKey) -> bool:
         if self.wanted is not None:
             return self.count == self.wanted
-        return self.run is None or spent_ns >= self.run.spent_ns
+        return self.run is None or self.spent_ns[key] >= self.spent_ns[self.run[0].key]
 
 
 def report_command(options: argparse.Namespace) -> int:
@@ -91,12 +82,12 @@ def _write(choice: _Choice, output: str) -> bool:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"
         print(f"gpugraph: no page: the program had no {missing}", file=sys.stderr)
         return False
-    report = StepReport(run.plan, run.times, run.record)
+    report = StepReport(*run)
     try:
         report.write(output)
     except OSError as error:
         print(f"gpugraph: can't write {output!r}: {error.strerror}", file=sys.stderr)
         return False
-    which = f"run {run.number} of {choice.count}"
+    which = f"run {choice.number} of {choice.count}"
     print(f"{output}: {which}, {report.title}", file=sys.stderr)
     return True

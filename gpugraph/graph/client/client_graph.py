@@ -191,18 +191,7 @@ class Graph(Scopes, Collections):
 
     def _repr_html_(self) -> str:
         """Its scopes and operations, which notebooks show."""
-        return graph_html(
-            [
-                OpRow(
-                    op.name,
-                    op.type,
-                    op.device,
-                    ", ".join(f"{out.dtype.name} {out.shape}" for out in op.outputs),
-                    ", ".join(tensor.name for tensor in op.inputs),
-                )
-                for op in self._ops
-            ]
-        )
+        return graph_html([_html_row(op) for op in self._ops])
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a GraphDef message.
@@ -333,3 +322,8 @@ def infer_shapes(op: Operation) -> None:
             f"{message} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}. "
             f"Made at {op.origin}"
         ) from error
+
+
+def _html_row(op: Operation) -> OpRow:
+    outputs = ", ".join(f"{out.dtype.name} {out.shape}" for out in op.outputs)
+    return op.name, op.type, op.device, outputs, ", ".join(tensor.name for tensor in op.inputs)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
-
 from gpugraph.base.html_tables import folded, html_table
 
 MOST_ROWS = 400
@@ -16,19 +14,13 @@ _MOST_LEVELS = 12
 _HEAD = ("name", "op", "device", "outputs", "inputs")
 
 
-class OpRow(NamedTuple):
-    """What is shown of one operation."""
-
-    name: str
-    op_type: str
-    device: str
-    outputs: str
-    inputs: str
+OpRow = tuple[str, str, str, str, str]
+"""What is shown of one operation: the columns of `_HEAD`."""
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
     """The scopes of a graph with these operations, as HTML without a script."""
-    types = Counter(row.op_type for row in rows)
+    types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")
     listed = _Listing(MOST_ROWS)
@@ -49,7 +41,7 @@ class _Listing:
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}
         for row in rows:
-            parts = row.name.split("/", level + 1)
+            parts = row[0].split("/", level + 1)
             if len(parts) <= level + 1 or level >= _MOST_LEVELS:
                 own.append(row)
             else:
