@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+
 from gpugraph.base.html_tables import folded, html_table
 
 MOST_ROWS = 400
