@@ -26,6 +26,7 @@ from gpugraph.api import (
     sparse as sparse, spectral as spectral,
     strings as strings, test as test,
 )
+from gpugraph.api.shared import python_io as python_io, queue as queue
 from gpugraph.base import (
     errors as errors, nest as nest, shapes as shapes, version as version,
 )

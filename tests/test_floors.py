@@ -83,7 +83,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "linalg segments signal training",
         "random sparse",
         "nn strings",
-        "files fusion image queues state",
+        "files fusion image parsing queues state",
         "older_types summaries",
     ),
     "keras": (

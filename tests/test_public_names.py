@@ -42,7 +42,9 @@ FACES = (
     tf.manip,
     tf.math,
     tf.nn,
+    tf.python_io,
     tf.quantization,
+    tf.queue,
     tf.random,
     tf.saved_model,
     tf.saved_model.builder,
@@ -2097,6 +2099,21 @@ test.is_built_with_rocm:
 test.is_built_with_xla:
 Module: name
 io.is_jpeg: contents name
+deserialize_many_sparse: serialized_sparse dtype rank name
+io.decode_json_example: json_examples name
+io.parse_sequence_example: serialized context_features sequence_features example_names name
+io.match_filenames_once: pattern name
+parse_example: serialized features name example_names
+parse_single_example: serialized features name example_names
+parse_single_sequence_example: serialized context_features sequence_features example_name name
+parse_tensor: serialized out_type name
+python_io.TFRecordOptions: compression_type flush_mode input_buffer_size output_buffer_size
+    window_bits compression_level compression_method mem_level compression_strategy
+python_io.TFRecordWriter: path options
+python_io.tf_record_iterator: path options
+serialize_many_sparse: sp_input name out_type
+serialize_sparse: sp_input name out_type
+serialize_tensor: tensor name
 make_ndarray: tensor
 import_graph_def: graph_def input_map return_elements name op_dict producer_op_list
 make_tensor_proto: values dtype shape verify_shape allow_broadcast
@@ -2114,6 +2131,8 @@ flags.DuplicateFlagError flags.Error flags.FLAGS flags.Flag flags.FlagValues
 flags.IllegalFlagValueError flags.UnparsedFlagAccessError flags.UnrecognizedFlagError
 flags.ValidationError
 initialize_local_variables initialize_variables initializers.Initializer register_kernel
+FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature
+python_io.TFRecordCompressionType
 SparseTensorValue image.ResizeMethod train.ProgressHook train.SessionRunArgs
 train.SessionRunValues
 register_op errors.InaccessibleTensorError errors.invalid_argument
@@ -2133,6 +2152,7 @@ def face_name(module: types.ModuleType, name: str) -> str:
         path = path.removeprefix(room)
     paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
+    paths |= {"shared.python_io": "python_io", "shared.queue": "queue"}
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
     paths |= {f"keras.keras_{name}": f"keras.{name}" for name in KERAS_MODULES}

@@ -14,6 +14,7 @@ from gpugraph.api import (
     math, nn, quantization, random, rnn_cell, saved_model, sets, signal, sparse, spectral,
     strings, test,
 )
+from gpugraph.api.shared import python_io, queue
 from gpugraph.base import errors, nest, shapes, version
 from gpugraph.ops.framework import kernel_registry, shape_functions
 from gpugraph.platform import app, flags, gfile_v2, logging, resource_loader
@@ -56,6 +57,8 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.nn.rnn_cell": rnn_cell,
     "gpugraph.ops.kernels": kernel_registry,
     "gpugraph.ops.shape_functions": shape_functions,
+    "gpugraph.python_io": python_io,
+    "gpugraph.queue": queue,
     "gpugraph.resource_loader": resource_loader,
     "gpugraph.rnn.rnn_cell": rnn_cell,
     "gpugraph.session.direct": direct_session,

@@ -4,6 +4,7 @@ from gpugraph.api.manip import *
 from gpugraph.api.quantization import *
 from gpugraph.api.shared.shared_checks import *
 from gpugraph.api.shared.shared_math import *
+from gpugraph.api.shared.shared_parsing import *
 from gpugraph.checks import (
     add_check_numerics_ops as add_check_numerics_ops,
     verify_tensor_all_finite as verify_tensor_all_finite,
@@ -222,10 +223,7 @@ from gpugraph.ops.strings.string_ops import (
     decode_base64 as decode_base64, encode_base64 as encode_base64, string_strip as string_strip,
     substr as substr,
 )
-from gpugraph.ops.queues.queue_classes import (
-    FIFOQueue as FIFOQueue, PaddingFIFOQueue as PaddingFIFOQueue, PriorityQueue as PriorityQueue,
-    QueueBase as QueueBase, RandomShuffleQueue as RandomShuffleQueue,
-)
+from gpugraph.api.shared.queue import *
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray as TensorArray
 from gpugraph.ops.indexing import coordinate_gather_scatter as _coordinate_gather_scatter
 from gpugraph.ops.random import variable_initializers as _variable_initializers

@@ -13,6 +13,7 @@ from gpugraph.ops import (
     linalg,
     nn,
     older_types,
+    parsing,
     queues,
     random,
     reductions,

@@ -74,6 +74,8 @@ python.layers.utils: gpugraph.keras.layers.configured_layer
     normalize_tuple=gpugraph.keras.layers.configured_layer.numbers
     constant_value=tf.get_static_value smart_cond=gpugraph.control_flow.smart_cond.smart_cond
 python.lib.io.file_io: tf.gfile
+python.lib.io.python_io: tf.python_io
+python.lib.io.tf_record: tf.python_io
 python.ops.array_ops: tf tf.manip gen
 python.ops.bitwise_ops: tf.bitwise gen
 python.ops.candidate_sampling_ops: tf.nn tf.random

@@ -101,6 +101,15 @@ UNSAMPLED = {
         "it works on what a session keeps: test_queue_classes.py has it run",
     ),
     **dict.fromkeys(
+        (
+            *("ParseExample", "ParseSingleExample", "ParseSequenceExample", "ParseTensor"),
+            *("ParseSingleSequenceExample", "SerializeTensor", "SerializeSparse"),
+            *("SerializeManySparse", "DeserializeSparse", "DeserializeManySparse"),
+            "DecodeJSONExample",
+        ),
+        "it reads or writes messages: tests/ops/parsing has it run",
+    ),
+    **dict.fromkeys(
         ("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"),
         "it works on what a session keeps: test_session_tensors.py has it run",
     ),

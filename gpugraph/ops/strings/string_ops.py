@@ -36,7 +36,7 @@ def host_op(
     kernel: Call,
     doc: str,
     inputs: Any = "input: string",
-    outputs: str = "output: string",
+    outputs: Any = "output: string",
     infer: InferFunction = _SAME_SHAPE,
     stateful: bool = False,
     **attrs: Any,

@@ -1,0 +1,6 @@
+"""Files of records, written and read by Python."""
+
+from gpugraph.formats.record_files import (
+    TFRecordCompressionType as TFRecordCompressionType, TFRecordOptions as TFRecordOptions,
+    TFRecordWriter as TFRecordWriter, tf_record_iterator as tf_record_iterator,
+)

@@ -1,0 +1,237 @@
+"""Examples as bytes: the features of an `Example` or a `SequenceExample`, without protobuf.
+
+An Example maps names to features, each a list of strings, floats or integers. A list of numbers is
+packed, one run of bytes, or has a tag before each value; NumPy reads both. Where a name or a list
+comes twice the last one counts. Bytes that are none of this are a ValueError, whatever they say of
+their own lengths.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.formats.message_bytes import LENGTH, bytes_field, varint
+
+NOTHING, BYTES, FLOATS, INTEGERS = 0, 1, 2, 3
+"""What a feature's list holds: the numbers of its fields."""
+
+_MOST_BY_PYTHON = 24  # bytes of a list that Python reads before NumPy has begun
+_MASK = (1 << 64) - 1
+_LONGEST = 10
+_SKIPPED = {1: 8, 5: 4}
+_FLOAT_TAG, _INTEGER_TAG = 0x0D, 0x08
+
+
+class Feature(NamedTuple):
+    """What a list holds, and its values: a list of bytes, or a vector of float32 or int64."""
+
+    kind: int
+    values: Any
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+_EMPTY = Feature(NOTHING, ())
+
+
+def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
+    """The varint at a position, and where the next thing begins."""
+    value = shift = 0
+    while position < end and shift < 7 * _LONGEST:
+        byte = content[position]
+        position += 1
+        if byte < 0x80:
+            return (value | byte << shift) & _MASK, position
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    raise ValueError(f"a number at byte {position} has no end")
+
+
+def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The fields between two positions that have a length: number, start and end of each."""
+    position = start
+    while position < end:
+        key = content[position]
+        position += 1
+        if key >= 0x80:
+            key, position = _number(content, position - 1, end)
+        kind = key & 7
+        if kind == LENGTH:
+            size, position = _number(content, position, end)
+            if size > end - position:
+                raise ValueError(f"a field of {size} bytes at byte {position} is cut off")
+            yield key >> 3, position, position + size
+            position += size
+        elif kind == 0:
+            _, position = _number(content, position, end)
+        elif kind in _SKIPPED and end - position >= _SKIPPED[kind]:
+            position += _SKIPPED[kind]
+        else:
+            raise ValueError(f"a field of kind {kind} at byte {position} can't be read")
+        if key < 8:
+            raise ValueError(f"a field has number 0 at byte {position}")
+
+
+Span = tuple[int, int]
+"""Where a message begins and ends in the bytes around it."""
+
+
+def example_features(content: bytes) -> dict[bytes, Span]:
+    """Where each feature of an Example is, by its name."""
+    return _maps(content, 1)
+
+
+def sequence_features(content: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
+    """Where each feature of a SequenceExample's context is, and each of its feature lists."""
+    return _maps(content, 1), _maps(content, 2)
+
+
+def _maps(content: bytes, field: int) -> dict[bytes, Span]:
+    """The entries of the maps that a field of a message holds: Features, or FeatureLists."""
+    return {
+        name: span
+        for number, start, end in _parts(content, 0, len(content))
+        if number == field
+        for part, entry_start, entry_end in _parts(content, start, end)
+        if part == 1
+        for name, span in [_entry(content, entry_start, entry_end)]
+    }
+
+
+def _entry(content: bytes, start: int, end: int) -> tuple[bytes, Span]:
+    """The key and the place of the value of a map's entry."""
+    name, span = b"", (start, start)
+    for number, first, last in _parts(content, start, end):
+        if number == 1:
+            name = content[first:last]
+        elif number == 2:
+            span = first, last
+    return name, span
+
+
+def list_of_features(content: bytes, span: Span) -> list[Span]:
+    """Where the features of a FeatureList are."""
+    return [(first, last) for number, first, last in _parts(content, *span) if number == 1]
+
+
+def read_feature(content: bytes, span: Span) -> Feature:
+    """What the feature at a place holds; of several lists the last."""
+    chosen = None
+    for number, first, last in _parts(content, *span):
+        if number in _READERS:
+            chosen = number, first, last
+    if chosen is None:
+        return _EMPTY
+    number, first, last = chosen
+    return Feature(number, _READERS[number](content, first, last))
+
+
+def _read_strings(content: bytes, start: int, end: int) -> list[bytes]:
+    return [
+        content[first:last] for number, first, last in _parts(content, start, end) if number == 1
+    ]
+
+
+def _read_floats(content: bytes, start: int, end: int) -> Any:
+    if start == end:
+        return np.empty(0, np.float32)
+    if content[start] == 0x0A:
+        size, first = _number(content, start + 1, end)
+        if first + size == end and size % 4 == 0:  # packed, in one run
+            return np.frombuffer(content, "<f4", size // 4, first).astype(np.float32, copy=False)
+    tagged = np.frombuffer(content, np.uint8, end - start, start)
+    if tagged.size % 5 == 0 and (tagged[::5] == _FLOAT_TAG).all():
+        return tagged.reshape(-1, 5)[:, 1:].copy().view("<f4").reshape(-1)
+    runs = _runs(content, start, end, _FLOAT_TAG)
+    return np.concatenate([np.empty(0, np.float32), *(_whole_floats(run) for run in runs)])
+
+
+def _whole_floats(run: bytes) -> Any:
+    if len(run) % 4:
+        raise ValueError(f"{len(run)} bytes are no whole number of floats")
+    return np.frombuffer(run, "<f4")
+
+
+def _read_integers(content: bytes, start: int, end: int) -> Any:
+    if start == end:
+        return np.empty(0, np.int64)
+    if content[start] == 0x0A:
+        size, first = _number(content, start + 1, end)
+        if first + size == end:  # packed, in one run
+            return varints(content[first:end])
+    return varints(b"".join(_runs(content, start, end, _INTEGER_TAG)))
+
+
+def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
+    """The bytes of values in a list of numbers: packed, or with a tag before each, or both."""
+    position = start
+    while position < end:
+        key, position = _number(content, position, end)
+        first = position
+        if key == tag == _FLOAT_TAG:
+            position += 4
+        elif key == tag:
+            _, position = _number(content, position, end)
+        elif key == 0x0A:
+            size, first = _number(content, position, end)
+            position = first + size
+        else:
+            raise ValueError(f"a list of numbers has key {key} at byte {position}")
+        if position > end:
+            raise ValueError(f"a list of numbers is cut off at byte {end}")
+        yield content[first:position]
+
+
+def varints(content: bytes) -> Any:
+    """The integers of a packed list, int64. ValueError for a number that is cut off or too long."""
+    if len(content) <= _MOST_BY_PYTHON:
+        numbers, position = [], 0
+        while position < len(content):
+            number, position = _number(content, position, len(content))
+            numbers.append(number)
+        return np.array(numbers, np.uint64).view(np.int64)
+    groups = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(groups < 0x80)
+    if ends.size == groups.size:
+        return groups.astype(np.int64)
+    if groups[-1] >= 0x80:
+        raise ValueError("a list of numbers ends within a number")
+    lengths = np.diff(ends, prepend=-1)
+    if lengths.max() > _LONGEST:
+        raise ValueError(f"a number of more than {_LONGEST} bytes")
+    starts = ends - lengths + 1
+    shifts = np.arange(groups.size) - np.repeat(starts, lengths)
+    parts = (groups & 0x7F).astype(np.uint64) << (7 * shifts).astype(np.uint64)
+    return np.bitwise_or.reduceat(parts, starts).view(np.int64)
+
+
+_READERS = {BYTES: _read_strings, FLOATS: _read_floats, INTEGERS: _read_integers}
+
+
+# -- written
+
+
+def feature_bytes(kind: int, values: Any) -> bytes:
+    """A Feature of strings, floats or integers, packed; of no values too."""
+    if kind == BYTES:
+        content = b"".join(bytes_field(1, value) for value in values)
+    elif kind == FLOATS:
+        content = bytes_field(1, struct.pack(f"<{len(values)}f", *values)) if len(values) else b""
+    else:
+        packed = b"".join(varint(int(value)) for value in values)
+        content = bytes_field(1, packed) if packed else b""
+    return bytes_field(kind, content)
+
+
+def example_bytes(features: dict[str, bytes]) -> bytes:
+    """An Example of features, by their names."""
+    entries = (
+        bytes_field(1, bytes_field(1, name.encode()) + bytes_field(2, feature))
+        for name, feature in features.items()
+    )
+    return bytes_field(1, b"".join(entries))

@@ -1,0 +1,208 @@
+"""Files of TFRecords, plain or compressed: written, and read from their beginning to their end."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, ClassVar
+
+from gpugraph.base.errors import DataLossError, FailedPreconditionError
+from gpugraph.base.whole_files import system_errors
+from gpugraph.formats.tf_record import read_records, write_record
+
+_GZIP = 16  # added to the window bits
+_READ_AT_ONCE = 256 << 10
+
+
+class TFRecordCompressionType:
+    """How the bytes of a file are compressed: not at all, by zlib, or as gzip does."""
+
+    NONE = 0
+    ZLIB = 1
+    GZIP = 2
+
+
+class TFRecordOptions:
+    """How a file of records is compressed.
+
+    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for others.
+    flush_mode: of zlib, what `flush` does. window_bits, compression_level, mem_level,
+    compression_strategy: zlib's, for writing. input_buffer_size, output_buffer_size and
+    compression_method are accepted; buffers have a size of their own, and zlib has one method.
+    """
+
+    compression_type_map: ClassVar[dict[int, str]] = {
+        TFRecordCompressionType.ZLIB: "ZLIB",
+        TFRecordCompressionType.GZIP: "GZIP",
+        TFRecordCompressionType.NONE: "",
+    }
+
+    def __init__(
+        self,
+        compression_type: Any = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
+    ) -> None:
+        self.flush_mode = flush_mode
+        self.compression_type: Any = compression_type
+        self.input_buffer_size = input_buffer_size
+        self.output_buffer_size = output_buffer_size
+        self.get_compression_type_string(compression_type)
+        self.window_bits, self.mem_level = window_bits, mem_level
+        self.compression_level = compression_level
+        self.compression_method = compression_method
+        self.compression_strategy = compression_strategy
+
+    @classmethod
+    def get_compression_type_string(cls, options: Any) -> str:
+        """ "ZLIB", "GZIP" or "", of options, of one of these or of a `TFRecordCompressionType`."""
+        if not options:
+            return ""
+        if isinstance(options, TFRecordOptions):
+            return cls.get_compression_type_string(options.compression_type)
+        if options in cls.compression_type_map:
+            return cls.compression_type_map[options]
+        if options in cls.compression_type_map.values():
+            return str(options)
+        raise ValueError(f'Not a valid compression_type: "{options}"')
+
+    def compressor(self) -> Any:
+        """zlib's object that compresses as these options say; None where nothing is."""
+        kind = self.get_compression_type_string(self)
+        if not kind:
+            return None
+        return zlib.compressobj(
+            zlib.Z_DEFAULT_COMPRESSION
+            if self.compression_level is None
+            else self.compression_level,
+            zlib.DEFLATED,
+            _window(kind, self.window_bits or zlib.MAX_WBITS),
+            self.mem_level or zlib.DEF_MEM_LEVEL,
+            self.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
+        )
+
+
+def _window(kind: str, bits: int) -> int:
+    return bits | _GZIP if kind == "GZIP" else bits
+
+
+class _Compressed:
+    """A file to which bytes are written as a compressor makes them; as they are without one."""
+
+    def __init__(self, target: BinaryIO, compressor: Any) -> None:
+        self._target, self._compressor = target, compressor
+
+    def write(self, content: Any) -> None:
+        """Writes what is compressed by now."""
+        made_smaller = self._compressor is not None
+        self._target.write(self._compressor.compress(content) if made_smaller else content)
+
+
+class TFRecordWriter:
+    """A new file of records. A context manager; FailedPreconditionError after `close`.
+
+    options: `TFRecordOptions`, or a compression type.
+    """
+
+    def __init__(self, path: Any, options: Any = None) -> None:
+        if not isinstance(options, TFRecordOptions):
+            options = TFRecordOptions(compression_type=options)
+        self._path = os.fsdecode(path)
+        self._flush_mode = options.flush_mode or zlib.Z_SYNC_FLUSH
+        self._compressor = options.compressor()
+        with system_errors(self._path):
+            self._file: BinaryIO | None = open(self._path, "wb")  # noqa: SIM115
+
+    def _opened(self) -> BinaryIO:
+        if self._file is None:
+            raise FailedPreconditionError.of_no_node(f"Writer is closed: {self._path}")
+        return self._file
+
+    def write(self, record: Any) -> None:
+        """Appends a record, bytes or text (in UTF-8)."""
+        target = self._opened()
+        content = record.encode() if isinstance(record, str) else record
+        with system_errors(self._path):
+            write_record(_Compressed(target, self._compressor), memoryview(content))
+
+    def flush(self) -> None:
+        """Hands what is written to the system."""
+        target = self._opened()
+        with system_errors(self._path):
+            if self._compressor is not None:
+                target.write(self._compressor.flush(self._flush_mode))
+            target.flush()
+
+    def close(self) -> None:
+        """Ends the file; nothing where it is closed already."""
+        if self._file is None:
+            return
+        target, self._file = self._file, None
+        with system_errors(self._path), target:
+            if self._compressor is not None:
+                target.write(self._compressor.flush())
+
+    def __enter__(self) -> TFRecordWriter:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+class InflatedFile:
+    """A compressed file, read as what it was: `read(n)` gives at most n bytes, none at the end.
+
+    kind: "ZLIB", "GZIP", or "" for a file that is as it is. DataLossError for bytes that are not
+    compressed so, and for a file that ends within them.
+    """
+
+    def __init__(self, source: BinaryIO, kind: str, name: str) -> None:
+        self._source, self._name = source, name
+        self._bits = _window(kind, zlib.MAX_WBITS) if kind else 0
+        self._stream: Any = None
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, so many at most."""
+        if not self._bits:
+            return self._source.read(size)
+        while size:
+            if not self._rest:
+                self._rest = self._source.read(_READ_AT_ONCE)
+            is_over = not self._rest
+            if is_over and (self._stream is None or self._stream.eof):
+                return b""
+            part = self._inflate(size)
+            if part:
+                return part
+            if is_over and not self._stream.eof:
+                raise DataLossError.of_no_node(f"the compressed file is cut off: {self._name}")
+        return b""
+
+    def _inflate(self, size: int) -> bytes:
+        if self._stream is None or self._stream.eof:
+            self._stream = zlib.decompressobj(self._bits)
+        try:
+            part: bytes = self._stream.decompress(self._rest, size)
+        except zlib.error as error:
+            raise DataLossError.of_no_node(f"inflate() failed: {error}: {self._name}") from None
+        self._rest = self._stream.unused_data or self._stream.unconsumed_tail
+        return part
+
+
+def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
+    """The records of a file, one after the other.
+
+    options: `TFRecordOptions` or a compression type, as when it was written. NotFoundError with
+    the first record where there is no file, DataLossError for what is no record, or is cut off.
+    """
+    kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
+    with system_errors(name), open(name, "rb") as source:
+        yield from read_records(InflatedFile(source, kind, name), name)

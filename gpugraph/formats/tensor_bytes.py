@@ -1,0 +1,156 @@
+"""Arrays as the bytes of TensorProto messages, and back, without protobuf."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.formats.example_bytes import varints
+from gpugraph.formats.message_bytes import LENGTH, VARINT, bytes_field, fields_of, int_field, varint
+
+_DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
+_FIXED = {5: "<f4", 6: "<f8", 9: "<f4", 12: "<f8"}
+_INTEGERS = (7, 10, 11, 13, 16, 17)
+_FIELD_OF: dict[DType, int] = {
+    dtypes.float32: 5,
+    dtypes.float64: 6,
+    dtypes.complex64: 9,
+    dtypes.complex128: 12,
+    dtypes.int64: 10,
+    dtypes.bool: 11,
+    dtypes.float16: 13,
+    dtypes.bfloat16: 13,
+    dtypes.uint32: 16,
+    dtypes.uint64: 17,
+    **dict.fromkeys((dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.uint16), 7),
+}
+_LARGEST_EXPANSION = 1 << 24
+"""Elements that one value of a message may stand for."""
+
+
+def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
+    """A TensorProto: numbers as raw bytes, strings one by one. TypeError for other dtypes."""
+    sizes = array.shape if shape is None else shape
+    dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
+    head = int_field(_DTYPE, dtype.as_datatype_enum) + bytes_field(_SHAPE, dims)
+    if dtype is dtypes.string:
+        return head + b"".join(bytes_field(_STRINGS, text) for text in array.reshape(-1).tolist())
+    if dtype not in _FIELD_OF:
+        raise TypeError(f"Element type not supported in TensorProto: {dtype.name}")
+    content = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    return head + (bytes_field(_CONTENT, content.tobytes()) if content.size else b"")
+
+
+def read_tensor_bytes(message: bytes) -> tuple[Any, DType]:
+    """The array of a TensorProto and its dtype. ValueError for bytes that are none."""
+    dtype, raw = 0, b""
+    sizes: list[int] = []
+    parts: dict[int, list[tuple[int, bytes]]] = {}
+    for number, kind, content, _, _ in fields_of(message):
+        if number == _DTYPE and kind == VARINT:
+            dtype = int(varints(content)[0])
+        elif number == _SHAPE and kind == LENGTH:
+            sizes += _sizes(content)
+        elif number == _CONTENT and kind == LENGTH:
+            raw = content
+        else:
+            parts.setdefault(number, []).append((kind, content))
+    try:
+        known = as_dtype(dtype)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    if known is not dtypes.string and known not in _FIELD_OF:
+        raise ValueError(f"a tensor of {known.name} has no bytes")
+    count = prod(sizes)
+    if raw and known is not dtypes.string:
+        numpy_type = np.dtype(known.as_numpy_dtype)
+        stored = np.dtype(np.uint16) if known is dtypes.bfloat16 else numpy_type
+        values = np.frombuffer(raw, stored.newbyteorder("<")).astype(stored).view(numpy_type)
+        if values.size != count:
+            raise ValueError(f"{values.size} values are not those of shape {sizes}")
+        return values.reshape(sizes), known
+    values = _typed(known, parts, raw, count)
+    return _filled(values, count).reshape(sizes), known
+
+
+def _sizes(content: bytes) -> list[int]:
+    sizes = []
+    for number, kind, dim, _, _ in fields_of(content):
+        if number == 3 and kind == VARINT and varints(dim)[0]:
+            raise ValueError("the shape is not known")
+        if number == 2 and kind == LENGTH:
+            size = 0
+            for part, part_kind, value, _, _ in fields_of(dim):
+                if part == 1 and part_kind == VARINT:
+                    size = int(varints(value)[0])
+            if size < 0:
+                raise ValueError(f"a size is {size}")
+            sizes.append(size)
+    return sizes
+
+
+def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
+    """The values of the field of a dtype, packed or one by one."""
+    if dtype is dtypes.string:
+        texts = [content for _, content in parts.get(_STRINGS, ())]
+        if raw and not texts:
+            texts = _encoded_strings(raw, count)
+        values = np.empty(len(texts), object)
+        values[:] = texts
+        return values
+    field = _FIELD_OF[dtype]
+    content = b"".join(content for _, content in parts.get(field, ()))
+    numpy_type = np.dtype(dtype.as_numpy_dtype)
+    if field in _FIXED:
+        numbers = np.frombuffer(content, _FIXED[field])
+        if dtype.is_complex:
+            return numbers[::2].astype(numpy_type) + 1j * numbers[1::2].astype(numpy_type)
+        return numbers.astype(numpy_type)
+    integers = varints(content)
+    if dtype in (dtypes.float16, dtypes.bfloat16):
+        return integers.astype(np.uint16).view(numpy_type)
+    return integers.astype(numpy_type)
+
+
+def _encoded_strings(raw: bytes, count: int) -> list[bytes]:
+    """Strings whose lengths come first, as TensorFlow writes them into raw bytes."""
+    if count > len(raw):
+        raise ValueError(f"{len(raw)} bytes are too few for {count} strings")
+    groups = np.frombuffer(raw, np.uint8)
+    ends = np.flatnonzero(groups < 0x80)[:count]
+    if len(ends) < count:
+        raise ValueError("the lengths of strings are cut off")
+    head = int(ends[-1]) + 1 if count else 0
+    texts, position = [], head
+    for size in varints(raw[:head]).tolist():
+        if not 0 <= size <= len(raw) - position:
+            raise ValueError("a string is cut off")
+        texts.append(raw[position : position + size])
+        position += size
+    return texts
+
+
+def encoded_strings(texts: list[bytes]) -> bytes:
+    """Strings as TensorFlow writes them into raw bytes: their lengths, then all of them."""
+    return b"".join([*(varint(len(text)) for text in texts), *texts])
+
+
+def _filled(values: Any, count: int) -> Any:
+    """As many values as there are to be: the last one goes on; none is zeros."""
+    if values.size == count:
+        return values
+    if values.size > count:
+        raise ValueError(f"{values.size} values are more than {count}")
+    if count > max(_LARGEST_EXPANSION, 2 * values.size):
+        raise ValueError(f"{values.size} values are too few for {count}")
+    result = np.zeros(count, values.dtype)
+    if values.dtype == object:
+        result.fill(b"")
+    result[: values.size] = values
+    if values.size:
+        result[values.size :] = values[-1]
+    return result

@@ -1,0 +1,212 @@
+"""What a program expects of a feature: tf.FixedLenFeature and its like, as ops need them."""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_mask_and_merge import sparse_merge
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+
+class VarLenFeature(namedtuple("VarLenFeature", ["dtype"])):
+    """A feature of any length, parsed to a SparseTensor of `dtype`."""
+
+    __slots__ = ()
+
+
+class FixedLenFeature(
+    namedtuple("FixedLenFeature", ["shape", "dtype", "default_value"], defaults=[None])
+):
+    """A feature of one shape in all examples, parsed to a dense tensor.
+
+    default_value: what stands for a feature that is missing; None: it is required.
+    """
+
+    __slots__ = ()
+
+
+class FixedLenSequenceFeature(
+    namedtuple(
+        "FixedLenSequenceFeature",
+        ["shape", "dtype", "allow_missing", "default_value"],
+        defaults=[False, None],
+    )
+):
+    """A feature of rows of one shape, parsed to a dense tensor; each example has its own number.
+
+    allow_missing: whether it may have no row, or be missing. default_value: a scalar that fills up
+    the examples of a batch to the most rows; 0 or "" by default.
+    """
+
+    __slots__ = ()
+
+
+class SparseFeature(
+    namedtuple(
+        "SparseFeature",
+        ["index_key", "value_key", "dtype", "size", "already_sorted"],
+        defaults=[False],
+    )
+):
+    """Two features or more as one SparseTensor: one has the values, the others their places.
+
+    index_key: the key of int64 indices, or a list of keys, one for each dimension. value_key: that
+    of the values. size: of the dimension, or a list. already_sorted: whether the places are in
+    order in each example.
+    """
+
+    __slots__ = ()
+
+
+FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature)
+
+
+class RawFeatures(NamedTuple):
+    """Features as the ops take them, sorted by key."""
+
+    sparse: dict[str, DType]
+    dense: dict[str, tuple[DType, TensorShape, Any]]
+    merged: dict[str, SparseFeature]
+
+    @property
+    def defaults(self) -> list[Any]:
+        """The default of each dense feature, a vector of no elements where it is required."""
+        return [
+            default if default is not None else np.empty(0, dtype.as_numpy_dtype)
+            for dtype, _, default in self.dense.values()
+        ]
+
+
+def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
+    """A dictionary of features as the ops take them.
+
+    kinds: the classes that are accepted; ValueError for others, and for what is missing in one.
+    """
+    raw = RawFeatures({}, {}, {})
+    for key in sorted(features or {}):
+        feature = features[key]
+        if not isinstance(feature, tuple(kinds)):
+            known = isinstance(feature, FEATURE_CLASSES)
+            raise ValueError(
+                f"Unsupported {type(feature).__name__} {feature}."
+                if known
+                else f"Invalid feature {key}:{feature}."
+            )
+        _ADDING[type(feature)](raw, key, feature)
+    return raw
+
+
+def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
+    if not feature.dtype:
+        raise ValueError(f"Missing type for feature {key}.")
+    _add_list(raw, key, as_dtype(feature.dtype))
+
+
+def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
+    """A list, which several SparseFeatures may have in common."""
+    if raw.sparse.setdefault(key, dtype) != dtype:
+        raise ValueError(f"Conflicting type {raw.sparse[key]} vs {dtype} for feature {key}.")
+
+
+def _add_merged(raw: RawFeatures, key: str, feature: SparseFeature) -> None:
+    for what, value in (("index_key", feature.index_key), ("value_key", feature.value_key)):
+        if not value:
+            raise ValueError(f"Missing {what} for SparseFeature {key}.")
+    if not feature.dtype:
+        raise ValueError(f"Missing type for feature {key}.")
+    index_keys = feature.index_key
+    index_keys = [index_keys] if isinstance(index_keys, str) else sorted(index_keys)
+    raw.merged[key] = feature
+    for index_key in index_keys:
+        _add_list(raw, index_key, dtypes.int64)
+    _add_list(raw, feature.value_key, as_dtype(feature.dtype))
+
+
+def _add_fixed(raw: RawFeatures, key: str, feature: FixedLenFeature) -> None:
+    if not feature.dtype:
+        raise ValueError(f"Missing type for feature {key}.")
+    if feature.shape is None:
+        raise ValueError(f"Missing shape for feature {key}.")
+    shape = as_shape(feature.shape)
+    if shape.rank and shape.as_list()[0] is None:
+        raise ValueError(
+            f"First dimension of shape for feature {key} unknown. Consider using "
+            "FixedLenSequenceFeature."
+        )
+    if not shape.is_fully_defined():
+        raise ValueError(
+            f"All dimensions of shape for feature {key} need to be known but received {shape}."
+        )
+    dtype = as_dtype(feature.dtype)
+    default = feature.default_value
+    if default is not None and not isinstance(default, Tensor):
+        default = convert_to_tensor(default, dtype, name=_constant_name("key", key))
+    if default is not None:
+        default = raw_ops.Reshape(default, np.array(shape.as_list(), np.int32))
+    raw.dense[key] = dtype, shape, default
+
+
+def _constant_name(prefix: str, key: str) -> str:
+    safe = re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
+    return f"{prefix}_{safe}"
+
+
+def _add_sequence(raw: RawFeatures, key: str, feature: FixedLenSequenceFeature) -> None:
+    if not feature.dtype:
+        raise ValueError(f"Missing type for feature {key}.")
+    if feature.shape is None:
+        raise ValueError(f"Missing shape for feature {key}.")
+    if not feature.allow_missing:
+        raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+    dtype, default = as_dtype(feature.dtype), feature.default_value
+    if default is None:
+        default = "" if dtype is dtypes.string else 0
+    if not isinstance(default, Tensor):
+        default = convert_to_tensor(default, dtype, name=_constant_name("padding", key))
+    default = raw_ops.Reshape(default, np.array([], np.int32))
+    raw.dense[key] = dtype, TensorShape.of((None,)).concatenate(as_shape(feature.shape)), default
+
+
+_ADDING: dict[type, Any] = {
+    VarLenFeature: _add_sparse,
+    SparseFeature: _add_merged,
+    FixedLenFeature: _add_fixed,
+    FixedLenSequenceFeature: _add_sequence,
+}
+
+
+def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors of a program's features: SparseFeatures are made of those they are of."""
+    result = {key: tensors[key] for key in tensors if key in (features or {})}
+    for key, feature in raw.merged.items():
+        index_keys = feature.index_key
+        single = isinstance(index_keys, str)
+        ids = tensors[index_keys] if single else [tensors[name] for name in index_keys]
+        result[key] = sparse_merge(
+            ids,
+            tensors[feature.value_key],
+            vocab_size=feature.size,
+            already_sorted=feature.already_sorted,
+        )
+    return result
+
+
+def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
+    """The outputs of a parsing op by key: sparse ones, then dense ones."""
+    count = len(raw.sparse)
+    tensors: dict[str, Any] = {
+        key: SparseTensor(outputs[at], outputs[count + at], outputs[2 * count + at])
+        for at, key in enumerate(raw.sparse)
+    }
+    return tensors | dict(zip(raw.dense, outputs[3 * count :]))

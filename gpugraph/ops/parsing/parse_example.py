@@ -1,0 +1,156 @@
+"""ParseExample and ParseSingleExample: the features of Examples as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.formats.example_bytes import Span, example_features
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.parsing.parsed_features import (
+    COUNT,
+    SHAPES,
+    TYPES,
+    Place,
+    batch_of,
+    dense_features,
+    dense_value,
+    feature_at,
+    sparse_batch,
+    sparse_shapes,
+    sparse_vector,
+    split,
+    text_keys,
+    unparsable,
+)
+from gpugraph.ops.strings.string_ops import host_op
+
+
+def _spans(content: bytes) -> dict[bytes, Span]:
+    try:
+        return example_features(content)
+    except ValueError:
+        raise unparsable(content) from None
+
+
+def _infer_batch(context: InferContext) -> Sequence[TensorShape]:
+    serialized = context.shapes[0].with_rank(1)
+    context.shapes[1].with_rank(1)
+    dense = [serialized.concatenate(as_shape(shape)) for shape in context.attrs["dense_shapes"]]
+    return [*sparse_shapes(context.attrs["Nsparse"], 2), *dense]
+
+
+def _check_names(examples: Any, names: Any) -> None:
+    if examples.ndim != 1:
+        raise invalid_argument(
+            f"Expected serialized to be a vector, got shape: {shape_text(examples.shape)}"
+        )
+    if names.size and len(names) != len(examples):
+        raise invalid_argument(
+            f"Expected len(names) == len(serialized), but got: {len(names)} vs. {len(examples)}"
+        )
+
+
+def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -> Callable[[], Any]:
+    attrs = context.attrs
+    sparse_types = [as_dtype(dtype) for dtype in attrs["sparse_types"]]
+    sparse, keys, defaults = split(rest, attrs["Nsparse"], attrs["Ndense"])
+
+    def parse() -> list[Any]:
+        _check_names(examples, names)
+        sparse_keys = text_keys(sparse)
+        dense = dense_features(text_keys(keys), attrs["Tdense"], attrs["dense_shapes"], defaults)
+        lists: list[list[Any]] = [[] for _ in sparse_keys]
+        rows: list[list[Any]] = [[] for _ in dense]
+        for index, content in enumerate(examples.tolist()):
+            place = Place(names[index] if names.size else b"", index)
+            spans = _spans(content)
+            for feature, row in zip(dense, rows):
+                value = feature_at(content, spans, feature.key, feature.dtype, place)
+                row.append(dense_value(value, feature, place))
+            for key, dtype, values in zip(sparse_keys, sparse_types, lists):
+                values.append(feature_at(content, spans, key, dtype, place))
+        parts = [sparse_batch(values, dtype) for values, dtype in zip(lists, sparse_types)]
+        batches = [batch_of(row, feature) for row, feature in zip(rows, dense)]
+        return [part[kind] for kind in range(3) for part in parts] + batches
+
+    return parse
+
+
+def _outputs(count: str) -> tuple[str, ...]:
+    indices, shapes = (f"sparse_{part}: {count}*int64" for part in ("indices", "shapes"))
+    return indices, "sparse_values: sparse_types", shapes, "dense_values: Tdense"
+
+
+parse_example_op = host_op(
+    "ParseExample",
+    Call(make=_bind_batch, dynamic=True, direct=True),
+    "The features of a vector of Examples: sparse ones as matrices, dense ones with rows.",
+    inputs=(
+        *("serialized: string", "names: string", "sparse_keys: Nsparse*string"),
+        *("dense_keys: Ndense*string", "dense_defaults: Tdense"),
+    ),
+    outputs=_outputs("Nsparse"),
+    infer=_infer_batch,
+    Nsparse=COUNT,
+    Ndense=COUNT,
+    sparse_types=TYPES,
+    Tdense=TYPES,
+    dense_shapes=SHAPES,
+)
+
+
+def _infer_single(context: InferContext) -> Sequence[TensorShape]:
+    context.shapes[0].with_rank(0)
+    dense = [as_shape(shape) for shape in context.attrs["dense_shapes"]]
+    return [*sparse_shapes(context.attrs["num_sparse"], 1), *dense]
+
+
+def _keys(context: KernelContext, attr: str) -> list[bytes]:
+    return [key if isinstance(key, bytes) else key.encode() for key in context.attrs[attr]]
+
+
+def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callable[[], Any]:
+    attrs = context.attrs
+    sparse_types = [as_dtype(dtype) for dtype in attrs["sparse_types"]]
+    sparse_keys, dense_keys = _keys(context, "sparse_keys"), _keys(context, "dense_keys")
+    place = Place(b"")
+
+    def parse() -> list[Any]:
+        dense = dense_features(dense_keys, attrs["Tdense"], attrs["dense_shapes"], defaults)
+        content = example[()]
+        spans = _spans(content)
+        parts = [
+            sparse_vector(feature_at(content, spans, key, dtype, place), dtype)
+            for key, dtype in zip(sparse_keys, sparse_types)
+        ]
+        rows = [
+            np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+            for d in dense
+        ]
+        return [part[kind] for kind in range(3) for part in parts] + rows
+
+    return parse
+
+
+parse_single_example_op = host_op(
+    "ParseSingleExample",
+    Call(make=_bind_single, dynamic=True, direct=True),
+    "The features of one Example: sparse ones as vectors, dense ones of their shapes.",
+    inputs=("serialized: string", "dense_defaults: Tdense"),
+    outputs=_outputs("num_sparse"),
+    infer=_infer_single,
+    num_sparse=Attr("int", required=True, minimum=0),
+    sparse_keys=Attr("list(string)", required=True),
+    dense_keys=Attr("list(string)", required=True),
+    sparse_types=TYPES,
+    Tdense=TYPES,
+    dense_shapes=SHAPES,
+)

@@ -1,0 +1,387 @@
+"""ParseSequenceExample and ParseSingleSequenceExample: contexts, and lists of features, as tensors.
+
+A feature list has a feature for each step. Dense ones become a row for each step, all of one size;
+sparse ones a SparseTensor whose last dimension is the values of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.formats.example_bytes import (
+    NOTHING,
+    Feature,
+    Span,
+    list_of_features,
+    sequence_features,
+)
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.parsing.parsed_features import (
+    KIND_OF,
+    SHAPES,
+    TYPES,
+    Dense,
+    Place,
+    as_vector,
+    batch_of,
+    dense_features,
+    dense_value,
+    feature_at,
+    feature_of,
+    sparse_batch,
+    sparse_shapes,
+    sparse_vector,
+    split,
+    text_keys,
+    type_name,
+    unparsable,
+)
+from gpugraph.ops.strings.string_ops import host_op
+
+Lists = Mapping[bytes, Span]
+
+
+class _Row(NamedTuple):
+    """A dense feature of each step of a list."""
+
+    key: bytes
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+class _Wanted(NamedTuple):
+    """What an op takes of a SequenceExample, by key: the sparse and the dense features."""
+
+    context_sparse: Sequence[tuple[bytes, DType]]
+    context_dense: Sequence[Dense]
+    """Of the context; what follows are lists."""
+    list_sparse: Sequence[tuple[bytes, DType]]
+    list_dense: Sequence[_Row]
+    may_be_missing: frozenset[bytes]
+
+
+def _types(context: KernelContext, attr: str) -> list[DType]:
+    return [as_dtype(dtype) for dtype in context.attrs[attr]]
+
+
+def _rows(context: KernelContext, keys: Sequence[bytes]) -> list[_Row]:
+    shapes = [as_shape(shape) for shape in context.attrs["feature_list_dense_shapes"]]
+    for shape in shapes:
+        if not shape.is_fully_defined():
+            raise invalid_argument(f"feature_list_dense_shapes must be known, not {shape}")
+    types = _types(context, "feature_list_dense_types")
+    return [
+        _Row(key, dtype, tuple(size or 0 for size in shape.as_list()))
+        for key, dtype, shape in zip(keys, types, shapes)
+    ]
+
+
+def _wanted(
+    context: KernelContext,
+    context_keys: tuple[Sequence[bytes], Sequence[bytes]],
+    list_keys: tuple[Sequence[bytes], Sequence[bytes]],
+    may_be_missing: Sequence[bytes],
+    defaults: Sequence[Any],
+) -> _Wanted:
+    attrs = context.attrs
+    return _Wanted(
+        list(zip(context_keys[0], _types(context, "context_sparse_types"))),
+        dense_features(
+            context_keys[1], attrs["Tcontext_dense"], attrs["context_dense_shapes"], defaults
+        ),
+        list(zip(list_keys[0], _types(context, "feature_list_sparse_types"))),
+        _rows(context, list_keys[1]),
+        frozenset(may_be_missing),
+    )
+
+
+def _maps(content: bytes) -> tuple[Lists, Lists]:
+    try:
+        return sequence_features(content)
+    except ValueError:
+        raise unparsable(content) from None
+
+
+# -- the steps of a list
+
+
+def _spans_of(content: bytes, lists: Lists, key: bytes, place: Place) -> list[Span] | None:
+    if key not in lists:
+        return None
+    try:
+        return list_of_features(content, lists[key])
+    except ValueError as error:
+        raise invalid_argument(f"{place.of(key)}Can't parse the feature list ({error})") from None
+
+
+def _step(place: Place, key: bytes, index: int) -> str:
+    name = place.name.decode("utf-8", "replace") or "<unknown>"
+    return f"Name: {name}, Feature list: {key.decode('utf-8', 'replace')}, Index: {index}.  "
+
+
+def _check_step(feature: Feature, key: bytes, dtype: DType, place: Place, index: int) -> None:
+    """InvalidArgumentError for a step of another dtype."""
+    if feature.kind != KIND_OF[dtype]:
+        raise invalid_argument(
+            f"{_step(place, key, index)}Data types don't match. Expected type: {type_name(dtype)}"
+        )
+
+
+def _sparse_steps(
+    content: bytes, lists: Lists, key: bytes, dtype: DType, place: Place
+) -> list[Feature | None]:
+    """The feature of each step; a list that is missing has none."""
+    features: list[Feature | None] = []
+    for span in _spans_of(content, lists, key, place) or []:
+        feature = feature_of(content, span, key, place)
+        if feature.kind != NOTHING:
+            _check_step(feature, key, dtype, place, len(features))
+        features.append(feature if feature.kind != NOTHING else None)
+    return features
+
+
+def _dense_steps(
+    content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], place: Place
+) -> Any:
+    """The steps of a list as rows."""
+    spans = _spans_of(content, lists, row.key, place)
+    if spans is None and row.key not in may_be_missing:
+        name = place.name.decode("utf-8", "replace") or "<unknown>"
+        raise invalid_argument(
+            f"Name: {name}, Feature list '{row.key.decode('utf-8', 'replace')}' is required but "
+            "could not be found.  Did you mean to include it in "
+            "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?"
+        )
+    dense = Dense(row.key, row.dtype, row.shape, np.empty(0))
+    result = np.empty((len(spans or ()), *row.shape), row.dtype.as_numpy_dtype)
+    for index, span in enumerate(spans or ()):
+        feature = feature_of(content, span, row.key, place)
+        _check_step(feature, row.key, row.dtype, place, index)
+        if len(feature) != dense.stride:
+            raise invalid_argument(
+                f"{_step(place, row.key, index)}Number of {type_name(row.dtype)} values != "
+                f"expected.  values size: {len(feature)} but output shape: {shape_text(row.shape)}"
+            )
+        result[index] = dense_value(feature, dense, place)
+    return result
+
+
+# -- one SequenceExample
+
+
+def _parse_single(content: bytes, wanted: _Wanted, place: Place) -> list[Any]:
+    spans, lists = _maps(content)
+    context_sparse = [
+        sparse_vector(feature_at(content, spans, key, dtype, place), dtype)
+        for key, dtype in wanted.context_sparse
+    ]
+    context_dense = [
+        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+        for d in wanted.context_dense
+    ]
+    list_sparse = [
+        sparse_batch(_sparse_steps(content, lists, key, dtype, place), dtype)
+        for key, dtype in wanted.list_sparse
+    ]
+    list_dense = [
+        _dense_steps(content, lists, row, wanted.may_be_missing, place) for row in wanted.list_dense
+    ]
+    return [*_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *list_dense]
+
+
+def _by_part(sparse: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
+    return [part[kind] for kind in range(3) for part in sparse]
+
+
+def _bind_single(context: KernelContext, example: Any, *rest: Any) -> Callable[[], Any]:
+    attrs = context.attrs
+    missing, *groups, tail = split(rest, 1, *(attrs[f"N{kind}"] for kind in _KINDS))
+    defaults, name = tail[:-1], tail[-1]
+
+    def parse() -> list[Any]:
+        keys = [text_keys(group) for group in groups]
+        wanted = _wanted(
+            context, (keys[0], keys[1]), (keys[2], keys[3]), missing[0].tolist(), defaults
+        )
+        return _parse_single(example[()], wanted, Place(name[()], None, in_context=True))
+
+    return parse
+
+
+def _infer_single(context: InferContext) -> Sequence[TensorShape]:
+    context.shapes[0].with_rank(0)
+    attrs = context.attrs
+    steps = TensorShape.of((None,))
+    return [
+        *sparse_shapes(attrs["Ncontext_sparse"], 1),
+        *(as_shape(shape) for shape in attrs["context_dense_shapes"]),
+        *sparse_shapes(attrs["Nfeature_list_sparse"], 2),
+        *(steps.concatenate(as_shape(shape)) for shape in attrs["feature_list_dense_shapes"]),
+    ]
+
+
+_COUNT = Attr("int", 0, minimum=0)
+_KINDS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
+_ATTRS: dict[str, Any] = {
+    **{f"N{kind}": _COUNT for kind in _KINDS},
+    **dict.fromkeys(("context_sparse_types", "Tcontext_dense", "feature_list_dense_types"), TYPES),
+    "context_dense_shapes": SHAPES,
+    "feature_list_sparse_types": TYPES,
+    "feature_list_dense_shapes": SHAPES,
+}
+
+
+def _sparse_outputs(kind: str) -> tuple[str, ...]:
+    """The indices, values and shapes of the sparse features of contexts, or of lists."""
+    return (
+        f"{kind}_sparse_indices: N{kind}_sparse*int64",
+        f"{kind}_sparse_values: {kind}_sparse_types",
+        f"{kind}_sparse_shapes: N{kind}_sparse*int64",
+    )
+
+
+_OUTPUTS = (
+    *(*_sparse_outputs("context"), "context_dense_values: Tcontext_dense"),
+    *(*_sparse_outputs("feature_list"), "feature_list_dense_values: feature_list_dense_types"),
+)
+
+parse_single_sequence_example_op = host_op(
+    "ParseSingleSequenceExample",
+    Call(make=_bind_single, dynamic=True, direct=True),
+    "The context of one SequenceExample, and its feature lists with a row for each step.",
+    outputs=_OUTPUTS,
+    inputs=(
+        *("serialized: string", "feature_list_dense_missing_assumed_empty: string"),
+        *(f"{kind}_keys: N{kind}*string" for kind in _KINDS),
+        *("context_dense_defaults: Tcontext_dense", "debug_name: string"),
+    ),
+    infer=_infer_single,
+    **_ATTRS,
+)
+
+
+# -- a batch
+
+
+def _bind_batch(
+    context: KernelContext, examples: Any, names: Any, *defaults: Any
+) -> Callable[[], Any]:
+    def keys(attr: str) -> list[bytes]:
+        listed = context.attrs[attr]
+        return [key if isinstance(key, bytes) else key.encode() for key in listed]
+
+    def parse() -> list[Any]:
+        wanted = _wanted(
+            context,
+            (keys("context_sparse_keys"), keys("context_dense_keys")),
+            (keys("feature_list_sparse_keys"), keys("feature_list_dense_keys")),
+            keys("feature_list_dense_missing_assumed_empty"),
+            defaults,
+        )
+        if names.size and names.size != examples.size:
+            raise invalid_argument(
+                f"Expected len(debug_name) == len(serialized), but got: {names.size} vs. "
+                f"{examples.size}"
+            )
+        return _parse_batch(examples.reshape(-1).tolist(), names, wanted)
+
+    return parse
+
+
+def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any]:
+    places = [Place(names[i] if names.size else b"", i) for i in range(len(examples))]
+    maps = [_maps(content) for content in examples]
+
+    def of_contexts(key: bytes, dtype: DType) -> list[Feature | None]:
+        return [
+            feature_at(content, spans, key, dtype, place)
+            for content, (spans, _), place in zip(examples, maps, places)
+        ]
+
+    context_sparse = [sparse_batch(of_contexts(*wish), wish[1]) for wish in wanted.context_sparse]
+    context_dense = [
+        batch_of([dense_value(f, d, p) for f, p in zip(of_contexts(d.key, d.dtype), places)], d)
+        for d in wanted.context_dense
+    ]
+    parsed = list(zip(examples, (lists for _, lists in maps), places))
+    list_sparse = [
+        _sparse_steps_of_batch(
+            [_sparse_steps(content, lists, key, dtype, place) for content, lists, place in parsed],
+            dtype,
+        )
+        for key, dtype in wanted.list_sparse
+    ]
+    list_dense = [
+        [
+            _dense_steps(content, lists, row, wanted.may_be_missing, place)
+            for content, lists, place in parsed
+        ]
+        for row in wanted.list_dense
+    ]
+    padded = [_padded(rows, row) for rows, row in zip(list_dense, wanted.list_dense)]
+    lengths = [np.array([len(steps) for steps in rows], np.int64) for rows in list_dense]
+    return [
+        *_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *padded, *lengths,
+    ]  # fmt: skip
+
+
+def _sparse_steps_of_batch(
+    batch: Sequence[Sequence[Feature | None]], dtype: DType
+) -> tuple[Any, Any, Any]:
+    """Steps of examples as indices, values and shape: example, step, value."""
+    steps = [step for steps in batch for step in steps]
+    flat, values, shape = sparse_batch(steps, dtype)
+    counts = np.array([len(steps) for steps in batch], np.int64)
+    first = np.cumsum(counts) - counts
+    example = np.repeat(np.arange(len(batch)), counts)[flat[:, 0]]
+    step = flat[:, 0] - first[example]
+    longest = int(counts.max()) if counts.size else 0
+    indices = np.stack([example, step, flat[:, 1]], 1).astype(np.int64)
+    return indices, values, np.array([len(batch), longest, shape[1]], np.int64)
+
+
+def _padded(rows: Sequence[Any], row: _Row) -> Any:
+    """Steps of examples as one array, filled up with zeros."""
+    filler = as_vector([b""] if row.dtype.name == "string" else [0], row.dtype)
+    return batch_of(rows, Dense(row.key, row.dtype, (None, *row.shape), filler))
+
+
+def _infer_batch(context: InferContext) -> Sequence[TensorShape]:
+    batch = context.shapes[0].with_rank(1)
+    attrs = context.attrs
+    steps = batch.concatenate(TensorShape.of((None,)))
+    return [
+        *sparse_shapes(attrs["Ncontext_sparse"], 2),
+        *(batch.concatenate(as_shape(shape)) for shape in attrs["context_dense_shapes"]),
+        *sparse_shapes(attrs["Nfeature_list_sparse"], 3),
+        *(steps.concatenate(as_shape(shape)) for shape in attrs["feature_list_dense_shapes"]),
+        *([batch] * attrs["Nfeature_list_dense"]),
+    ]
+
+
+_KEYS: dict[str, Any] = dict.fromkeys(
+    (
+        *("feature_list_dense_missing_assumed_empty", "context_sparse_keys"),
+        *("context_dense_keys", "feature_list_sparse_keys", "feature_list_dense_keys"),
+    ),
+    Attr("list(string)", required=True),
+)
+parse_sequence_example_op = host_op(
+    "ParseSequenceExample",
+    Call(make=_bind_batch, dynamic=True, direct=True),
+    "The contexts of a vector of SequenceExamples, and their feature lists, filled up to the "
+    "longest, with their lengths.",
+    inputs=("serialized: string", "debug_name: string", "context_dense_defaults: Tcontext_dense"),
+    outputs=(*_OUTPUTS, "feature_list_dense_lengths: Nfeature_list_dense*int64"),
+    infer=_infer_batch,
+    **_KEYS,
+    **_ATTRS,
+)

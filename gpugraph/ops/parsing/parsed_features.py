@@ -1,0 +1,266 @@
+"""What the ops that parse examples share: features as rows of tensors, dense and sparse.
+
+Errors are TensorFlow's: the example's name, the feature's key, the example's place in the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.formats.example_bytes import (
+    BYTES,
+    FLOATS,
+    INTEGERS,
+    NOTHING,
+    Feature,
+    Span,
+    read_feature,
+)
+from gpugraph.ops.framework.op_declaration import Attr
+
+PARSED_TYPES = (dtypes.float32, dtypes.int64, dtypes.string)
+KIND_OF = {dtypes.string: BYTES, dtypes.float32: FLOATS, dtypes.int64: INTEGERS}
+"""For a dtype the list of a feature that has its values."""
+_NAME_OF = {BYTES: "string", FLOATS: "float", INTEGERS: "int64"}
+_MOST_SHOWN = 1000
+
+
+def type_name(dtype: DType) -> str:
+    """A dtype as errors name it."""
+    return _NAME_OF[KIND_OF[dtype]]
+
+
+TYPES = Attr("list(type)", [], minimum=0)
+SHAPES = Attr("list(shape)", [], minimum=0)
+COUNT = Attr("int", minimum=0)
+
+
+class Dense(NamedTuple):
+    """A feature that becomes a dense tensor.
+
+    shape: its size in each example; the first is None where each has its own number of rows.
+    default: what is there instead of a feature that is missing; no elements: it is required.
+    """
+
+    key: bytes
+    dtype: DType
+    shape: tuple[int | None, ...]
+    default: Any
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether examples have different numbers of rows."""
+        return bool(self.shape) and self.shape[0] is None
+
+    @property
+    def stride(self) -> int:
+        """How many values a row has, or the whole where all have the same size."""
+        return prod(size or 0 for size in (self.shape[1:] if self.is_ragged else self.shape))
+
+
+class Place(NamedTuple):
+    """Where a feature stands, as errors say it."""
+
+    name: bytes
+    row: int | None = None
+    in_context: bool = False
+
+    def of(self, key: bytes) -> str:
+        """The beginning of an error of a feature."""
+        index = "" if self.row is None else f", Index: {self.row}"
+        return f"{self.prefix}Key: {key.decode('utf-8', 'replace')}{index}.  "
+
+    def required(self, dense: Dense) -> str:
+        """A dense feature as an error names it where it is missing."""
+        key = dense.key.decode("utf-8", "replace")
+        if self.in_context:
+            name = self.name.decode("utf-8", "replace") or "<unknown>"
+            return f"Name: {name}, Context feature '{key}'"
+        return f"{self.prefix}Feature: {key} (data type: {type_name(dense.dtype)})"
+
+    @property
+    def prefix(self) -> str:
+        """The example's name; nothing for an example that is parsed alone."""
+        if self.row is None and not self.name:
+            return ""
+        return f"Name: {self.name.decode('utf-8', 'replace') or '<unknown>'}, "
+
+
+def dense_features(
+    keys: Sequence[bytes], types: Sequence[Any], shapes: Sequence[Any], defaults: Sequence[Any]
+) -> list[Dense]:
+    """The dense features of an op. InvalidArgumentError for defaults of another shape."""
+    features = []
+    for number, (key, default) in enumerate(zip(keys, defaults)):
+        dtype = dtypes.as_dtype(types[number])
+        feature = Dense(key, dtype, _sizes(shapes[number]), default)
+        _check_default(feature, number)
+        features.append(feature)
+    return features
+
+
+def _sizes(shape: Any) -> tuple[int | None, ...]:
+    known = as_shape(shape)
+    if known.rank is None or None in known.as_list()[1:]:
+        raise invalid_argument(f"dense_shapes: only the first size may be open, not {shape}")
+    return tuple(known.as_list())
+
+
+def _check_default(feature: Dense, number: int) -> None:
+    default = feature.default
+    if feature.is_ragged:
+        if default.size != 1 and default.size != feature.stride:
+            raise invalid_argument(
+                f"dense_shape[{number}] is a variable length shape: "
+                f"{shape_text(feature.shape)}, therefore def_value[{number}] must contain a single "
+                f"element ( the padding element).  But its shape is: {shape_text(default.shape)}"
+            )
+    elif default.size and default.shape != feature.shape:
+        raise invalid_argument(
+            f"def_value[{number}].shape() == {shape_text(default.shape)} is not compatible with "
+            f"dense_shapes_[{number}] == {shape_text(feature.shape)}"
+        )
+
+
+def text_keys(arrays: Sequence[Any]) -> list[bytes]:
+    """Keys that come as scalars."""
+    return [array[()] for array in arrays]
+
+
+def strings(values: Sequence[bytes]) -> Any:
+    """Strings as a vector."""
+    vector = np.empty(len(values), object)
+    vector[:] = values
+    return vector
+
+
+def as_vector(values: Any, dtype: DType) -> Any:
+    """A feature's values as a vector of a dtype."""
+    return strings(values) if dtype is dtypes.string else np.asarray(values, dtype.as_numpy_dtype)
+
+
+def unparsable(content: bytes) -> InvalidArgumentError:
+    """The error of bytes that are no example."""
+    text = content[:_MOST_SHOWN].decode("utf-8", "backslashreplace")
+    return invalid_argument(f"Could not parse example input, value: '{text}'")
+
+
+def feature_at(
+    content: bytes, spans: Mapping[bytes, Span], key: bytes, dtype: DType, place: Place
+) -> Feature | None:
+    """The values of a feature; None where it is missing, or holds no list.
+
+    InvalidArgumentError for a list of another dtype, and for bytes that are no list.
+    """
+    span = spans.get(key)
+    if span is None:
+        return None
+    feature = feature_of(content, span, key, place)
+    if feature.kind == NOTHING:
+        return None
+    check_kind(feature, key, dtype, place)
+    return feature
+
+
+def feature_of(content: bytes, span: Span, key: bytes, place: Place) -> Feature:
+    """The feature at a place; InvalidArgumentError for bytes that are none."""
+    try:
+        return read_feature(content, span)
+    except ValueError as error:
+        raise invalid_argument(
+            f"{place.of(key)}Can't parse serialized Example. ({error})"
+        ) from None
+
+
+def check_kind(feature: Feature, key: bytes, dtype: DType, place: Place) -> None:
+    """InvalidArgumentError for a feature of another dtype."""
+    if feature.kind != KIND_OF[dtype]:
+        raise invalid_argument(
+            f"{place.of(key)}Data types don't match. Data type: {_NAME_OF[feature.kind]} but "
+            f"expected type: {_NAME_OF[KIND_OF[dtype]]}"
+        )
+
+
+def dense_value(feature: Feature | None, dense: Dense, place: Place) -> Any:
+    """The array of one example for a dense feature, of its shape or with rows of its own."""
+    if feature is None:
+        if dense.is_ragged:
+            return as_vector((), dense.dtype).reshape(0, *dense.shape[1:])
+        if not dense.default.size:
+            raise invalid_argument(f"{place.required(dense)} is required but could not be found.")
+        return dense.default
+    count, kind = len(feature), _NAME_OF[feature.kind]
+    if dense.is_ragged:
+        if not dense.stride or count % dense.stride:
+            raise invalid_argument(
+                f"{place.of(dense.key)}Number of {kind} values is not a multiple of stride length."
+                f" Saw {count} values but output shape is: {shape_text(dense.shape)}"
+            )
+        rows = as_vector(feature.values, dense.dtype)
+        return rows.reshape(count // dense.stride, *dense.shape[1:])
+    if count != dense.stride:
+        raise invalid_argument(
+            f"{place.of(dense.key)}Number of {kind} values != expected.  Values size: {count} but "
+            f"output shape: {shape_text(dense.shape)}"
+        )
+    return as_vector(feature.values, dense.dtype).reshape(dense.shape)
+
+
+def batch_of(values: Sequence[Any], dense: Dense) -> Any:
+    """The arrays of examples as one; rows that some lack are the default's only element."""
+    if not dense.is_ragged:
+        if not values:
+            return as_vector((), dense.dtype).reshape(0, *dense.shape)
+        return np.stack(values)
+    longest = max((len(value) for value in values), default=0)
+    inner = tuple(size or 0 for size in dense.shape[1:])
+    result = np.empty((len(values), longest, *inner), dense.dtype.as_numpy_dtype)
+    default = dense.default
+    filler = default.reshape(())[()] if default.size == 1 else default.reshape(inner)
+    for row, value in zip(result, values):
+        row[: len(value)] = value
+        row[len(value) :] = filler
+    return result
+
+
+def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
+    """Lists of examples, None where there is none, as indices, values and shape of a matrix."""
+    lists = [() if value is None else value.values for value in values]
+    counts = np.array([len(value) for value in lists], np.int64)
+    total, longest = int(counts.sum()), int(counts.max()) if counts.size else 0
+    indices = np.empty((total, 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(lists)), counts)
+    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    vectors = [as_vector(value, dtype) for value in lists]
+    joined = np.concatenate([as_vector((), dtype), *vectors])
+    return indices, joined, np.array([len(lists), longest], np.int64)
+
+
+def sparse_vector(feature: Feature | None, dtype: DType) -> tuple[Any, Any, Any]:
+    """The list of one example as indices, values and shape of a vector."""
+    values = as_vector(() if feature is None else feature.values, dtype)
+    count = len(values)
+    return np.arange(count, dtype=np.int64).reshape(-1, 1), values, np.array([count], np.int64)
+
+
+def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
+    """The arrays in groups of so many; the last one has all that are left."""
+    groups, start = [], 0
+    for count in counts:
+        groups.append(arrays[start : start + count])
+        start += count
+    return [*groups, arrays[start:]]
+
+
+def sparse_shapes(count: int, rank: int) -> list[TensorShape]:
+    """The shapes of indices, values and shapes of `count` sparse tensors of a rank."""
+    kinds = (None, rank), (None,), (rank,)
+    return [TensorShape.of(kind) for kind in kinds for _ in range(count)]

@@ -1,0 +1,114 @@
+"""tf.parse_example and tf.parse_single_example: Examples as a dictionary of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.parsing.feature_kinds import (
+    FEATURE_CLASSES,
+    RawFeatures,
+    merge_sparse,
+    named_tensors,
+    raw_features,
+)
+from gpugraph.ops.parsing.parse_example import parse_example_op, parse_single_example_op
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+
+def _checked(features: Any) -> RawFeatures:
+    if not features:
+        raise ValueError(f"Missing: features was {features}.")
+    return raw_features(features, FEATURE_CLASSES)
+
+
+def _batch(serialized: Any, raw: RawFeatures, names: Any, name: str) -> dict[str, Any]:
+    outputs = parse_example_op(
+        serialized,
+        np.empty(0, object) if names is None else names,
+        list(raw.sparse),
+        list(raw.dense),
+        raw.defaults,
+        sparse_types=list(raw.sparse.values()),
+        Tdense=[dtype for dtype, _, _ in raw.dense.values()],
+        dense_shapes=[shape for _, shape, _ in raw.dense.values()],
+        name=name,
+    )
+    return named_tensors(raw, outputs)
+
+
+def parse_example(
+    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+) -> dict[str, Any]:
+    """The features of a batch of Examples, a dictionary of tensors by key.
+
+    serialized: a vector of strings, each the bytes of a `tf.train.Example`. features: a dictionary
+    of `FixedLenFeature`, `FixedLenSequenceFeature` (both become dense tensors, with a row for each
+    example), `VarLenFeature` and `SparseFeature` (SparseTensors, whose first dimension is the
+    example). example_names: a vector of names, for errors.
+
+    ValueError for features that are not complete. InvalidArgumentError, in a run, for strings that
+    are no Examples, features of another dtype or size, and required ones that are missing.
+    """
+    raw = _checked(features)
+    with op_scope(name, "ParseExample", serialized, example_names):
+        tensors = _batch(
+            convert_to_tensor(serialized, name="serialized"), raw, example_names, "ParseExample"
+        )
+        return merge_sparse(features, raw, tensors)
+
+
+def parse_single_example(
+    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+) -> dict[str, Any]:
+    """The features of one Example, a string scalar: `parse_example` without the first dimension.
+
+    example_names: the example's name, a scalar, for errors.
+    """
+    raw = _checked(features)
+    default = "ParseSingleExample"
+    with op_scope(name, default, serialized, example_names):
+        example = convert_to_tensor(serialized, name="serialized")
+        if not example.shape.is_compatible_with([]):
+            raise ValueError("Input serialized must be a scalar")
+        if example_names is None:
+            tensors = _single(example, raw)
+        else:
+            names = convert_to_tensor(example_names, name="example_names")
+            if not names.shape.is_compatible_with([]):
+                raise ValueError("Input example_names must be a scalar")
+            batch = _batch(_row(example), raw, _row(names), default)
+            tensors = {key: _only(value) for key, value in batch.items()}
+        return merge_sparse(features, raw, tensors)
+
+
+def _single(example: Tensor, raw: RawFeatures) -> dict[str, Any]:
+    outputs = parse_single_example_op(
+        example,
+        raw.defaults,
+        num_sparse=len(raw.sparse),
+        sparse_keys=list(raw.sparse),
+        dense_keys=list(raw.dense),
+        sparse_types=list(raw.sparse.values()),
+        Tdense=[dtype for dtype, _, _ in raw.dense.values()],
+        dense_shapes=[shape for _, shape, _ in raw.dense.values()],
+        name="ParseSingleExample",
+    )
+    return named_tensors(raw, outputs)
+
+
+def _row(tensor: Tensor) -> Tensor:
+    row: Tensor = raw_ops.ExpandDims(tensor, np.array(0, np.int32))
+    return row
+
+
+def _only(value: Any) -> Any:
+    """The only example of a batch."""
+    if isinstance(value, SparseTensor):
+        return SparseTensor(value.indices[:, 1:], value.values, value.dense_shape[1:])
+    return raw_ops.Squeeze(value, squeeze_dims=[0])

@@ -1,0 +1,144 @@
+"""tf.parse_single_sequence_example and tf.io.parse_sequence_example: contexts and feature lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.shapes import as_shape
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.parsing.feature_kinds import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RawFeatures,
+    VarLenFeature,
+    named_tensors,
+    raw_features,
+)
+from gpugraph.ops.parsing.parse_sequence_example import (
+    parse_sequence_example_op,
+    parse_single_sequence_example_op,
+)
+
+_Parsed = tuple[RawFeatures, RawFeatures, list[str]]
+
+
+def _features(context_features: Any, sequence_features: Any) -> _Parsed:
+    """What is wanted of contexts and of lists, and which lists may be missing."""
+    if not (context_features or sequence_features):
+        raise ValueError("Missing features.")
+    context = raw_features(context_features, (VarLenFeature, FixedLenFeature))
+    rows = {
+        key: feature
+        for key, feature in sorted((sequence_features or {}).items())
+        if isinstance(feature, FixedLenSequenceFeature)
+    }
+    rest = {key: f for key, f in (sequence_features or {}).items() if key not in rows}
+    lists = raw_features(rest, (VarLenFeature, FixedLenSequenceFeature))
+    for key, feature in rows.items():
+        if not feature.dtype:
+            raise ValueError(f"Missing type for feature {key}.")
+        if feature.shape is None:
+            raise ValueError(f"Missing shape for feature {key}.")
+        if feature.default_value is not None:
+            raise ValueError(f"Value feature_list_dense_defaults[{key}] must be None")
+        lists.dense[key] = as_dtype(feature.dtype), as_shape(feature.shape), None
+    return context, lists, [key for key, feature in rows.items() if feature.allow_missing]
+
+
+def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
+    """The attrs that both ops have."""
+    return {
+        "context_sparse_types": list(context.sparse.values()),
+        "Tcontext_dense": [dtype for dtype, _, _ in context.dense.values()],
+        "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
+        "feature_list_sparse_types": list(lists.sparse.values()),
+        "feature_list_dense_types": [dtype for dtype, _, _ in lists.dense.values()],
+        "feature_list_dense_shapes": [shape for _, shape, _ in lists.dense.values()],
+    }
+
+
+def _text(value: Any, default: Any) -> Any:
+    return convert_to_tensor(default if value is None else value, dtypes.string, name="debug_name")
+
+
+def parse_single_sequence_example(
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_name: Any = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The context of a SequenceExample and its feature lists: two dictionaries of tensors by key.
+
+    serialized: a string scalar, the bytes of a `tf.train.SequenceExample`. context_features: a
+    dictionary of `FixedLenFeature` and `VarLenFeature`. sequence_features: of
+    `FixedLenSequenceFeature` (a dense tensor with a row for each step) and `VarLenFeature` (a
+    SparseTensor of steps and their values). example_name: the example's name, for errors.
+
+    ValueError for features that are not complete. InvalidArgumentError, in a run, for what is no
+    SequenceExample, features of another dtype or size, and lists that are missing but required.
+    """
+    context, lists, may_be_missing = _features(context_features, sequence_features)
+    with op_scope(name, "ParseSingleSequenceExample", serialized, example_name):
+        outputs = list(
+            parse_single_sequence_example_op(
+                serialized,
+                np.array(may_be_missing, object),
+                list(context.sparse),
+                list(context.dense),
+                list(lists.sparse),
+                list(lists.dense),
+                context.defaults,
+                _text(example_name, ""),
+                **_arguments(context, lists),
+                name="ParseSingleSequenceExample",
+            )
+        )
+    count = 3 * len(context.sparse) + len(context.dense)
+    return named_tensors(context, outputs[:count]), named_tensors(lists, outputs[count:])
+
+
+def parse_sequence_example(
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_names: Any = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The contexts, the feature lists and the lengths of the dense ones, of a batch.
+
+    As `parse_single_sequence_example` of a vector of strings: each tensor has the example as its
+    first dimension, and dense lists are filled up with zeros, or "", to the longest.
+    """
+    context, lists, may_be_missing = _features(context_features, sequence_features)
+    with op_scope(name, "ParseSequenceExample", serialized, example_names):
+        outputs = list(
+            parse_sequence_example_op(
+                serialized,
+                _text(example_names, np.empty(0, object)),
+                context.defaults,
+                feature_list_dense_missing_assumed_empty=may_be_missing,
+                context_sparse_keys=list(context.sparse),
+                context_dense_keys=list(context.dense),
+                feature_list_sparse_keys=list(lists.sparse),
+                feature_list_dense_keys=list(lists.dense),
+                Ncontext_sparse=len(context.sparse),
+                Ncontext_dense=len(context.dense),
+                Nfeature_list_sparse=len(lists.sparse),
+                Nfeature_list_dense=len(lists.dense),
+                **_arguments(context, lists),
+                name="ParseSequenceExample",
+            )
+        )
+    first = 3 * len(context.sparse) + len(context.dense)
+    second = first + 3 * len(lists.sparse) + len(lists.dense)
+    return (
+        named_tensors(context, outputs[:first]),
+        named_tensors(lists, outputs[first:second]),
+        dict(zip(lists.dense, outputs[second:])),
+    )

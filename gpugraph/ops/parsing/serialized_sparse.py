@@ -1,0 +1,290 @@
+"""SparseTensors as strings: indices, values and shape, each the bytes of a TensorProto."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.formats.message_bytes import bytes_field, int_field
+from gpugraph.formats.tensor_bytes import encoded_strings, read_tensor_bytes, tensor_bytes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.parsing.parsed_features import strings
+from gpugraph.ops.parsing.serialized_tensors import STORABLE, shown_type
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
+from gpugraph.ops.strings.string_ops import host_op
+
+_TEXT = Attr("type", dtypes.string, allowed=(dtypes.string,))
+
+
+def _content_bytes(array: Any, dtype: DType) -> bytes:
+    """A TensorProto as `tensor_bytes`, but strings are raw bytes too, as TensorFlow has them."""
+    if dtype is not dtypes.string or not array.size:
+        return tensor_bytes(array, dtype)
+    head = int_field(1, dtype.as_datatype_enum)
+    sizes = bytes_field(2, bytes_field(2, int_field(1, len(array))))
+    return head + sizes + bytes_field(4, encoded_strings(array.tolist()))
+
+
+def _triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
+    return [
+        tensor_bytes(indices, dtypes.int64),
+        _content_bytes(values, dtype),
+        tensor_bytes(shape, dtypes.int64),
+    ]
+
+
+def _check_parts(indices: Any, values: Any, shape: Any) -> None:
+    """InvalidArgumentError for parts that are none of one SparseTensor."""
+    for what, part, rank in (("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)):
+        if part.ndim != rank:
+            kind = "matrix" if rank == 2 else "vector"
+            raise invalid_argument(
+                f"Input {what} should be a {kind} but received shape {shape_text(part.shape)}"
+            )
+    if len(indices) != len(values) or indices.shape[1] != len(shape):
+        raise invalid_argument(
+            f"indices {shape_text(indices.shape)}, values {shape_text(values.shape)} and shape "
+            f"{shape_text(shape.shape)} are not those of one SparseTensor"
+        )
+
+
+def _bind_one(
+    context: KernelContext, indices: Any, values: Any, shape: Any
+) -> Callable[[], list[Any]]:
+    dtype = context.input_types[1]
+
+    def serialize() -> list[Any]:
+        _check_parts(indices, values, shape)
+        return [strings(_triple(indices, values, shape, dtype))]
+
+    return serialize
+
+
+def _bind_many(
+    context: KernelContext, indices: Any, values: Any, shape: Any
+) -> Callable[[], list[Any]]:
+    dtype = context.input_types[1]
+
+    def serialize() -> list[Any]:
+        _check_parts(indices, values, shape)
+        if len(shape) < 2:
+            raise invalid_argument(
+                f"Rank of input SparseTensor should be > 1, but saw rank: {len(shape)}"
+            )
+        return [_rows(indices, values, shape, dtype)]
+
+    return serialize
+
+
+def _rows(indices: Any, values: Any, shape: Any, dtype: DType) -> Any:
+    """A row of three strings for each step of the first dimension."""
+    count = int(shape[0])
+    if count < 0 or (len(indices) and not 0 <= indices[:, 0].min() <= indices[:, 0].max() < count):
+        raise invalid_argument(f"Received unexpected row index: the first size is {count}")
+    rows = np.empty((count, 3), object)
+    order = np.argsort(indices[:, 0], kind="stable")
+    ends = np.searchsorted(indices[order, 0], np.arange(count + 1))
+    for row in range(count):
+        chosen = order[ends[row] : ends[row + 1]]
+        rows[row] = _triple(indices[chosen, 1:], values[chosen], shape[1:], dtype)
+    return rows
+
+
+def _infer_one(context: InferContext) -> Sequence[TensorShape]:
+    _infer_parts(context)
+    return [TensorShape.of((3,))]
+
+
+def _infer_many(context: InferContext) -> Sequence[TensorShape]:
+    _infer_parts(context)
+    return [TensorShape.of((None, 3))]
+
+
+def _infer_parts(context: InferContext) -> None:
+    for shape, rank in zip(context.shapes, (2, 1, 1)):
+        shape.with_rank(rank)
+
+
+_PARTS = "sparse_indices: int64, sparse_values: T, sparse_shape: int64"
+_SERIALIZED: dict[str, Any] = {
+    "inputs": _PARTS, "outputs": "serialized_sparse: out_type", "T": STORABLE, "out_type": _TEXT,
+}  # fmt: skip
+
+_serialize_sparse = host_op(
+    "SerializeSparse",
+    doc="The three parts of a SparseTensor as strings.",
+    infer=_infer_one, kernel=Call(make=_bind_one, dynamic=True, direct=True), **_SERIALIZED,
+)  # fmt: skip
+_serialize_many_sparse = host_op(
+    "SerializeManySparse",
+    doc="Each step of a SparseTensor's first dimension as three strings.",
+    infer=_infer_many, kernel=Call(make=_bind_many, dynamic=True, direct=True), **_SERIALIZED,
+)  # fmt: skip
+
+
+# -- and back
+
+
+def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], list[Any]]:
+    wanted = as_dtype(context.attrs["dtype"])
+
+    def deserialize() -> list[Any]:
+        if not serialized.ndim or serialized.shape[-1] != 3:
+            raise invalid_argument(
+                f"Serialized sparse should have 3 as the last dimension "
+                f"{shape_text(serialized.shape)}"
+            )
+        if not serialized.size:
+            raise invalid_argument("Must have at least 1 serialized SparseTensor, but has 0")
+        parts = [
+            _parts(row, number, wanted) for number, row in enumerate(serialized.reshape(-1, 3))
+        ]
+        return _joined(parts, serialized.shape[:-1])
+
+    return deserialize
+
+
+def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
+    """Indices, values and shape of one SparseTensor."""
+    try:
+        (indices, first), (values, dtype), (shape, third) = map(read_tensor_bytes, row.tolist())
+    except ValueError as error:
+        raise invalid_argument(f"Could not parse serialized proto: {error}") from None
+    if dtype is not wanted:
+        raise invalid_argument(
+            f"Requested SparseTensor of type {shown_type(wanted)} but "
+            f"SparseTensor[{number}].values.dtype() == {shown_type(dtype)}"
+        )
+    if first is not dtypes.int64 or third is not dtypes.int64:
+        raise invalid_argument(f"SparseTensor[{number}]: indices and shape have to be int64")
+    _check_parts(indices, values, shape)
+    return indices, values, shape
+
+
+def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
+    """SparseTensors as one, with the dimensions of the strings first."""
+    rank = len(parts[0][2])
+    for number, (_, _, shape) in enumerate(parts):
+        if len(shape) != rank:
+            raise invalid_argument(
+                "Inconsistent shape across SparseTensors: rank prior to SparseTensor"
+                f"[{number}] was: {rank} but rank of SparseTensor[{number}] is: {len(shape)}"
+            )
+    places = np.stack(np.unravel_index(np.arange(len(parts)), outer), 1) if outer else None
+    rows = []
+    for number, (indices, _, _) in enumerate(parts):
+        head = np.empty((len(indices), 0), np.int64)
+        if places is not None:
+            head = np.broadcast_to(places[number], (len(indices), len(outer)))
+        rows.append(np.concatenate([head, indices], 1))
+    largest = np.max([shape for _, _, shape in parts], axis=0) if rank else np.empty(0, np.int64)
+    return [
+        np.concatenate(rows).astype(np.int64),
+        np.concatenate([values for _, values, _ in parts]),
+        np.array([*outer, *largest], np.int64),
+    ]
+
+
+def _infer_deserialize(context: InferContext) -> Sequence[TensorShape]:
+    sizes = context.shapes[0].sizes
+    if sizes and sizes[-1] not in (None, 3):
+        raise ValueError(f"serialized SparseTensors are rows of 3, not {context.shapes[0]}")
+    kinds = (None, None), (None,), (None,)
+    return [TensorShape.of(kind) for kind in kinds]
+
+
+def _infer_deserialize_many(context: InferContext) -> Sequence[TensorShape]:
+    context.shapes[0].with_rank(2)
+    return _infer_deserialize(context)
+
+
+_DESERIALIZED: dict[str, Any] = {
+    "kernel": Call(make=_bind_deserialize, dynamic=True, direct=True),
+    "outputs": "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
+    "dtype": STORABLE,
+}
+_deserialize_sparse = host_op(
+    "DeserializeSparse",
+    doc="SparseTensors of strings, as one: the last dimension of the strings is their three parts.",
+    inputs="serialized_sparse: Tserialized",
+    infer=_infer_deserialize,
+    Tserialized=_TEXT,
+    **_DESERIALIZED,
+)
+_deserialize_many_sparse = host_op(
+    "DeserializeManySparse",
+    doc="SparseTensors of rows of three strings, as one with a first dimension for the rows.",
+    inputs="serialized_sparse: string",
+    infer=_infer_deserialize_many,
+    **_DESERIALIZED,
+)
+
+
+def _sparse(value: Any) -> SparseTensor:
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    return value
+
+
+def serialize_sparse(
+    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
+) -> Tensor:
+    """A SparseTensor as a vector of three strings: indices, values, shape.
+
+    out_type: string, since there are no variants. TypeError for what is no SparseTensor.
+    """
+    parts = _sparse(sp_input)
+    return _serialize_sparse(
+        parts.indices, parts.values, parts.dense_shape, out_type=out_type, name=name
+    )
+
+
+def serialize_many_sparse(
+    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
+) -> Tensor:
+    """A batch of SparseTensors, of rank 2 or more, as a matrix: three strings for each of them.
+
+    out_type: string, since there are no variants. TypeError for what is no SparseTensor,
+    InvalidArgumentError, in a run, for rank 1.
+    """
+    parts = _sparse(sp_input)
+    return _serialize_many_sparse(
+        parts.indices, parts.values, parts.dense_shape, out_type=out_type, name=name
+    )
+
+
+def _result(outputs: Any, rank: int | None) -> SparseTensor:
+    indices, values, shape = outputs
+    indices.set_shape([None, rank])
+    shape.set_shape([rank])
+    return SparseTensor(indices, values, shape)
+
+
+def deserialize_many_sparse(
+    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """The SparseTensors of a matrix [n, 3] of strings as one, whose first dimension is n.
+
+    dtype: of the values. rank: of the result, if it is known. The other dimensions are as large
+    as the largest needs them. InvalidArgumentError, in a run, for strings that are none, other
+    dtypes, and different ranks.
+    """
+    return _result(_deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name), rank)
+
+
+def deserialize_sparse(
+    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """The SparseTensors of strings [..., 3] as one: as `deserialize_many_sparse`, of any rank."""
+    return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

@@ -1,0 +1,106 @@
+"""SerializeTensor and ParseTensor: a tensor as the bytes of a TensorProto, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.formats.message_bytes import fields_of
+from gpugraph.formats.tensor_bytes import read_tensor_bytes, tensor_bytes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.shape_functions import SCALAR, unknown
+from gpugraph.ops.strings.string_ops import host_op
+
+STORABLE: tuple[DType, ...] = (
+    *(*dtypes.FLOATING, *dtypes.COMPLEX, dtypes.bool, dtypes.int32, dtypes.int8, dtypes.int16),
+    *(dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64, dtypes.string),
+)
+"""The dtypes of tensors that a message holds."""
+
+
+def _bind_serialize(context: KernelContext, tensor: Any, out: Any) -> Callable[[], None]:
+    dtype = context.input_types[0]
+
+    def serialize() -> None:
+        out[()] = tensor_bytes(tensor, dtype)
+
+    return serialize
+
+
+def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
+    return [SCALAR]
+
+
+_serialize_tensor = host_op(
+    "SerializeTensor",
+    Call(make=_bind_serialize, direct=True),
+    "The bytes of a TensorProto of a tensor.",
+    inputs="tensor: T",
+    outputs="serialized: string",
+    infer=_infer_scalar,
+    T=STORABLE,
+)
+
+
+def _bind_parse(context: KernelContext, serialized: Any) -> Callable[[], Any]:
+    wanted = as_dtype(context.attrs["out_type"])
+
+    def parse() -> list[Any]:
+        if serialized.shape != ():
+            raise invalid_argument(
+                f"Expected `serialized` to be a scalar, got shape: {shape_text(serialized.shape)}"
+            )
+        array, dtype = parsed_tensor(serialized[()])
+        if dtype is not wanted:
+            raise invalid_argument(
+                f"Type mismatch between parsed tensor ({shown_type(dtype)}) and dtype "
+                f"({shown_type(wanted)})"
+            )
+        return [array]
+
+    return parse
+
+
+def shown_type(dtype: DType) -> str:
+    """A dtype as the runtime's errors name it."""
+    return {dtypes.float32: "float", dtypes.float64: "double"}.get(dtype, dtype.name)
+
+
+def parsed_tensor(content: bytes) -> tuple[Any, DType]:
+    """The array and dtype of a TensorProto; InvalidArgumentError for bytes that are none."""
+    try:
+        for _ in fields_of(content):
+            pass
+    except ValueError as error:
+        raise invalid_argument(f"Could not parse `serialized` as TensorProto: {error}") from None
+    try:
+        return read_tensor_bytes(content)
+    except ValueError as error:
+        raise invalid_argument(f"Cannot parse tensor from proto: {error}") from None
+
+
+_parse_tensor = host_op(
+    "ParseTensor",
+    kernel=Call(make=_bind_parse, dynamic=True, direct=True),
+    doc="The tensor of the bytes of a TensorProto.",
+    infer=unknown, inputs="serialized: string", outputs="output: out_type", out_type=STORABLE,
+)  # fmt: skip
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """The bytes of a TensorProto of a tensor, a string scalar."""
+    return _serialize_tensor(tensor, name=name)
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+    """The tensor, of any shape, whose TensorProto the bytes of a string scalar are.
+
+    InvalidArgumentError, in a run, for bytes that are none, and for a tensor of another dtype.
+    """
+    return _parse_tensor(serialized, out_type=out_type, name=name)
