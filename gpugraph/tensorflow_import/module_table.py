@@ -284,6 +284,7 @@ python.util.tf_should_use: should_use_result=gpugraph.compatibility.deprecation_
 """
 
 _CORE = """
+examples.tutorials.mnist.input_data: gpugraph.datasets.mnist_files
 core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
     ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
     GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
@@ -367,10 +368,6 @@ contrib.training.python.training.training: tf.contrib.training
 contrib.training.python.training.hparam: tf.contrib.training
 """
 
-_EXAMPLES = """
-examples.tutorials.mnist.input_data: gpugraph.datasets.mnist_files
-"""
-
 
 class Row(NamedTuple):
     """Where the names of a module are: single ones with their targets, then whole modules."""
@@ -394,7 +391,7 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     return rows, trees
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + _EXAMPLES)
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
 for _folder, _row in _read(_MESSAGES)[0].items():
     ROWS |= {
         f"{_folder}.{name}": Row({}, ("gpugraph.formats.messages_pb2",)) for name in _row.sources
