@@ -84,7 +84,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "random sparse",
         "nn strings",
         "files fusion image parsing queues state",
-        "older_types summaries",
+        "older_types readers summaries",
     ),
     "keras": (
         "backend keras_objects",

@@ -2099,6 +2099,12 @@ test.is_built_with_rocm:
 test.is_built_with_xla:
 Module: name
 io.is_jpeg: contents name
+FixedLengthRecordReader: record_bytes header_bytes footer_bytes hop_bytes name encoding
+IdentityReader: name
+ReaderBase: reader_ref supports_serialize
+TFRecordReader: name options
+TextLineReader: skip_header_lines name
+WholeFileReader: name
 deserialize_many_sparse: serialized_sparse dtype rank name
 io.decode_json_example: json_examples name
 io.parse_sequence_example: serialized context_features sequence_features example_names name

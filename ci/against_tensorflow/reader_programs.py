@@ -9,6 +9,7 @@ does that `EXPLAINED` does not name.
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -468,6 +469,182 @@ def damaged_records(tf: Any, record: Record) -> None:
     }.items():
         path.write_bytes(content)
         record.error(key, lambda: list(io.tf_record_iterator(str(path))))
+
+
+# -- readers
+
+
+def closed_queue(tf: Any, session: Any, names: Sequence[str]) -> Any:
+    """A queue of names that is closed."""
+    queue = tf.FIFOQueue(max(len(names), 1), tf.string, shapes=[[]], name="names")
+    session.run(queue.enqueue_many([list(names)]))
+    session.run(queue.close())
+    return queue
+
+
+def read_all(tf: Any, record: Record, key: str, reader: Any, names: Sequence[str], n: int) -> None:
+    """Records n reads of a reader, and then its numbers."""
+    with tf.Session() as session:
+        queue = closed_queue(tf, session, names)
+        pair = reader.read(queue)
+        record(f"{key} shapes", [str(part.shape) for part in pair])
+        for number in range(n):
+            record.error(f"{key} {number}", lambda: short(record, session.run(pair)))
+        numbers = [reader.num_records_produced(), reader.num_work_units_completed()]
+        record(f"{key} numbers", session.run(numbers))
+        session.run(reader.reset())
+        record(f"{key} after reset", session.run(numbers))
+
+
+def short(record: Record, pair: Any) -> list[Any]:
+    """Keys and values without the folder."""
+    folder = str(record.folder).encode()
+    return [
+        [item.replace(folder, b"FOLDER") for item in np.ravel(np.asarray(part, object)).tolist()]
+        for part in pair
+    ]
+
+
+def files(record: Record, **contents: bytes) -> list[str]:
+    """New files with these contents; their paths."""
+    for name, content in contents.items():
+        (record.folder / name).write_bytes(content)
+    return [str(record.folder / name) for name in contents]
+
+
+@program
+def lines(tf: Any, record: Record) -> None:
+    names = files(record, a=b"h1\nl2\r\nl\r3\n\nlast", empty=b"", b=b"x\n")
+    read_all(tf, record, "all", tf.TextLineReader(), names, 7)
+    read_all(tf, record, "skipped", tf.TextLineReader(skip_header_lines=1), names, 5)
+    read_all(tf, record, "far", tf.TextLineReader(9), names, 1)
+    missing = [str(record.folder / "missing"), names[2]]
+    with tf.Session() as session:
+        pair = tf.TextLineReader().read(closed_queue(tf, session, missing))
+        try:
+            session.run(pair)
+        except tf.errors.NotFoundError:
+            record("missing", "NotFoundError")
+        record("then", short(record, session.run(pair)))
+
+
+@program
+def records_up_to(tf: Any, record: Record) -> None:
+    names = files(record, a=b"1\n2\n3\n4\n5\n", b=b"6\n")
+    with tf.Session() as session:
+        reader = tf.TextLineReader()
+        pair = reader.read_up_to(closed_queue(tf, session, names), 3)
+        record("shapes", [str(part.shape) for part in pair])
+        for number in range(4):
+            record.error(f"read {number}", lambda: short(record, session.run(pair)))
+        record(
+            "numbers",
+            session.run([reader.num_records_produced(), reader.num_work_units_completed()]),
+        )
+        none = tf.TextLineReader().read_up_to(closed_queue(tf, session, names), 0)
+        record("none", short(record, session.run(none)))
+
+
+@program
+def fixed_lengths(tf: Any, record: Record) -> None:
+    plain, packed = files(record, a=b"HHabcdefghijFF", z=zlib.compress(b"HHabcdefghijFF"))
+    kinds: list[dict[str, Any]] = [
+        {"record_bytes": 4, "header_bytes": 2, "footer_bytes": 2},
+        {"record_bytes": 4, "header_bytes": 2, "footer_bytes": 2, "hop_bytes": 2},
+        {"record_bytes": 4, "header_bytes": 2, "footer_bytes": 2, "hop_bytes": 6},
+        {"record_bytes": 20},
+        {"record_bytes": 7},
+    ]
+    for number, sizes in enumerate(kinds):
+        reader = tf.FixedLengthRecordReader(**sizes)
+        read_all(tf, record, f"{number}", reader, [plain], 5)
+        reader = tf.FixedLengthRecordReader(**sizes, encoding="ZLIB")
+        read_all(tf, record, f"{number} packed", reader, [packed], 5)
+    for key, sizes in {
+        "header": {"record_bytes": 4, "header_bytes": -1},
+        "footer": {"record_bytes": 4, "footer_bytes": -1},
+        "hop": {"record_bytes": 4, "hop_bytes": -1},
+    }.items():
+        reader = tf.FixedLengthRecordReader(**sizes)
+        with tf.Session() as session:
+            record.error(key, lambda reader=reader: session.run(reader.num_records_produced()))
+
+
+@program
+def whole_files(tf: Any, record: Record) -> None:
+    names = files(record, a=b"one\ntwo", b=b"")
+    read_all(tf, record, "whole", tf.WholeFileReader(), names, 3)
+    read_all(tf, record, "names", tf.IdentityReader(), ["x", "y"], 3)
+
+
+@program
+def records_of_files(tf: Any, record: Record) -> None:
+    for kind in ("", "GZIP"):
+        options = tf.python_io.TFRecordOptions(kind)
+        path = str(record.folder / f"records{kind}")
+        with tf.python_io.TFRecordWriter(path, options) as writer:
+            for content in (b"abc", b"", b"defg"):
+                writer.write(content)
+        read_all(tf, record, f"records {kind}", tf.TFRecordReader(options=options), [path] * 2, 7)
+
+
+@program
+def states_of_readers(tf: Any, record: Record) -> None:
+    names = ["x", "y", "z"]
+    with tf.Session() as session:
+        reader = tf.IdentityReader(name="mine")
+        pair = reader.read(closed_queue(tf, session, names))
+        record("first", session.run(pair))
+        state = session.run(reader.serialize_state())
+        record("state", state)
+        record("second", session.run(pair))
+        session.run(reader.restore_state(state))
+        record("restored", session.run(reader.num_records_produced()))
+        record.error("no state", lambda: session.run(reader.restore_state("xyz")))
+        lines = tf.TextLineReader()
+        record("supports", [reader.supports_serialize, lines.supports_serialize])
+        record.error("of lines", lambda: session.run(lines.serialize_state()))
+        record.error("to lines", lambda: session.run(lines.restore_state(state)))
+
+
+@program
+def queues_of_readers(tf: Any, record: Record) -> None:
+    with tf.Session() as session:
+        for key, types, element in (
+            ("two", [tf.string, tf.string], ["a", "b"]),
+            ("ints", [tf.int32], [1]),
+            ("vectors", [tf.string], [["a", "b"]]),
+        ):
+            queue = tf.FIFOQueue(3, types)
+            session.run(queue.enqueue(element))
+            pair = tf.IdentityReader().read(queue)
+            record.error(key, lambda pair=pair: session.run(pair))
+
+
+@program
+def a_pipeline_of_examples(tf: Any, record: Record) -> None:
+    paths = []
+    for number in range(3):
+        paths.append(str(record.folder / f"shard{number}"))
+        with tf.python_io.TFRecordWriter(paths[-1]) as writer:
+            for value in range(4):
+                writer.write(example(tf, x=[float(number), float(value)], y=[10 * number + value]))
+    names = tf.train.string_input_producer(paths, num_epochs=1, shuffle=False)
+    _, text = tf.TFRecordReader().read(names)
+    features = {
+        "x": tf.FixedLenFeature([2], tf.float32), "y": tf.FixedLenFeature([], tf.int64),
+    }  # fmt: skip
+    parsed = tf.parse_single_example(text, features)
+    x, y = tf.train.batch([parsed["x"], parsed["y"]], 5, allow_smaller_final_batch=True)
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        for number in range(3):
+            record(f"batch {number}", session.run([x, y]))
+        record.error("end", lambda: type(session.run(y)))
+        coordinator.request_stop()
+        coordinator.join(threads)
 
 
 if __name__ == "__main__":

@@ -224,6 +224,11 @@ from gpugraph.ops.strings.string_ops import (
     substr as substr,
 )
 from gpugraph.api.shared.queue import *
+from gpugraph.ops.readers.reader_classes import (
+    FixedLengthRecordReader as FixedLengthRecordReader, IdentityReader as IdentityReader,
+    ReaderBase as ReaderBase, TextLineReader as TextLineReader, TFRecordReader as TFRecordReader,
+    WholeFileReader as WholeFileReader,
+)
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray as TensorArray
 from gpugraph.ops.indexing import coordinate_gather_scatter as _coordinate_gather_scatter
 from gpugraph.ops.random import variable_initializers as _variable_initializers

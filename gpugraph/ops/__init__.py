@@ -16,6 +16,7 @@ from gpugraph.ops import (
     parsing,
     queues,
     random,
+    readers,
     reductions,
     segments,
     signal,

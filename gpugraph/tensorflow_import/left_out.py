@@ -73,6 +73,7 @@ io.decode_jpeg: {_CODEC}
 io.encode_jpeg: {_CODEC}
 io.extract_jpeg_shape: {_CODEC}
 lite: models are run by a Session, not by TensorFlow Lite
+LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
 load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
 load_library: {_OWN_OPS}
 load_op_library: {_OWN_OPS}

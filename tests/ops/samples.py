@@ -110,6 +110,15 @@ UNSAMPLED = {
         "it reads or writes messages: tests/ops/parsing has it run",
     ),
     **dict.fromkeys(
+        (
+            *("IdentityReaderV2", "WholeFileReaderV2", "TextLineReaderV2", "TFRecordReaderV2"),
+            *("FixedLengthRecordReaderV2", "ReaderReadV2", "ReaderReadUpToV2", "ReaderResetV2"),
+            *("ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2"),
+            *("ReaderSerializeStateV2", "ReaderRestoreStateV2"),
+        ),
+        "it reads files: tests/ops/readers has it run",
+    ),
+    **dict.fromkeys(
         ("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"),
         "it works on what a session keeps: test_session_tensors.py has it run",
     ),

@@ -26,17 +26,19 @@ from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank, 
 from gpugraph.ops.queues.element_orders import ByPriority, Padding, Shuffled
 from gpugraph.ops.queues.element_queue import ElementQueue, QueueKind
 
-_HOST = HostOnly("queues hold their elements in host memory")
+HOST = HostOnly("queues hold their elements in host memory")
 _numbers = count()
 
 Run = Callable[[], Any]
 
 
-def _infer_handle(_: InferContext) -> Sequence[TensorShape]:
+def infer_handle(_: InferContext) -> Sequence[TensorShape]:
+    """A handle is a scalar."""
     return [SCALAR]
 
 
-def _infer_scalar(context: InferContext) -> Sequence[TensorShape]:
+def infer_scalars(context: InferContext) -> Sequence[TensorShape]:
+    """Each output is a scalar."""
     return [SCALAR] * context.num_outputs
 
 
@@ -111,7 +113,7 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
 
 
 _QUEUES = ("FIFOQueueV2", "PaddingFIFOQueueV2", "RandomShuffleQueueV2", "PriorityQueueV2")
-_SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
+SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 _COMPONENTS = {
     "component_types": Attr("list(type)", required=True, minimum=1),
     "shapes": Attr("list(shape)", []),
@@ -140,10 +142,10 @@ for _type, _class, _attrs, _doc in (
     op(
         _type,
         outputs="handle: resource",
-        attrs={**_attrs, **_SHARING},
-        infer=_infer_handle,
+        attrs={**_attrs, **SHARING},
+        infer=infer_handle,
         cpu=_kernel,
-        gpu=_HOST,
+        gpu=HOST,
         host_outputs=(0,),
         grad=NO_GRADIENT,
         stateful=True,
@@ -154,7 +156,8 @@ for _type, _class, _attrs, _doc in (
 # -- what is done with a queue
 
 
-def _queue_of(handle: Any) -> ElementQueue:
+def queue_of(handle: Any) -> ElementQueue:
+    """The queue behind a handle; InvalidArgumentError for the handle of something else."""
     queue = handle.item(0) if handle.size == 1 else None
     if not isinstance(queue, ElementQueue):
         raise invalid_argument("The handle is that of no queue")
@@ -176,7 +179,7 @@ def _check_types(queue: ElementQueue, has: Sequence[DType], what: str) -> None:
 
 def _bind_enqueue(many: bool, context: KernelContext, handle: Any, *components: Any) -> Run:
     _check_timeout(context)
-    queue = _queue_of(handle)
+    queue = queue_of(handle)
     _check_types(queue, context.input_types[1:], "components of the enqueue")
 
     def enqueue() -> Sequence[Any]:
@@ -188,20 +191,20 @@ def _bind_enqueue(many: bool, context: KernelContext, handle: Any, *components: 
 
 def _bind_dequeue(context: KernelContext, handle: Any) -> Run:
     _check_timeout(context)
-    queue = _queue_of(handle)
+    queue = queue_of(handle)
     _check_types(queue, context.output_types, "components of the dequeue")
     return queue.dequeue
 
 
 def _bind_dequeue_many(up_to: bool, context: KernelContext, handle: Any, number: Any) -> Run:
     _check_timeout(context)
-    queue = _queue_of(handle)
+    queue = queue_of(handle)
     _check_types(queue, context.output_types, "components of the dequeue")
     return lambda: queue.dequeue_many(int(number), up_to)
 
 
 def _bind_close(context: KernelContext, handle: Any) -> Run:
-    queue, cancels = _queue_of(handle), bool(context.attrs["cancel_pending_enqueues"])
+    queue, cancels = queue_of(handle), bool(context.attrs["cancel_pending_enqueues"])
 
     def close() -> Sequence[Any]:
         queue.close(cancels)
@@ -241,7 +244,7 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
     number = len(str(declaration["inputs"]).split(","))
     declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}
     kernel = Call(make=bind, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
-    op(op_type, cpu=kernel, gpu=_HOST, grad=NO_GRADIENT, stateful=True, doc=doc, **declaration)
+    op(op_type, cpu=kernel, gpu=HOST, grad=NO_GRADIENT, stateful=True, doc=doc, **declaration)
 
 
 _TIMEOUT = {"timeout_ms": Attr("int", -1)}
@@ -293,7 +296,7 @@ def _asking_op(op_type: str, outputs: str, ask: Callable[[ElementQueue], Any], d
 
     def bind(_: KernelContext, handle: Any, out: Any) -> Run:
         def answer() -> None:
-            out[()] = ask(_queue_of(handle))
+            out[()] = ask(queue_of(handle))
 
         return answer
 
@@ -301,9 +304,9 @@ def _asking_op(op_type: str, outputs: str, ask: Callable[[ElementQueue], Any], d
         op_type,
         inputs="handle: resource",
         outputs=outputs,
-        infer=_infer_scalar,
+        infer=infer_scalars,
         cpu=Call(make=bind, late=True),
-        gpu=_HOST,
+        gpu=HOST,
         host=(0,),
         grad=NO_GRADIENT,
         stateful=True,

@@ -1,0 +1,131 @@
+"""How each kind of reader takes a file apart: a key and a value for each record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, BinaryIO
+
+from gpugraph.base.errors import OutOfRangeError, invalid_argument
+from gpugraph.base.whole_files import system_errors
+from gpugraph.formats.record_files import InflatedFile
+from gpugraph.formats.tf_record import read_record
+
+Records = Iterator[tuple[bytes, bytes]]
+OpenWork = Callable[[bytes], Records]
+"""Opens what a name from the queue stands for; an error of opening comes at once."""
+
+_AT_ONCE = 1 << 20
+_FRAME = 16  # bytes of a TFRecord beside its data
+
+
+def _open(name: bytes) -> BinaryIO:
+    with system_errors(name):
+        return open(os.fsdecode(name), "rb")
+
+
+def names(name: bytes) -> Records:
+    """The name itself is the only record."""
+    return iter([(name, name)])
+
+
+def whole_files(name: bytes) -> Records:
+    """The whole file is the only record; its key is its name."""
+    with _open(name) as source, system_errors(name):
+        return iter([(name, source.read())])
+
+
+def text_lines(skipped: int, name: bytes) -> Records:
+    """The lines of a file without their ends, after so many that are skipped: "file:line", from 1
+    on."""
+    source = _open(name)
+
+    def read() -> Records:
+        with closing(source), system_errors(name):
+            for number, line in enumerate(source, 1):
+                if number > skipped:
+                    yield b"%b:%d" % (name, number), _without_end(line)
+
+    return read()
+
+
+def _without_end(line: bytes) -> bytes:
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def tf_records(compression: str, name: bytes) -> Records:
+    """The records of a TFRecord file: "file:offset"."""
+    if compression not in ("", "ZLIB", "GZIP"):
+        raise invalid_argument(f"Unsupported compression_type:{compression}")
+    source = _open(name)
+    path = os.fsdecode(name)
+
+    def read() -> Records:
+        offset = 0
+        with closing(source), system_errors(name):
+            inflated = InflatedFile(source, compression, path)
+            while (record := read_record(inflated, path, offset)) is not None:
+                yield b"%b:%d" % (name, offset), record
+                offset += len(record) + _FRAME
+
+    return read()
+
+
+class FixedLengths:
+    """Records of one length, between a header and a footer: "file:number", from 0 on.
+
+    hop: from the beginning of one record to that of the next; 0: the record's length. encoding:
+    "ZLIB", "GZIP" or "" for a file that is not compressed.
+    """
+
+    def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
+        for what, size in (("header", header), ("footer", footer), ("hop", hop)):
+            if size < 0:
+                raise invalid_argument(f"{what}_bytes must be >= 0 not {size}")
+        if record <= 0:
+            raise invalid_argument(f"record_bytes must be > 0 not {record}")
+        if encoding not in ("", "ZLIB", "GZIP"):
+            raise invalid_argument(f"encoding must be ZLIB, GZIP or empty, not '{encoding}'")
+        self._header, self._record, self._footer = header, record, footer
+        self._hop, self._encoding = hop or record, encoding
+
+    def __call__(self, name: bytes) -> Records:
+        """The records of a file. OutOfRangeError where it ends within its header."""
+        source = _open(name)
+        inflated = InflatedFile(source, self._encoding, os.fsdecode(name))
+        try:
+            with system_errors(name):
+                if len(_take(inflated, self._header)) < self._header:
+                    raise OutOfRangeError.of_no_node(f"reached end of file: {os.fsdecode(name)}")
+        except BaseException:
+            source.close()
+            raise
+        return self._read(source, inflated, name)
+
+    def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
+        """Looks a footer ahead, since a compressed file does not say where it ends."""
+        window, number = b"", 0
+        needed = self._record + self._footer
+        with closing(source), system_errors(name):
+            while True:
+                window += _take(inflated, needed - len(window))
+                if len(window) < needed:
+                    return
+                yield b"%b:%d" % (name, number), window[: self._record]
+                number += 1
+                if self._hop > len(window):
+                    skipped = self._hop - len(window)
+                    if len(_take(inflated, skipped, keep=False)) < skipped:
+                        return
+                window = window[self._hop :]
+
+
+def _take(source: Any, size: int, keep: bool = True) -> Any:
+    """So many bytes, or fewer at the end; what is not kept is only counted, as a range."""
+    parts, missing = [], size
+    while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):
+        missing -= len(part)
+        if keep:
+            parts.append(part)
+    return b"".join(parts) if keep else range(size - missing)
