@@ -18,6 +18,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,8 @@ from typing import Any
 import numpy as np
 from sides import add_options, library, python_of_tensorflow, run_side
 
-__all__ = ["Program", "Programs", "Record", "main"]
+__all__ = ["Program", "Programs", "Record", "adding_to", "main"]
+__all__ += ["counting", "in_thread", "recorder", "run_new", "shapes", "until_the_end"]
 
 SECONDS, TOLERANCE, WORDS = 60, 1e-5, 6
 LINES_OF_2 = "Calling checkpoint listeners"
@@ -96,6 +98,16 @@ Program = Callable[[Any, Record], None]
 Programs = dict[str, Program]
 
 
+def adding_to(programs: Programs) -> Callable[[Program], Program]:
+    """A decorator that adds a program, under its function's name."""
+
+    def add(function: Program) -> Program:
+        programs[function.__name__] = function
+        return function
+
+    return add
+
+
 def first_line(text: str) -> str:
     """The first line of an error, without addresses and numbers of private names.
 
@@ -161,6 +173,73 @@ def summary_line(tf: Any, value: Any) -> list[Any]:
     return [*line, plain(tf.make_ndarray(value.tensor))]
 
 
+# -- what programs share
+
+
+def in_thread(record: Record, key: str, action: Callable[[], Any]) -> threading.Thread:
+    """A thread that records the error, or the result, of an action."""
+    thread = threading.Thread(target=lambda: record.error(key, action))
+    thread.start()
+    time.sleep(0.3)
+    return thread
+
+
+def shapes(tensors: Any) -> list[str]:
+    """The static shapes of tensors, as text."""
+    tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+    return [str(tensor.get_shape()).replace("None", "?") for tensor in tensors]
+
+
+def run_new(tf: Any, fetches: Any) -> Any:
+    """What a session of its own gives."""
+    with tf.Session() as session:
+        return session.run(fetches)
+
+
+def counting(tf: Any) -> tuple[Any, Any]:
+    """A global step, and an operation that counts it."""
+    step = tf.train.get_or_create_global_step()
+    return step, tf.assign_add(step, 1, name="count")
+
+
+def recorder(tf: Any, log: list[str], name: str = "", **actions: Callable[..., Any]) -> Any:
+    """A hook that notes its calls; `actions` are what its methods do besides."""
+
+    class Recorder(tf.train.SessionRunHook):  # type: ignore[misc, name-defined]
+        """Notes what is called."""
+
+        def _note(self, method: str, *arguments: Any) -> Any:
+            log.append(f"{name}{method}")
+            return actions[method](*arguments) if method in actions else None
+
+        def begin(self) -> Any:
+            return self._note("begin")
+
+        def after_create_session(self, session: Any, coord: Any) -> Any:
+            return self._note("after_create_session", session, coord)
+
+        def before_run(self, run_context: Any) -> Any:
+            return self._note("before_run", run_context)
+
+        def after_run(self, run_context: Any, run_values: Any) -> Any:
+            return self._note("after_run", run_context, run_values)
+
+        def end(self, session: Any) -> Any:
+            return self._note("end", session)
+
+    return Recorder()
+
+
+def until_the_end(tf: Any, session: Any, fetches: Any) -> list[Any]:
+    """What runs give until the input ends."""
+    results = []
+    try:
+        while True:
+            results.append(session.run(fetches))
+    except tf.errors.OutOfRangeError:
+        return results
+
+
 # -- one side
 
 
@@ -181,7 +260,9 @@ def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str
                 function(tf, record)
         except Exception as error:  # compared as any other answer
             place = traceback.extract_tb(error.__traceback__)[1].lineno
-            record("raised", ["error", record.class_of(error), f"{place} {first_line(str(error))}"])
+            record(
+                "ended by", ["error", record.class_of(error), f"{place} {first_line(str(error))}"]
+            )
         faulthandler.cancel_dump_traceback_later()
         left = [thread.name for thread in set(threading.enumerate()) - before if thread.is_alive()]
         record(
