@@ -92,6 +92,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "losses optimizers pictures saving",
         "engine",
         "keras_utils layers metrics",
+        "keras_experimental",
         "model_cloning",
         "models",
     ),

@@ -82,6 +82,7 @@ ROOMS = (
     tf.keras.activations,
     tf.keras.backend,
     tf.keras.constraints,
+    tf.keras.experimental,
     tf.keras.initializers,
     tf.keras.layers,
     tf.keras.optimizers.schedules,
@@ -1279,6 +1280,41 @@ keras.initializers.serialize_keras_object: instance
 keras.initializers.truncated_normal: mean stddev seed dtype
 keras.initializers.uniform: minval maxval seed dtype
 keras.initializers.zeros: dtype
+keras.layers.AbstractRNNCell: trainable name dtype
+keras.layers.Bidirectional: layer merge_mode weights backward_layer
+keras.layers.GRU: units activation recurrent_activation use_bias kernel_initializer \
+recurrent_initializer bias_initializer kernel_regularizer recurrent_regularizer bias_regularizer \
+activity_regularizer kernel_constraint recurrent_constraint bias_constraint dropout \
+recurrent_dropout implementation return_sequences return_state go_backwards stateful unroll \
+reset_after
+keras.layers.GRUCell: units activation recurrent_activation use_bias kernel_initializer \
+recurrent_initializer bias_initializer kernel_regularizer recurrent_regularizer bias_regularizer \
+kernel_constraint recurrent_constraint bias_constraint dropout recurrent_dropout implementation \
+reset_after
+keras.layers.LSTM: units activation recurrent_activation use_bias kernel_initializer \
+recurrent_initializer bias_initializer unit_forget_bias kernel_regularizer recurrent_regularizer \
+bias_regularizer activity_regularizer kernel_constraint recurrent_constraint bias_constraint \
+dropout recurrent_dropout implementation return_sequences return_state go_backwards stateful \
+unroll
+keras.layers.LSTMCell: units activation recurrent_activation use_bias kernel_initializer \
+recurrent_initializer bias_initializer unit_forget_bias kernel_regularizer recurrent_regularizer \
+bias_regularizer kernel_constraint recurrent_constraint bias_constraint dropout recurrent_dropout \
+implementation
+keras.layers.RNN: cell return_sequences return_state go_backwards stateful unroll time_major
+keras.layers.SimpleRNN: units activation use_bias kernel_initializer recurrent_initializer \
+bias_initializer kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer \
+kernel_constraint recurrent_constraint bias_constraint dropout recurrent_dropout return_sequences \
+return_state go_backwards stateful unroll
+keras.layers.SimpleRNNCell: units activation use_bias kernel_initializer recurrent_initializer \
+bias_initializer kernel_regularizer recurrent_regularizer bias_regularizer kernel_constraint \
+recurrent_constraint bias_constraint dropout recurrent_dropout
+keras.layers.StackedRNNCells: cells
+keras.layers.TimeDistributed: layer
+keras.layers.Wrapper: layer
+keras.experimental.PeepholeLSTMCell: units activation recurrent_activation use_bias \
+kernel_initializer recurrent_initializer bias_initializer unit_forget_bias kernel_regularizer \
+recurrent_regularizer bias_regularizer kernel_constraint recurrent_constraint bias_constraint \
+dropout recurrent_dropout implementation
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
 layers.AveragePooling3D: pool_size strides padding data_format name
@@ -2200,7 +2236,7 @@ def expected_signatures() -> dict[str, list[str]]:
     return {name: names.split() for name, _, names in (line.partition(":") for line in lines)}
 
 
-KERAS_MODULES = ("constraints", "initializers", "regularizers")
+KERAS_MODULES = ("constraints", "experimental", "initializers", "regularizers")
 """Files of `gpugraph.keras` that are modules of `tf.keras` under another name."""
 
 

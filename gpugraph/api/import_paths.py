@@ -49,6 +49,7 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.errors": errors,
     "gpugraph.flags": flags,
     "gpugraph.io.gfile": gfile_v2,
+    "gpugraph.keras.experimental": keras.experimental,
     "gpugraph.keras.regularizers": keras.regularizers,
     "gpugraph.keras.utils": keras.utils,
     "gpugraph.logging": logging,

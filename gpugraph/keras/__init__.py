@@ -8,6 +8,7 @@ from gpugraph.keras import (
     activations as activations,
     backend as backend,
     keras_constraints,
+    keras_experimental,
     keras_initializers,
     keras_regularizers,
     keras_utils,
@@ -23,6 +24,7 @@ from gpugraph.keras.engine.sequential import Sequential as Sequential
 
 Input = input_tensor
 constraints = keras_constraints
+experimental = keras_experimental
 initializers = keras_initializers
 regularizers = keras_regularizers
 utils = keras_utils

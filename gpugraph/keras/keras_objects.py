@@ -103,7 +103,7 @@ def deserialize_keras_object(
         if not hasattr(object_class, "from_config"):
             with custom_object_scope(custom_objects or {}):
                 return object_class(**config)
-        if _takes_custom_objects(object_class.from_config):
+        if takes_custom_objects(object_class.from_config):
             return object_class.from_config(config, custom_objects=dict(custom_objects or {}))
         with custom_object_scope(custom_objects or {}):
             return object_class.from_config(config)
@@ -112,7 +112,8 @@ def deserialize_keras_object(
     raise ValueError(f"Could not interpret serialized {printable_module_name}: {identifier}")
 
 
-def _takes_custom_objects(from_config: Callable[..., Any]) -> bool:
+def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
+    """Whether a `from_config` takes classes and functions by name."""
     code = getattr(from_config, "__func__", from_config).__code__
     return "custom_objects" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 

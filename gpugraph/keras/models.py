@@ -1,6 +1,6 @@
 """`tf.keras.models`: networks of layers, their copies and files."""
 
-from gpugraph.keras import layers
+from gpugraph.keras import keras_experimental, layers
 from gpugraph.keras.engine.keras_layer import Layer
 from gpugraph.keras.engine.model import Model as Model
 from gpugraph.keras.engine.sequential import Sequential as Sequential
@@ -13,6 +13,7 @@ from gpugraph.keras.saving.model_json import (
     model_from_yaml as model_from_yaml,
 )
 
-_CLASSES = [value for value in vars(layers).values() if isinstance(value, type)]
+_NAMES = {**vars(keras_experimental), **vars(layers)}
+_CLASSES = [value for value in _NAMES.values() if isinstance(value, type)]
 LAYER_CLASSES.update({kind.__name__: kind for kind in _CLASSES if issubclass(kind, Layer)})
 LAYER_CLASSES.update(Model=Model, Sequential=Sequential)

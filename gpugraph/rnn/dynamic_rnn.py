@@ -11,6 +11,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.control_flow import Assert, while_loop
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
@@ -24,7 +25,6 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all, reduce_max, 
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.rnn.rnn_cell_base import check_cell
 from gpugraph.rnn.rnn_step import Lengths, cache_reads, initial_state, limited_step, state_dtype
-from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.variable_scope import variable_scope
 
 

@@ -11,11 +11,11 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.engine.layer_configs import arguments_config
+from gpugraph.keras.layers.recurrent.state_sizes import zero_state
 from gpugraph.layers.base_layer import Layer
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.rnn.state_sizes import zero_state
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 
 

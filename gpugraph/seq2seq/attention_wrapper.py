@@ -10,6 +10,7 @@ from gpugraph.base.nest import flatten, map_structure
 from gpugraph.checks import assert_equal
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.layers.recurrent.state_sizes import zero_state
 from gpugraph.layers.layer_classes import Dense
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
@@ -20,7 +21,6 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.reductions.argmax_and_argmin import argmax
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
-from gpugraph.rnn.state_sizes import zero_state
 from gpugraph.seq2seq.attention_mechanisms import AttentionMechanism
 
 

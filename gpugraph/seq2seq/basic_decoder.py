@@ -10,6 +10,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow import while_loop
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
 from gpugraph.layers import Layer
 from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
 from gpugraph.ops.elementwise.comparison_and_select import logical_not, logical_or, where
@@ -20,7 +21,6 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.rnn.dynamic_rnn import transpose_batch_time
 from gpugraph.rnn.rnn_cell_base import check_cell
 from gpugraph.rnn.rnn_step import cache_reads
-from gpugraph.rnn.state_sizes import known_shape, shape_tensor
 from gpugraph.seq2seq.decoding_helpers import Helper
 from gpugraph.variable_scope import variable_scope
 

@@ -181,7 +181,7 @@ python.ops.rnn_cell: tf.nn.rnn_cell
 python.ops.rnn_cell_impl: tf.nn.rnn_cell
     LayerRNNCell=gpugraph.rnn.rnn_cell_base.LayerCell
     assert_like_rnncell=gpugraph.rnn.rnn_cell_base.check_cell
-    _zero_state_tensors=gpugraph.rnn.state_sizes.zero_state
+    _zero_state_tensors=gpugraph.keras.layers.recurrent.state_sizes.zero_state
     _BIAS_VARIABLE_NAME='bias _WEIGHTS_VARIABLE_NAME='kernel
 python.ops.script_ops: tf gen
 python.ops.session_ops: tf

@@ -10,7 +10,7 @@ from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.control_flow import while_loop
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
-from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, transpose
 from gpugraph.ops.arrays.reverse import reverse
@@ -99,7 +99,9 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)
-    return tile(mask, [1] * kept + sizes[kept:])
+    if None not in sizes[kept:]:
+        return tile(mask, [1] * kept + sizes[kept:])
+    return tile(mask, concat([[1] * kept, shape(like)[kept:]], 0))
 
 
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:

@@ -255,9 +255,18 @@ class Layer(LayerWeights, LayerNodes, Module):
         tensors = flatten(inputs)
         if not tensors:
             raise ValueError(f"Layer {self._name} takes a tensor, not {inputs!r}")
+        shapes = map_structure(lambda tensor: tensor.shape, inputs)
+        self.build_for(shapes, tensors[0].dtype.base_dtype)
+
+    def build_for(self, input_shape: Any, dtype: Any) -> None:
+        """Builds the layer, unless it is built: what a layer does for those that it holds.
+
+        dtype: of the variables, where the layer has none of its own.
+        """
         if self._dtype is None:
-            self._dtype = tensors[0].dtype.base_dtype
-        self.build(map_structure(lambda tensor: tensor.shape, inputs))
+            self._dtype = dtype
+        if not self.built:
+            self.build(input_shape)
         self.built = True
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)

@@ -23,6 +23,7 @@ from gpugraph.variables.replication_modes import VariableAggregation, VariableSy
 UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_assignments", "_inbound_nodes"),
     *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
+    "_states",
 )
 """Attributes whose values are no sublayers and variables of a layer's own."""
 

@@ -57,11 +57,29 @@ from gpugraph.keras.layers.pooling_layers import (
     MaxPooling2D as MaxPooling2D,
     MaxPooling3D as MaxPooling3D,
 )
+from gpugraph.keras.layers.recurrent.bidirectional_layer import Bidirectional as Bidirectional
+from gpugraph.keras.layers.recurrent.layers_of_cells import (
+    GRU as GRU,
+    LSTM as LSTM,
+    SimpleRNN as SimpleRNN,
+)
+from gpugraph.keras.layers.recurrent.recurrent_cells import (
+    AbstractRNNCell as AbstractRNNCell,
+    GRUCell as GRUCell,
+    LSTMCell as LSTMCell,
+    SimpleRNNCell as SimpleRNNCell,
+)
+from gpugraph.keras.layers.recurrent.recurrent_layer import RNN as RNN
+from gpugraph.keras.layers.recurrent.stacked_cells import StackedRNNCells as StackedRNNCells
 from gpugraph.keras.layers.separable_and_transposed_layers import (
     Conv2DTranspose as Conv2DTranspose,
     Conv3DTranspose as Conv3DTranspose,
     SeparableConv1D as SeparableConv1D,
     SeparableConv2D as SeparableConv2D,
+)
+from gpugraph.keras.layers.wrapper_layers import (
+    TimeDistributed as TimeDistributed,
+    Wrapper as Wrapper,
 )
 
 Input = input_tensor

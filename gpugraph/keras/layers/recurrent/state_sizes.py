@@ -12,6 +12,7 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 from gpugraph.ops.framework.tensor_conversion import constant
 
 
@@ -63,3 +64,48 @@ def _known(size: Any) -> TensorShape:
     return TensorShape.of(
         None if size.shape.sizes is None else (None,) * (size.shape.sizes[0] or 0)
     )
+
+
+def listed_sizes(state_size: Any) -> list[Any]:
+    """The sizes of a cell's states: one, or several that may be structures."""
+    several = hasattr(state_size, "__len__") and not isinstance(state_size, TensorShape)
+    return list(state_size) if several else [state_size]
+
+
+def output_size_of(cell: Any) -> Any:
+    """The size of a cell's outputs: `output_size`, or that of the first state."""
+    size = getattr(cell, "output_size", None)
+    return listed_sizes(cell.state_size)[0] if size is None else size
+
+
+def initial_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
+    """The first state of a cell, which it says itself, or zeros."""
+    if hasattr(cell, "get_initial_state"):
+        return cell.get_initial_state(inputs=inputs, batch_size=batch_size, dtype=dtype)
+    return zero_state_of(cell, inputs, batch_size, dtype)
+
+
+def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
+    """Zeros of a cell's `state_size`, for a batch like `inputs`, or of a size and dtype.
+
+    ValueError without any of these.
+    """
+    if inputs is not None:
+        batch_size, dtype = shape_of(inputs)[0], inputs.dtype
+    if batch_size is None or dtype is None:
+        raise ValueError(
+            "batch_size and dtype cannot be None while constructing initial state: "
+            f"batch_size={batch_size}, dtype={dtype}"
+        )
+    return zero_state(cell.state_size, batch_size, dtype)
+
+
+def check_cell_of_layer(cell: Any) -> None:
+    """ValueError for what has no `call` or no `state_size`."""
+    if not hasattr(cell, "call"):
+        raise ValueError(f"`cell` should have a `call` method. The RNN was passed: {cell!r}")
+    if not hasattr(cell, "state_size"):
+        raise ValueError(
+            "The RNN cell should have an attribute `state_size` (tuple of integers, one integer "
+            f"per RNN state). The RNN was passed: {cell!r}"
+        )

@@ -1,0 +1,174 @@
+"""SimpleRNN, GRU and LSTM: layers of a cell whose arguments are theirs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.keras.engine.input_spec import InputSpec
+from gpugraph.keras.layers.configured_layer import ConfiguredLayer
+from gpugraph.keras.layers.recurrent.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
+from gpugraph.keras.layers.recurrent.recurrent_layer import RNN
+
+
+class OfCell:
+    """An attribute of a layer's cell, of the same name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.__doc__ = f"The cell's `{name}`."
+
+    def __get__(self, layer: Any, owner: type) -> Any:
+        return self if layer is None else getattr(layer.cell, self.name)
+
+
+class LayerOfCell(RNN):
+    """A recurrent layer that makes its cell, of `cell_class`, and has the cell's arguments."""
+
+    cell_class: type[ConfiguredLayer]
+    layer_arguments: tuple[str, ...] = (
+        *("return_sequences", "return_state", "go_backwards", "stateful", "unroll"),
+        "activity_regularizer",
+    )
+    rank_of_inputs = 3
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "cell_class" in vars(cls):
+            for name in _arguments_of(cls.cell_class):
+                setattr(cls, name, OfCell(name))
+
+    def make(self, arguments: Mapping[str, Any]) -> None:
+        """Initializes the layer: by the arguments of its constructor, `kwargs` among them."""
+        kwargs = dict(arguments["kwargs"])
+        of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}
+        general = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
+        cell = self.cell_class(**of_cell, **general)
+        kwargs |= {name: arguments[name] for name in self.layer_arguments if name in arguments}
+        RNN.__init__(self, cell, **kwargs)
+        self.input_spec = [InputSpec(ndim=self.rank_of_inputs)]
+        self._argument_names += ("activity_regularizer",)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor: those of the cell and of RNN."""
+        config = super().get_config()
+        of_cell = config.pop("cell")["config"]
+        return {**config, **{name: of_cell[name] for name in _arguments_of(self.cell_class)}}
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The layer of a configuration by `get_config`; its variables are its own."""
+        return cls(**{key: value for key, value in config.items() if key != "num_constants"})
+
+
+def _arguments_of(cell_class: type) -> list[str]:
+    """The names of the arguments of a cell's constructor that other cells do not have."""
+    parameters = inspect.signature(cell_class).parameters.values()
+    return [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+
+
+class SimpleRNN(LayerOfCell):
+    """A layer of `SimpleRNNCell`: see there for the cell's arguments, and RNN for the others."""
+
+    cell_class = SimpleRNNCell
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self.make(locals())
+
+
+class GRU(LayerOfCell):
+    """A layer of `GRUCell`: see there for the cell's arguments, and RNN for the others."""
+
+    cell_class = GRUCell
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        implementation: int = 1,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        reset_after: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self.make(locals())
+
+
+class LSTM(LayerOfCell):
+    """A layer of `LSTMCell`: see there for the cell's arguments, and RNN for the others."""
+
+    cell_class = LSTMCell
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        implementation: int = 1,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self.make(locals())
