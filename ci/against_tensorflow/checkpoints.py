@@ -279,12 +279,29 @@ def keras_layers(tf: Any, reading: bool) -> Case:
     return Case(tf, values, tf.train.Checkpoint(model=model), step=step, loss=loss)
 
 
+def keras_optimizer(tf: Any, reading: bool) -> Case:
+    """A Sequential model with an optimizer of Keras, its settings and slots."""
+    ones = tf.keras.initializers.Constant(0.125)
+    layers = [
+        tf.keras.layers.Dense(4, kernel_initializer=ones, activation="tanh", input_shape=(3,)),
+        tf.keras.layers.BatchNormalization(),
+        tf.keras.layers.Dense(2, kernel_initializer=ones),
+    ]
+    model = tf.keras.Sequential(layers)
+    loss = tf.reduce_mean(tf.square(model(tf.constant(numbers(5, 3))) - 1.0))
+    optimizer = tf.keras.optimizers.Adam(0.05)
+    step = optimizer.get_updates(loss, model.trainable_weights)
+    values = {f"w{index}": item for index, item in enumerate(model.weights)}
+    checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
+    return Case(tf, values, checkpoint, step=step, loss=loss)
+
+
 CASES: dict[str, Callable[[Any, bool], Case]] = {
     case.__name__: case
     for case in (
         *(every_dtype, every_dtype_resources, sharded, partitioned, strings, reshaped),
         *(many_small, empty, renamed, large, initialized, adam_net, averaged_resource_net),
-        *(objects, objects_by_name, names_into_objects, keras_layers),
+        *(objects, objects_by_name, names_into_objects, keras_layers, keras_optimizer),
     )
 }
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
@@ -27,9 +28,11 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.trackable.trackable import Trackable, TrackableReference
 from gpugraph.variable_scope import AUTO_REUSE, VariableScope, variable_scope
 from gpugraph.variable_scope.scope_entry_and_reuse import pure_variable_scope
 from gpugraph.variable_scope.scope_settings import scope_stack
+from gpugraph.variable_scope.variable_store import variable_store
 
 _LOG = logging.getLogger("gpugraph")
 
@@ -71,7 +74,17 @@ class _FirstCall:
                 scope._reuse = AUTO_REUSE
 
 
-class Template:
+class _Calls(threading.local):
+    """The templates whose calls a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.templates: list[Template] = []
+
+
+_CALLS = _Calls()
+
+
+class Template(Trackable):
     """A function that shares its variables among its calls; see `make_template`.
 
     Calling it: what the function returns. ValueError when a call after the first made a trainable
@@ -95,6 +108,7 @@ class Template:
         self._custom_getter = custom_getter
         self._scope: VariableScope | None = None
         self._going_on: list[_FirstCall] = []  # one, or some in as many threads
+        self._inner: list[Template] = []  # those that were called in a first call of this one
         self._lock = new_lock()
         self._variables_created = False
         if create_scope_now:
@@ -131,10 +145,14 @@ class Template:
         if self._variables_created:
             return self._call_again(args, kwargs)
         mine = self._begin_first_call()
+        _CALLS.templates.append(self)
         try:
             result = self._func(*args, **kwargs)
         finally:
+            _CALLS.templates.remove(self)
             self._going_on.remove(mine)
+        for outer in _CALLS.templates[-1:]:
+            outer._inner.append(self)
         self._variables_created = True
         return result
 
@@ -207,6 +225,19 @@ class Template:
             return None
         name = self._scope.name
         return f"{name}/" if name and not name.endswith("/") else name
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Templates that it called first, then the other variables, by names within its scope."""
+        prefix = self.variable_scope_name or ""
+        inner = {(template.variable_scope_name or "/"): template for template in self._inner}
+        shared = variable_store().variables
+        references: dict[str, Any] = {name[len(prefix) : -1]: inner[name] for name in inner}
+        for variable in self.variables:
+            name = variable.op.name
+            if shared.get(name) is variable and not name.startswith(tuple(inner)):
+                references[name[len(prefix) :]] = variable
+        return [TrackableReference(*item) for item in references.items()]
 
     # -- its variables, of the default graph; none before the first call is done
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import gpugraph as tf
+from gpugraph.train.object_checkpoints.object_graph import ObjectGraph
 
 checkpoint = tf.contrib.checkpoint
 
@@ -109,3 +112,73 @@ def test_loss_scales_are_followed():
         tf.train.GradientDescentOptimizer(0.1), scale
     )
     assert sorted(dependencies(optimizer)) == ["base_optimizer", "loss_scale"]
+
+
+def keys(root):
+    """The keys of a root's variables, without their common ending."""
+    ending = "/.ATTRIBUTES/VARIABLE_VALUE"
+    nodes = ObjectGraph(root).nodes
+    return sorted(key.removesuffix(ending) for node in nodes for _, key, _ in node.attributes())
+
+
+def test_templates_are_followed_by_names_within_their_scopes():
+    def inner(x):
+        return x * tf.get_variable("w", [2])
+
+    def outer(x):
+        nested = tf.make_template("inner", inner)
+        with tf.variable_scope("sub"):
+            b = tf.get_variable("b", [2])
+        tf.Variable(3.0, name="plain")
+        return nested(nested(x)) + b + tf.get_variable("c", [2], trainable=False)
+
+    template = tf.make_template("outer", outer)
+    assert keys(tf.train.Checkpoint(t=template)) == []
+    template(tf.ones([2]))
+    assert keys(tf.train.Checkpoint(t=template)) == ["t/c", "t/inner/w", "t/sub.Sb"]
+
+
+def test_models_are_followed_by_their_attributes():
+    class Model(tf.keras.Model):
+        def __init__(self):
+            super().__init__(name="model")
+            self.first = tf.keras.layers.Dense(3)
+            self.blocks = [tf.keras.layers.Dense(2)]
+            self._private = tf.keras.layers.Dense(2, use_bias=False)
+            self.table = {"k": (1, tf.keras.layers.Dense(2, use_bias=False))}
+            self.v = tf.Variable(1.0)
+            self.same = self.first
+
+        def call(self, x):
+            x = self.first(x)
+            return self._private(x) * self.v + self.blocks[0](x) + self.table["k"][1](x)
+
+    model = Model()
+    root = tf.train.Checkpoint(m=model)
+    assert keys(root) == ["m/v"]
+    model(tf.ones([1, 2]))
+    names = ["_private/kernel", "blocks/0/bias", "blocks/0/kernel", "first/bias", "first/kernel"]
+    assert keys(root) == [f"m/{name}" for name in (*names, "table/k/1/kernel", "v")]
+    assert keys(tf.train.Checkpoint(copied=copy.deepcopy(model.first))) == [
+        "copied/bias",
+        "copied/kernel",
+    ]
+
+
+def test_optimizers_of_keras_have_settings_and_slots(tmp_path):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, input_shape=(2,))])
+    optimizer = tf.keras.optimizers.Adam(0.1)
+    loss = tf.reduce_sum(model(tf.ones([1, 2])))
+    step = optimizer.get_updates(loss, model.trainable_weights)
+    root = tf.train.Checkpoint(model=model, optimizer=optimizer)
+    kernel = "model/layer_with_weights-0/kernel"
+    settings = ("beta_1", "beta_2", "decay", "iter", "learning_rate")
+    slots = [f"{kernel}/.OPTIMIZER_SLOT/optimizer/{name}" for name in "mv"]
+    assert keys(root) == [kernel, *slots, *(f"optimizer/{name}" for name in settings)]
+    path = root.save(str(tmp_path / "model"))  # in Keras's session
+    session = tf.keras.backend.get_session()
+    before = session.run(model.weights)
+    session.run(step)
+    root.restore(path).assert_consumed().run_restore_ops()
+    assert session.run(optimizer.iterations) == 0
+    assert session.run(model.weights)[0].tolist() == before[0].tolist()

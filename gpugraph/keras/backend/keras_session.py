@@ -22,6 +22,7 @@ from gpugraph.graph.client.default_graph_functions import (
 )
 from gpugraph.keras.backend.learning_phase_scopes import reset_learning_phases
 from gpugraph.session import Session
+from gpugraph.train.object_checkpoints.load_status import register_session_provider
 from gpugraph.variables import Variable, is_variable_initialized, variables_initializer
 
 
@@ -121,3 +122,11 @@ def _initialize_variables(session: Any) -> None:
     missing = [variable for variable, is_initialized in zip(new, flags) if not is_initialized]
     if missing:
         session.run(variables_initializer(missing))
+
+
+def _session_of_variables() -> Any:
+    """Keras's session where the default graph has variables of Keras, else None."""
+    return get_session() if get_graph() in _VARIABLES else None
+
+
+register_session_provider(_session_of_variables)

@@ -11,6 +11,7 @@ from gpugraph.keras.backend.keras_variables import get_value, set_value
 from gpugraph.keras.optimizers.learning_rate_schedules import LearningRateSchedule, serialize
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.trackable.trackable import Trackable
 from gpugraph.variables import ResourceVariable, Variable
 
 _OTHER_NAMES = {"lr": "learning_rate"}
@@ -23,7 +24,7 @@ def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
     return variable
 
 
-class Hyperparameters:
+class Hyperparameters(Trackable):
     """The part of an optimizer that has settings: they are attributes, and `lr` is a short name.
 
     A number becomes a variable when it is first read as an attribute or by a step, so that a

@@ -30,6 +30,7 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, clip_by_value
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.scatter_updates import scatter_add
 from gpugraph.platform import logging
+from gpugraph.trackable.trackable import Trackable, TrackableReference
 from gpugraph.train.optimizers.optimizer import summed_by_row
 from gpugraph.train.optimizers.slot_creator import create_slot, initial_of_shape
 from gpugraph.variables import Variable
@@ -281,7 +282,15 @@ class OptimizerV2(Hyperparameters):
             value = initializer(shape)
         variable = scalar_variable(value, f"{self._name}/{name}", dtype or float32)
         self._weights.append(variable)
-        return variable
+        return self._track_trackable(variable, name, overwrite=True)
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The number of steps and the settings that are variables; slots are found otherwise."""
+        own = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
+        references = {name: item for name, item in own.items() if isinstance(item, Trackable)}
+        references.update(super()._checkpoint_dependencies)
+        return [TrackableReference(*item) for item in references.items()]
 
     @property
     def weights(self) -> list[Any]:

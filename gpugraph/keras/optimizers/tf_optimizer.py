@@ -8,9 +8,10 @@ from gpugraph.base.dtypes import int64
 from gpugraph.base.nest import flatten
 from gpugraph.keras.backend.keras_session import track_variable
 from gpugraph.keras.optimizers.hyperparameters import scalar_variable
+from gpugraph.trackable.trackable import Trackable
 
 
-class TFOptimizer:
+class TFOptimizer(Trackable):
     """An optimizer of `tf.train`, which takes steps and counts them in `iterations`."""
 
     def __init__(self, optimizer: Any, iterations: Any = None) -> None:
@@ -18,6 +19,8 @@ class TFOptimizer:
         self.iterations = iterations
         if iterations is None:
             self.iterations = scalar_variable(0, "iterations", int64)
+        self._track_trackable(optimizer, "optimizer")
+        self._track_trackable(self.iterations, "global_step")
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
         """An operation that takes one step: that of the optimizer's `minimize`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gpugraph.graph.client.default_graph_functions import get_default_session
@@ -15,12 +15,20 @@ from gpugraph.train.savers.saveable_objects import op_list_to_dict, saveables_of
 from gpugraph.train.savers.saver import Saver
 from gpugraph.variables import Variable
 
+_SESSION_PROVIDERS: list[Callable[[], Any]] = []
+
+
+def register_session_provider(provide: Callable[[], Any]) -> None:
+    """Has `provide()` asked for a session, or None, where there is no default session."""
+    _SESSION_PROVIDERS.append(provide)
+
 
 def session_or_default(session: Any, what: str) -> Any:
-    """The session, or the default one; RuntimeError without any."""
-    session = get_default_session() if session is None else session
-    if session is not None:
-        return session
+    """The session, the default one, or that of a library above; RuntimeError without any."""
+    for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
+        chosen = provide()
+        if chosen is not None:
+            return chosen
     text = f"Unable to {what} in graph mode without a default session."
     raise RuntimeError(f"{text} Please use `with tf.Session():` to create a session.")
 

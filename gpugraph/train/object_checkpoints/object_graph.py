@@ -69,7 +69,7 @@ class ObjectGraph:
                 continue
             for slot_name in node.item.get_slot_names():
                 for variable in variables:
-                    slot = node.item.get_slot(variable.item, slot_name)
+                    slot = slot_of(node.item, variable.item, slot_name)
                     if slot is None:
                         continue
                     if id(slot) in self._numbers:
@@ -117,6 +117,14 @@ def list_objects(root_checkpointable: Any) -> list[Any]:
 def has_slots(item: Any) -> bool:
     """Whether this is an optimizer, with slots of variables."""
     return hasattr(item, "get_slot_names") and hasattr(item, "get_slot")
+
+
+def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
+    """The slot of a variable; None where there is none."""
+    try:
+        return optimizer.get_slot(variable, slot_name)
+    except KeyError:  # Keras's optimizers say it so
+        return None
 
 
 def full_name(item: Any) -> str:

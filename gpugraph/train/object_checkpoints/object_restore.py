@@ -17,7 +17,7 @@ from gpugraph.graph.client.default_graph_functions import device, get_default_gr
 from gpugraph.ops.files.checkpoint_ops import restore_v2
 from gpugraph.platform import logging
 from gpugraph.trackable.tracked_containers import identity_of
-from gpugraph.train.object_checkpoints.object_graph import has_slots, saveables_named
+from gpugraph.train.object_checkpoints.object_graph import has_slots, saveables_named, slot_of
 from gpugraph.train.savers.checkpoint_initializers import as_list
 from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.train.savers.saveable_objects import SaveableObject
@@ -80,7 +80,7 @@ class ObjectRestore:
             for reference in node.slot_variables:
                 variable = self.objects.get(reference.original_variable_node_id)
                 if isinstance(variable, Variable):
-                    slot = optimizer.get_slot(variable, reference.slot_name)
+                    slot = slot_of(optimizer, variable, reference.slot_name)
                     if slot is not None:
                         self._bind(reference.slot_variable_node_id, slot)
 

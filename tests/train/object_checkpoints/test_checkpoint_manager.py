@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,7 +34,8 @@ def checkpoint(session):
 def hours(monkeypatch):
     """Sets the time, in hours."""
     clock = [1000.0]
-    monkeypatch.setattr(checkpoint_manager.time, "time", lambda: clock[0] * 3600)
+    stub = SimpleNamespace(time=lambda: clock[0] * 3600)
+    monkeypatch.setattr(checkpoint_manager, "time", stub)
 
     def set_hours(value):
         clock[0] = value

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.train.savers import saver as saver_module
 
 NEEDS_PROTOBUF = "the extra `messages` is not installed"
 
@@ -133,6 +135,36 @@ def test_old_checkpoints_go(tmp_path, prefix):
         path = later.save(sess, prefix, global_step=step, write_meta_graph=False)
         assert path == f"{prefix}-00000000"
         assert not tf.train.checkpoint_exists(f"{prefix}-2")
+
+
+def test_one_in_so_many_hours_is_kept_for_ever(tmp_path, prefix, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(saver_module, "time", SimpleNamespace(time=lambda: clock[0] * 3600))
+    tf.Variable(1.0, name="v")
+    saver = tf.train.Saver(max_to_keep=1, keep_checkpoint_every_n_hours=2)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for step, hours in enumerate((1, 2.5, 3, 3.5, 5, 5.5)):
+            clock[0] = 1000 + hours
+            saver.save(sess, prefix, global_step=step, write_meta_graph=False)
+    kept = [name for name in names(tmp_path) if name.endswith(".index")]
+    assert kept == ["model-1.index", "model-4.index", "model-5.index"]
+    assert saver.last_checkpoints == [f"{prefix}-5"]
+
+
+def test_without_messages_only_the_meta_graph_is_left_out(tmp_path, prefix, monkeypatch):
+    def missing(*_, **__):
+        raise ModuleNotFoundError("no protobuf")
+
+    monkeypatch.setattr(saver_module, "export_meta_graph", missing)
+    first, _ = variables()
+    saver = tf.train.Saver()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        saver.save(sess, prefix)
+        saver.restore(sess, prefix)
+        assert sess.run(first).tolist() == [1, 2]
+    assert names(tmp_path) == ["checkpoint", "model.data-00000-of-00001", "model.index"]
 
 
 def test_relative_paths(tmp_path, monkeypatch):
