@@ -14,6 +14,8 @@
 #include "host_product.h"
 #include "host_narrow_product.h"
 
+GG_BRIEF
+
 #ifndef GG_CONVOLUTION
 #define GG_CONVOLUTION
 
@@ -301,3 +303,5 @@ int GG_NAME(gg_conv2d_back_input)(void *block) {
 }
 
 #include "host_convolution_filter.h"
+
+GG_BRIEF_END

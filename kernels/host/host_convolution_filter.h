@@ -121,6 +121,8 @@ static void GG_NAME(gg_conv_filter_part)(void *at, int64_t which) {
     gg_give(slot);
 }
 
+GG_BRIEF_END
+
 static void GG_NAME(gg_conv_sum_part)(void *at, int64_t which) {
     const gg_conv_filter *f = at;
     int64_t all = f->c.depth * f->c.outputs, first = which * GG_CONV_SUMMED;
@@ -133,6 +135,8 @@ static void GG_NAME(gg_conv_sum_part)(void *at, int64_t which) {
         GG_LOOP for (int64_t each = 0; each < count; each++) to[each] += from[each];
     }
 }
+
+GG_BRIEF
 
 void GG_NAME(gg_conv2d_back_filter_plan)(gg_source *source) {
     gg_conv_set_count(source, 0, 2, 1);

@@ -1,16 +1,17 @@
 /* The product of host_product.h for a matrix of so few columns that they would leave most of a
-   vector empty: vectors lie along the lines instead. Of a few lines and all columns there is a
-   vector of sums each, whose elements are added up at the end.
+   vector empty: vectors lie along the lines instead. Of a few lines and one or two columns there is
+   a vector of sums each, whose elements are added up at the end.
 
    The matrix is transposed: column after column. Lines are whole vectors, number after number. */
 
 #ifndef GG_DOTS
 #define GG_DOTS
 #define GG_DOT_PLACES 6
-#define GG_DOT_COLUMNS 4
+#define GG_DOT_COLUMNS 2
+#define GG_DOT_OUTPUTS 4
 
 /* Up to how many columns, of so many elements a vector. */
-static int64_t gg_dot_most(int64_t lanes) { return gg_min(lanes / 4, GG_DOT_COLUMNS); }
+static int64_t gg_dot_most(int64_t lanes) { return gg_min(lanes / 4, GG_DOT_OUTPUTS); }
 #endif
 
 /* The sum of a vector's elements, as a tree. */
@@ -22,10 +23,13 @@ GG_ALWAYS gg_real GG_NAME(gg_dot_sum)(GG_NAME(gg_vector) x) {
     return each[0];
 }
 
-GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_by_matrix) * m) {
+/* All lines by so many columns of the matrix from column `first` on. */
+GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_by_matrix) * m,
+                                     int64_t first) {
     for (int64_t start = 0; start < m->places; start += GG_DOT_PLACES) {
         GG_NAME(gg_vector) sum[GG_DOT_PLACES][GG_DOT_COLUMNS];
-        const gg_real *line[GG_DOT_PLACES], *matrix = m->matrix + m->first_row;
+        const gg_real *line[GG_DOT_PLACES];
+        const gg_real *matrix = m->matrix + first * m->rows + m->first_row;
         int64_t last = m->places - 1;
         GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
             line[p] = m->from + m->from_at[gg_min(start + p, last)];
@@ -44,20 +48,26 @@ GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_b
             }
         }
         GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
-            gg_real *to = m->to + m->to_at[gg_min(start + p, last)];
+            gg_real *to = m->to + m->to_at[gg_min(start + p, last)] + first;
             GG_UNROLL for (int c = 0; c < columns; c++) {
                 gg_real whole = GG_NAME(gg_dot_sum)(sum[p][c]);
-                to[c] = m->bias ? GG_NAME(gg_cut)(whole, m->bias[c], m->cut) : whole;
+                to[c] = m->bias ? GG_NAME(gg_cut)(whole, m->bias[first + c], m->cut) : whole;
             }
         }
     }
 }
 
-static void GG_NAME(gg_dots)(const GG_NAME(gg_lines_by_matrix) * m) {
-    switch (m->outputs) {
-    case 1: GG_NAME(gg_dot_tiles)(1, m); break;
-    case 2: GG_NAME(gg_dot_tiles)(2, m); break;
-    case 3: GG_NAME(gg_dot_tiles)(3, m); break;
-    case 4: GG_NAME(gg_dot_tiles)(4, m); break;
+/* Separate functions, so that they have all registers. */
+#define GG_DOT_TILES(columns)                                                                      \
+    static __attribute__((noinline)) void GG_NAME(gg_dot_tiles_##columns)(                         \
+        const GG_NAME(gg_lines_by_matrix) * m, int64_t first) {                                    \
+        GG_NAME(gg_dot_tiles)(columns, m, first);                                                  \
     }
+GG_DOT_TILES(1)
+GG_DOT_TILES(2)
+
+static void GG_NAME(gg_dots)(const GG_NAME(gg_lines_by_matrix) * m) {
+    int64_t first = 0;
+    for (; first + 2 <= m->outputs; first += 2) GG_NAME(gg_dot_tiles_2)(m, first);
+    if (first < m->outputs) GG_NAME(gg_dot_tiles_1)(m, first);
 }

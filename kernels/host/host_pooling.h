@@ -6,6 +6,8 @@
 
    Parameters: n, h, w, c, kh, kw, oh, ow, then stride and padding before, each of y and x. */
 
+GG_BRIEF
+
 #ifndef GG_POOLING
 #define GG_POOLING
 
@@ -202,3 +204,5 @@ GG_POOL_FORWARD(gg_max_pool, 1)
 GG_POOL_FORWARD(gg_mean_pool, 0)
 
 #include "host_pooling_gradients.h"
+
+GG_BRIEF_END

@@ -11,7 +11,7 @@
 #pragma STDC FP_CONTRACT ON
 #elif defined(__GNUC__)
 #pragma GCC push_options
-#pragma GCC optimize("fp-contract=fast")
+#pragma GCC optimize("O2", "fp-contract=fast")
 #endif
 
 #ifndef GG_PRODUCT

@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+GG_BRIEF
+
 /* -- threads */
 
 typedef struct {
@@ -287,3 +289,5 @@ struct {
     {"native_kernel", gg_call, GG_NO_ARGUMENTS, "Runs a kernel; 0 when it is done."},
     {"native_kernel", gg_call_released, GG_NO_ARGUMENTS, "Runs a kernel; 0 when it is done."},
 };
+
+GG_BRIEF_END

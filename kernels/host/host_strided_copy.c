@@ -55,15 +55,6 @@ typedef struct { uint64_t low, high; } gg_wide;
             for (int64_t j = 0; j < n; j++) row[j] = value;                                        \
         }                                                                                          \
     }                                                                                              \
-    static void gg_strided_##bytes(const gg_move *p, const char *from, char *to, int64_t m,        \
-                                   int64_t n) {                                                    \
-        int64_t step = p->from_column, to_step = p->to_column;                                     \
-        for (int64_t i = 0; i < m; i++) {                                                          \
-            const char *x = from + i * p->from_row;                                                \
-            char *y = to + i * p->to_row;                                                          \
-            for (int64_t j = 0; j < n; j++, x += step, y += to_step) *(type *)y = *(type *)x;      \
-        }                                                                                          \
-    }                                                                                              \
     static inline __attribute__((always_inline)) void gg_tile_##bytes(                             \
         const char *from, int64_t step, char *to, int64_t to_step) {                               \
         if (bytes > 4) {                                                                           \
@@ -102,6 +93,25 @@ GG_MOVES(uint16_t, 2, 16)
 GG_MOVES(uint32_t, 4, 16)
 GG_MOVES(uint64_t, 8, 8)
 GG_MOVES(gg_wide, 16, 4)
+
+#define GG_STRIDED_MOVE(type, bytes)                                                               \
+    static void gg_strided_##bytes(const gg_move *p, const char *from, char *to, int64_t m,        \
+                                   int64_t n) {                                                    \
+        int64_t step = p->from_column, to_step = p->to_column;                                     \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            const char *x = from + i * p->from_row;                                                \
+            char *y = to + i * p->to_row;                                                          \
+            for (int64_t j = 0; j < n; j++, x += step, y += to_step) *(type *)y = *(type *)x;      \
+        }                                                                                          \
+    }
+
+GG_BRIEF
+
+GG_STRIDED_MOVE(uint8_t, 1)
+GG_STRIDED_MOVE(uint16_t, 2)
+GG_STRIDED_MOVE(uint32_t, 4)
+GG_STRIDED_MOVE(uint64_t, 8)
+GG_STRIDED_MOVE(gg_wide, 16)
 
 typedef void (*gg_plane)(const gg_move *, const char *, char *, int64_t, int64_t);
 
@@ -151,3 +161,5 @@ int gg_moved(void *at) {
     gg_run_parallel(gg_move_part, p, p->parts, p->threads);
     return GG_DONE;
 }
+
+GG_BRIEF_END

@@ -3,8 +3,8 @@
     source -> key -> object in the cache, or compiled -> loaded by ctypes
 
 The key is the digest of the source, the flags, the compiler (its file, size and date) and the
-processor's features, so whatever could change the object changes its name. One daemon thread
-compiles in order; a thread that waits for a result compiles it itself. Nothing here raises for a
+processor's features, so whatever could change the object changes its name. Daemon threads
+compile in order; a thread that waits for a result compiles it itself. Nothing here raises for a
 compiler that is missing, broken or slow: a `Compilation` then has no library, and a reason.
 
     GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: each compilation is
@@ -34,7 +34,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import processor_count, setting
 from gpugraph.devices.codegen.compilation import Compilation, Library
 from gpugraph.devices.codegen.compiler_processes import CompilerProcesses
 from gpugraph.devices.codegen.library_loading import load_library
@@ -52,6 +52,10 @@ NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
 TIME_LIMIT = 60.0
 """Seconds after which a compiler is stopped."""
 
+MOST_THREADS = 2
+"""Threads that compile at the same time, on so many processors: what a run needs first does not
+wait for all that was asked for before."""
+
 _MOST_VERDICT_BYTES = 4 << 20
 
 _EXPORTED = {
@@ -59,6 +63,9 @@ _EXPORTED = {
     "c++": 'extern "C" __attribute__((visibility("default")))',
 }
 """By language: how a name is declared that a library shows."""
+
+_VERSION = "gg_compiler_version"
+"""What a library calls the version of its compiler."""
 
 _MESSAGE = 600
 """Characters of a compiler's message that a reason repeats."""
@@ -71,7 +78,7 @@ class CompilerStatus(NamedTuple):
     """What is known of the compiler.
 
     reason: why nothing is compiled; empty where all is well so far.
-    version: the first line of `cc --version`; empty while it was not needed.
+    version: as the compiler knows it (`__VERSION__`); empty while it was not needed.
     folder: where objects are kept. cache_reason: why they are not kept there.
     compiled, loaded, failed: how many sources were compiled, found in the cache, refused.
     failures: messages of the last ones.
@@ -203,33 +210,31 @@ class Compiler:
         return library
 
     def _compiled(self, key: str, source: str) -> tuple[ctypes.CDLL | None, str]:
-        mark = f"{_EXPORTED[self.language]} char {_mark(key)} = 1;"
-        content, reason = self._compile(f"{source}\n{mark}\n")
+        exported = _EXPORTED[self.language]
+        mark = f"{exported} char {_mark(key)} = 1;\n{exported} char {_VERSION}[] = __VERSION__;\n"
+        content, reason = self._compile(f"{source}\n{mark}")
         if reason:
             return None, reason
         library = load_library(content, self.loads_from_memory)
         if not hasattr(library, _mark(key)):
             return None, f"{self.path} makes a library of another source"
+        version = ctypes.addressof(ctypes.c_char.in_dll(library, _VERSION))
+        self._version = ctypes.string_at(version).decode(errors="replace")
         self.cache.store(key, content)
         self._count("compiled")
         return library, ""
 
     def _compile(self, source: str) -> tuple[bytes, str]:
         """The object's bytes; or none, and why."""
-        if not self._version:
-            _, output = self._run([self.path, "--version"], "")
-            self._version = output.strip().partition("\n")[0]
-        if self._native is None:
-            self._native = self._choose_native()
-        return self._object([*self.flags, *self._native.split()], source)
-
-    def _choose_native(self) -> str:
-        """The first of `NATIVE_FLAGS` that the compiler accepts."""
-        for flag in NATIVE_FLAGS:
-            content, _ = self._object([*self.flags, *flag.split()], "int gg_probe;\n")
-            if content:
-                return flag
-        return ""
+        if self._native is not None:
+            return self._object([*self.flags, *self._native.split()], source)
+        outcome = b"", ""
+        for flag in NATIVE_FLAGS:  # the first one that the compiler accepts
+            outcome = self._object([*self.flags, *flag.split()], source)
+            if outcome[0]:
+                self._native = flag
+                break
+        return outcome
 
     def _object(self, flags: list[str], source: str) -> tuple[bytes, str]:
         folder = private_folder() / secrets.token_hex(8)
@@ -252,7 +257,7 @@ class Compiler:
                 source,
                 self.time_limit,
                 {"LC_ALL": "C", **variables},
-                is_nice=threading.current_thread() is self._thread,
+                is_nice=threading.current_thread() in self._threads,
             )
             if not outcome.stopped:
                 return outcome.status, outcome.output
@@ -274,7 +279,7 @@ class Compiler:
         """No thread, no children: at first, and in a forked process."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
         self._processes = CompilerProcesses()
 
     def after_fork(self) -> None:
@@ -285,18 +290,20 @@ class Compiler:
 
     def serve(self, compilation: Compilation) -> None:
         """Queues a compilation again, if a fork has lost the queue."""
-        if self._thread is None:
+        if not self._threads:
             self._put(compilation)
 
     def _put(self, compilation: Compilation) -> None:
         with self._lock:
-            if self._thread is None:
+            if len(self._threads) < min(MOST_THREADS, processor_count()):
                 thread = threading.Thread(target=self._serve, name="gpugraph-cc", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # no thread to be had: a thread that waits compiles it
-                    return
-                self._thread = thread
+                except RuntimeError:  # no thread to be had
+                    if not self._threads:  # a thread that waits compiles it
+                        return
+                else:
+                    self._threads.append(thread)
         self._queue.put(compilation)
 
     def _serve(self) -> None:
@@ -307,7 +314,8 @@ class Compiler:
 
     def close(self) -> None:
         """Stops what runs; nothing more is compiled in the background."""
-        self._queue.put(None)
+        for _ in self._threads:
+            self._queue.put(None)
         self._processes.close()
 
 

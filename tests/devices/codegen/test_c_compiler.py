@@ -110,7 +110,7 @@ def test_it_can_be_switched_off(cc: Compiler, monkeypatch: pytest.MonkeyPatch) -
 def test_who_asks_for_it_waits(cc: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
     assert cc.start(ANSWER, "answer").library is not None
-    assert not [thread for thread in threading.enumerate() if thread is cc._thread]
+    assert not cc._threads
 
 
 @pytest.mark.parametrize(
