@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from gpugraph.graph.client.default_graph_functions import get_default_session
 from gpugraph.trackable.tracked_containers import identity_of
-from gpugraph.train.object_checkpoints.object_graph import ObjectGraph
+from gpugraph.train.object_checkpoints.object_graph import ObjectGraph, object_names
 from gpugraph.train.object_checkpoints.object_restore import ObjectRestore, next_restore
 from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.train.savers.saveable_objects import op_list_to_dict, saveables_of
@@ -62,25 +61,30 @@ class LoadStatus:
 class CheckpointLoadStatus(LoadStatus):
     """The status of a checkpoint of objects.
 
-    earlier_and_later: gives all restores of the same root, so that the latest gets its objects.
+    restores: all restores of the same root, so that a later one gets new objects first.
     """
 
-    def __init__(self, restore: ObjectRestore, others: list[ObjectRestore]) -> None:
-        self._restore, self._others = restore, others
+    def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:
+        self._restore, self._restores = restore, restores
 
     def _match(self) -> ObjectRestore:
-        for restore in sorted(self._others, key=lambda item: -item.number):
+        for restore in sorted(self._restores, key=lambda item: -item.number):
             restore.match()
         return self._restore
+
+    def expect_partial(self) -> Any:
+        """The status itself: it is not warned of values in the checkpoint that are not used."""
+        self._restore.expects_partial = True
+        return self
 
     def assert_consumed(self) -> Any:
         """Gives itself; AssertionError unless all that is in the checkpoint or here matches."""
         self.assert_existing_objects_matched()
         restore = self._restore
         names = object_names(restore.graph)
-        for number, node in enumerate(restore.graph.nodes):
-            if node.attributes and number not in restore.objects:
-                raise AssertionError(f"Unresolved object in checkpoint {names[number]}: {node}")
+        for number in restore.unmatched():
+            node = restore.graph.nodes[number]
+            raise AssertionError(f"Unresolved object in checkpoint {names[number]}: {node}")
         if restore.unused:
             unused = [
                 f"{names[number]} ({restore.objects[number]}): {attributes}"
@@ -138,24 +142,6 @@ class CheckpointLoadStatus(LoadStatus):
         restore.run(session)
         matched = [identity_of(item) for item in restore.objects.values()]
         _initialize(restore.root, restore.number, session, matched)
-
-
-def object_names(graph: Any) -> dict[int, str]:
-    """What to call the objects of a TrackableObjectGraph, by number: `(root).model.kernel`."""
-    names, waiting = {0: "(root)"}, deque([0])
-    while waiting:
-        number = waiting.popleft()
-        for child in graph.nodes[number].children:
-            if child.node_id not in names:
-                names[child.node_id] = f"{names[number]}.{child.local_name}"
-                waiting.append(child.node_id)
-    for number, node in enumerate(graph.nodes):
-        for slot in node.slot_variables:
-            optimizer = names.get(number, number)
-            variable = names.get(slot.original_variable_node_id, slot.original_variable_node_id)
-            name = f"{optimizer}'s state '{slot.slot_name}' for {variable}"
-            names.setdefault(slot.slot_variable_node_id, name)
-    return {number: names.get(number, f"object {number}") for number in range(len(graph.nodes))}
 
 
 class InitializationOnlyStatus(LoadStatus):

@@ -109,6 +109,24 @@ class ObjectGraph:
         ]
 
 
+def object_names(graph: Any) -> dict[int, str]:
+    """What to call the objects of a TrackableObjectGraph, by number: `(root).model.kernel`."""
+    names, waiting = {0: "(root)"}, deque([0])
+    while waiting:
+        number = waiting.popleft()
+        for child in graph.nodes[number].children:
+            if child.node_id not in names:
+                names[child.node_id] = f"{names[number]}.{child.local_name}"
+                waiting.append(child.node_id)
+    for number, node in enumerate(graph.nodes):
+        for slot in node.slot_variables:
+            optimizer = names.get(number, number)
+            variable = names.get(slot.original_variable_node_id, slot.original_variable_node_id)
+            name = f"{optimizer}'s state '{slot.slot_name}' for {variable}"
+            names.setdefault(slot.slot_variable_node_id, name)
+    return {number: names.get(number, f"object {number}") for number in range(len(graph.nodes))}
+
+
 def list_objects(root_checkpointable: Any) -> list[Any]:
     """All objects that a checkpoint of a root saves: dependencies, and slots of optimizers."""
     return [node.item for node in ObjectGraph(root_checkpointable).nodes]

@@ -6,6 +6,7 @@ are created after `restore` get their values too.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from itertools import count
 from typing import Any
@@ -17,7 +18,12 @@ from gpugraph.graph.client.default_graph_functions import device, get_default_gr
 from gpugraph.ops.files.checkpoint_ops import restore_v2
 from gpugraph.platform import logging
 from gpugraph.trackable.tracked_containers import identity_of
-from gpugraph.train.object_checkpoints.object_graph import has_slots, saveables_named, slot_of
+from gpugraph.train.object_checkpoints.object_graph import (
+    has_slots,
+    object_names,
+    saveables_named,
+    slot_of,
+)
 from gpugraph.train.savers.checkpoint_initializers import as_list
 from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.train.savers.saveable_objects import SaveableObject
@@ -46,8 +52,9 @@ class ObjectRestore:
         self.objects: dict[int, Any] = {}
         self.unused: dict[int, list[str]] = {}
         self._prefix, self._cache = prefix, cache
-        self._ready: list[tuple[str, Any]] = []
-        self._matched: list[tuple[str, Any]] = []
+        self.expects_partial = False
+        self._ready: list[tuple[str, Any, Any]] = []
+        self._matched: list[tuple[str, Any, Any]] = []
         self._operations: list[Any] = []
 
     # -- matching
@@ -105,9 +112,32 @@ class ObjectRestore:
         values = item._gather_saveables_for_checkpoint()
         for attribute in self.graph.nodes[number].attributes:
             if attribute.name in values:
-                self._ready.append((attribute.checkpoint_key, values[attribute.name]))
+                self._ready.append((attribute.checkpoint_key, values[attribute.name], item))
             else:
                 self.unused.setdefault(number, []).append(attribute.name)
+
+    def unmatched(self) -> list[int]:
+        """The numbers of the objects in the checkpoint that have values, but no object here."""
+        nodes = enumerate(self.graph.nodes)
+        return [number for number, node in nodes if node.attributes and number not in self.objects]
+
+    def __del__(self) -> None:
+        """Warns of values that no object has got, unless that is expected."""
+        if sys.is_finalizing() or self.expects_partial:
+            return
+        names = object_names(self.graph)
+        lost = [names[number] for number in self.unmatched()]
+        lost += [f"{names[number]}: {attributes}" for number, attributes in self.unused.items()]
+        for name in lost:
+            logging.warning("Unresolved object in checkpoint: %s", name)
+        if lost:
+            logging.warning(
+                "A checkpoint was restored (e.g. tf.train.Checkpoint.restore or "
+                "tf.keras.Model.load_weights) but not all checkpointed values were used. See above "
+                "for specific issues. Use expect_partial() on the load status object, e.g. "
+                "tf.train.Checkpoint.restore(...).expect_partial(), to silence these warnings, or "
+                "use assert_consumed() to make the check explicit."
+            )
 
     # -- values
 
@@ -124,11 +154,12 @@ class ObjectRestore:
     def _add_operations(self) -> None:
         """Adds the operations of what was matched since; one reads it all."""
         fresh: list[tuple[Any, SaveableObject]] = []
-        for key, value in self._ready:
-            name = key, id(value)
+        for key, value, item in self._ready:
+            name = key, id(item)
             if name in self._cache:
-                self._operations.append(self._cache[name])
+                self._operations += self._cache[name]
             else:
+                self._cache[id(item)] = item  # which stays, so that its id is its own
                 fresh += [(name, saveable) for saveable in saveables_named(value, key)]
         self._ready = []
         specs = [spec for _, saveable in fresh for spec in saveable.specs]
@@ -148,14 +179,14 @@ class ObjectRestore:
             size = len(saveable.specs)
             operation = saveable.restore(tensors[position : position + size], None)
             operation = getattr(operation, "op", operation)
-            self._cache[name] = operation
+            self._cache.setdefault(name, []).append(operation)
             self._operations.append(operation)
             position += size
 
     def _load(self, session: Any) -> None:
         """Restores variables of a graph that is finalized: their initializers are fed."""
         initializers, feeds, reader = [], {}, NewCheckpointReader(self.path)
-        for key, variable in self._matched:
+        for key, variable, _ in self._matched:
             if not isinstance(variable, Variable):
                 raise RuntimeError(
                     f"Graph is finalized and cannot be modified: restore {key} before, which is "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from weakref import WeakSet
 
 from gpugraph.base.errors import NotFoundError
 from gpugraph.graph.client.default_graph_functions import control_dependencies, device
@@ -37,7 +38,7 @@ class ObjectSaver:
         self._saved: tuple[Any, Any] | None = None
         self._restore_path: Any = None
         self._restore_cache: dict[Any, Any] = {}
-        self._restores: list[ObjectRestore] = []
+        self._restores: WeakSet[ObjectRestore] = WeakSet()
 
     def save(self, file_prefix: str, session: Any) -> str:
         """Saves the objects as a checkpoint of this path, which it returns."""
@@ -85,6 +86,6 @@ class ObjectSaver:
             with device("/cpu:0"):
                 self._restore_path = constant("model")
         restore = ObjectRestore(path, message, self._root, self._restore_path, self._restore_cache)
-        self._restores.append(restore)
+        self._restores.add(restore)
         restore.match()
         return CheckpointLoadStatus(restore, self._restores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import numpy as np
@@ -299,3 +300,18 @@ def test_a_bad_graph_of_objects_is_data_loss(tmp_path, content):
         sess.run(tf.raw_ops.SaveV2(path, [key], [""], [tf.constant(content)]))
     with pytest.raises(tf.errors.DataLossError, match=key):
         tf.train.Checkpoint().restore(path)
+
+
+@pytest.mark.parametrize("is_expected", [False, True])
+def test_unused_values_are_warned_of(prefix, monkeypatch, is_expected):
+    path, _ = saved(prefix)
+    lines = []
+    monkeypatch.setattr(tf.logging, "warning", lambda text, *args: lines.append(text % args))
+    status = tf.train.Checkpoint(layer=tf.layers.Dense(2)).restore(path)
+    if is_expected:
+        assert status.expect_partial() is status
+    del status
+    gc.collect()
+    names = [line.rpartition(" ")[2] for line in lines if line.startswith("Unresolved object")]
+    assert is_expected or "(root).layer.kernel" in names
+    assert any("expect_partial" in line for line in lines) != is_expected
