@@ -26,6 +26,7 @@ CONTRIB = (
     tf.contrib.rnn,
     tf.contrib.seq2seq,
     tf.contrib.slim,
+    tf.contrib.staging,
     tf.contrib.training,
     tf.contrib.checkpoint,
     tf.contrib.util,
@@ -2135,6 +2136,11 @@ test.is_built_with_rocm:
 test.is_built_with_xla:
 Module: name
 io.is_jpeg: contents name
+contrib.staging.MapStagingArea: dtypes shapes names shared_name ordered capacity memory_limit
+contrib.staging.StagingArea: dtypes shapes names shared_name capacity memory_limit
+ConditionalAccumulator: dtype shape shared_name name reduction_type
+ConditionalAccumulatorBase: dtype shape accumulator_ref
+SparseConditionalAccumulator: dtype shape shared_name name reduction_type
 FixedLengthRecordReader: record_bytes header_bytes footer_bytes hop_bytes name encoding
 IdentityReader: name
 ReaderBase: reader_ref supports_serialize

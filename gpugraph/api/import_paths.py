@@ -26,7 +26,7 @@ _API = (
     math, nn, quantization, random, saved_model, sets, signal, sparse, spectral, strings, test,
     contrib.checkpoint, contrib.crf, contrib.distributions, contrib.framework, contrib.layers,
     contrib.legacy_seq2seq, contrib.rnn, contrib.seq2seq, contrib.training, contrib.util,
-    contrib.slim,
+    contrib.slim, contrib.staging,
     saved_model.builder, saved_model.constants, saved_model.loader, saved_model.main_op,
     saved_model.signature_constants, saved_model.signature_def_utils,
     saved_model.tag_constants, saved_model.utils,

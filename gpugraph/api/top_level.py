@@ -224,6 +224,11 @@ from gpugraph.ops.strings.string_ops import (
     substr as substr,
 )
 from gpugraph.api.shared.queue import *
+from gpugraph.ops.queues.accumulator_classes import (
+    ConditionalAccumulator as ConditionalAccumulator,
+    ConditionalAccumulatorBase as ConditionalAccumulatorBase,
+    SparseConditionalAccumulator as SparseConditionalAccumulator,
+)
 from gpugraph.ops.readers.reader_classes import (
     FixedLengthRecordReader as FixedLengthRecordReader, IdentityReader as IdentityReader,
     ReaderBase as ReaderBase, TextLineReader as TextLineReader, TFRecordReader as TFRecordReader,

@@ -90,7 +90,7 @@ python.ops.control_flow_ops: tf gen
 python.ops.control_flow_util: tf
 python.ops.ctc_ops: tf.nn
 python.ops.custom_gradient: tf
-python.ops.data_flow_ops: tf gen
+python.ops.data_flow_ops: tf gpugraph.ops.queues.staging_classes gpugraph.ops.queues.barrier gen
 python.ops.distributions.bernoulli: tf.distributions
 python.ops.distributions.beta: tf.distributions
 python.ops.distributions.categorical: tf.distributions

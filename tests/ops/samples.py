@@ -111,6 +111,25 @@ UNSAMPLED = {
     ),
     **dict.fromkeys(
         (
+            *("ConditionalAccumulator", "SparseConditionalAccumulator", "AccumulatorApplyGradient"),
+            *("AccumulatorTakeGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep"),
+            *("SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "Stage"),
+            *("Unstage", "StagePeek", "StageSize", "StageClear"),
+            *(
+                f"{order}Map{what}"
+                for order in ("", "Ordered")
+                for what in (
+                    *("Stage", "Unstage", "UnstageNoKey", "Peek", "Size", "IncompleteSize"),
+                    "Clear",
+                )
+            ),
+            *("Barrier", "BarrierInsertMany", "BarrierTakeMany", "BarrierClose"),
+            *("BarrierReadySize", "BarrierIncompleteSize"),
+        ),
+        "it works on what a session keeps: tests/ops/queues has it run",
+    ),
+    **dict.fromkeys(
+        (
             *("IdentityReaderV2", "WholeFileReaderV2", "TextLineReaderV2", "TFRecordReaderV2"),
             *("FixedLengthRecordReaderV2", "ReaderReadV2", "ReaderReadUpToV2", "ReaderResetV2"),
             *("ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2"),

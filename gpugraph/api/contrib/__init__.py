@@ -4,5 +4,5 @@ from gpugraph.api.contrib import (
     checkpoint as checkpoint, crf as crf, distributions as distributions, framework as framework,
     layers as layers,
     legacy_seq2seq as legacy_seq2seq, rnn as rnn, seq2seq as seq2seq, slim as slim,
-    training as training, util as util,
+    staging as staging, training as training, util as util,
 )

@@ -166,7 +166,8 @@ class OpFunction:
                 names = [arg.name for arg in self.op_def.outputs]
                 self._result = namedtuple(self.op_def.name, names)  # type: ignore[misc]
             return self._result(*outputs)
-        return outputs if self.op_def.outputs[0].is_list else outputs[0]
+        args = self.op_def.outputs
+        return outputs if len(args) > 1 or args[0].is_list else outputs[0]
 
     # -- inputs
 

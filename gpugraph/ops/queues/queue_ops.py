@@ -7,9 +7,8 @@ variables of its run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,39 +19,21 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank, unknown
 from gpugraph.ops.queues.element_orders import ByPriority, Padding, Shuffled
 from gpugraph.ops.queues.element_queue import ElementQueue, QueueKind
-
-HOST = HostOnly("queues hold their elements in host memory")
-_numbers = count()
-
-Run = Callable[[], Any]
-
-
-def infer_handle(_: InferContext) -> Sequence[TensorShape]:
-    """A handle is a scalar."""
-    return [SCALAR]
-
-
-def infer_scalars(context: InferContext) -> Sequence[TensorShape]:
-    """Each output is a scalar."""
-    return [SCALAR] * context.num_outputs
-
-
-def resource_name(context: KernelContext) -> tuple[str, str]:
-    """The container and the key of what a node shares, or has for itself."""
-    attrs = context.attrs
-    return attrs["container"], attrs["shared_name"] or f"{context.name}/private"
-
-
-def private_name(context: KernelContext) -> str:
-    """The name of what a node has for itself, as TensorFlow numbers it; else the shared name."""
-    shared: str = context.attrs["shared_name"]
-    return shared or f"_{next(_numbers)}_{context.name}"
-
+from gpugraph.ops.queues.handle_ops import (
+    HOST,
+    SHARING,
+    Run,
+    asking_op,
+    held_object,
+    infer_handle,
+    private_name,
+    resource_name,
+    waiting_op,
+)
 
 # -- queues
 
@@ -113,7 +94,6 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
 
 
 _QUEUES = ("FIFOQueueV2", "PaddingFIFOQueueV2", "RandomShuffleQueueV2", "PriorityQueueV2")
-SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 _COMPONENTS = {
     "component_types": Attr("list(type)", required=True, minimum=1),
     "shapes": Attr("list(shape)", []),
@@ -158,10 +138,7 @@ for _type, _class, _attrs, _doc in (
 
 def queue_of(handle: Any) -> ElementQueue:
     """The queue behind a handle; InvalidArgumentError for the handle of something else."""
-    queue = handle.item(0) if handle.size == 1 else None
-    if not isinstance(queue, ElementQueue):
-        raise invalid_argument("The handle is that of no queue")
-    return queue
+    return held_object(handle, ElementQueue, "queue")
 
 
 def _check_timeout(context: KernelContext) -> None:
@@ -239,14 +216,6 @@ def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
     return no_outputs(context)
 
 
-def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declares an op that may wait, and gives up when its run ends; its inputs are on the host."""
-    number = len(str(declaration["inputs"]).split(","))
-    declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}
-    kernel = Call(make=bind, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
-    op(op_type, cpu=kernel, gpu=HOST, grad=NO_GRADIENT, stateful=True, doc=doc, **declaration)
-
-
 _TIMEOUT = {"timeout_ms": Attr("int", -1)}
 _ENQUEUING: dict[str, Any] = {
     "inputs": "handle: resource, components: Tcomponents",
@@ -291,33 +260,15 @@ waiting_op(
 )
 
 
-def _asking_op(op_type: str, outputs: str, ask: Callable[[ElementQueue], Any], doc: str) -> None:
-    """Declares an op that asks a queue something, and waits for nothing."""
-
-    def bind(_: KernelContext, handle: Any, out: Any) -> Run:
-        def answer() -> None:
-            out[()] = ask(queue_of(handle))
-
-        return answer
-
-    op(
-        op_type,
-        inputs="handle: resource",
-        outputs=outputs,
-        infer=infer_scalars,
-        cpu=Call(make=bind, late=True),
-        gpu=HOST,
-        host=(0,),
-        grad=NO_GRADIENT,
-        stateful=True,
-        doc=doc,
-    )
-
-
-_asking_op("QueueSizeV2", "size: int32", ElementQueue.size, "How many elements a queue holds.")
-_asking_op(
+asking_op(
+    "QueueSizeV2",
+    "size: int32",
+    lambda handle: queue_of(handle).size(),
+    "How many elements a queue holds.",
+)
+asking_op(
     "QueueIsClosedV2",
     "is_closed: bool",
-    lambda queue: np.bool_(queue.closed),
+    lambda handle: np.bool_(queue_of(handle).closed),
     "Whether a queue is closed.",
 )

@@ -11,19 +11,20 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_registry import HostOnly
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import no_outputs, of_rank
-from gpugraph.ops.queues.queue_ops import (
-    SHARING,
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.queues.handle_ops import (
     Run,
-    infer_handle,
+    asking_op,
+    handle_op,
+    held_object,
     infer_scalars,
-    queue_of,
     resource_name,
+    resource_op,
     waiting_op,
 )
+from gpugraph.ops.queues.queue_ops import queue_of
 from gpugraph.ops.readers.reader import Reader
 from gpugraph.ops.readers.record_sources import (
     FixedLengths,
@@ -33,8 +34,6 @@ from gpugraph.ops.readers.record_sources import (
     tf_records,
     whole_files,
 )
-
-_HOST = HostOnly("files are read by the host")
 
 
 def _text_lines(attrs: Mapping[str, Any]) -> OpenWork:
@@ -70,18 +69,7 @@ def _declare(
             raise invalid_argument(f"'{context.name}' shares the name of another resource")
         return lambda: handle.fill(reader)
 
-    op(
-        op_type,
-        cpu=Call(make=bind, late=True),
-        gpu=_HOST,
-        attrs={**attrs, **SHARING},
-        outputs="reader_handle: resource",
-        host_outputs=(0,),
-        infer=infer_handle,
-        stateful=True,
-        grad=NO_GRADIENT,
-        doc=doc,
-    )
+    resource_op(op_type, bind, doc, output="reader_handle", **attrs)
 
 
 _declare("IdentityReaderV2", lambda _: names, "Reads the names of files themselves.", True)
@@ -101,10 +89,7 @@ _declare("TFRecordReaderV2", _tf_records, "Reads TFRecords.", compression_type=A
 
 
 def _reader_of(handle: Any) -> Reader:
-    reader = handle.item(0) if handle.size == 1 else None
-    if not isinstance(reader, Reader):
-        raise invalid_argument("The handle is that of no reader")
-    return reader
+    return held_object(handle, Reader, "reader")
 
 
 def _scalar(text: bytes) -> Any:
@@ -150,26 +135,7 @@ waiting_op(
 )
 
 
-def _asking_op(op_type: str, outputs: str, ask: Callable[[Reader], Any], doc: str) -> None:
-    """Declares an op that asks a reader for a scalar."""
-
-    def bind(_: KernelContext, handle: Any, out: Any) -> Run:
-        def answer() -> None:
-            out[()] = ask(_reader_of(handle))
-
-        return answer
-
-    _host_op(op_type, bind, doc, outputs=outputs, infer=infer_scalars)
-
-
-def _host_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    declaration = {"inputs": "reader_handle: resource", "infer": no_outputs, **declaration}
-    kernel = Call(make=bind, late=True)
-    count = len(str(declaration["inputs"]).split(","))
-    op(
-        op_type, cpu=kernel, gpu=_HOST, grad=NO_GRADIENT, stateful=True, doc=doc,
-        host=tuple(range(count)), **declaration,
-    )  # fmt: skip
+_HANDLE = "reader_handle: resource"
 
 
 def _bind_restore(_: KernelContext, handle: Any, state: Any) -> Run:
@@ -180,23 +146,25 @@ def _bind_reset(_: KernelContext, handle: Any) -> Run:
     return lambda: _reader_of(handle).reset()
 
 
-_asking_op(
-    "ReaderNumRecordsProducedV2",
-    "records_produced: int64",
-    lambda reader: reader.num_records,
-    "How many records a reader has read.",
-)
-_asking_op(
-    "ReaderNumWorkUnitsCompletedV2",
-    "units_completed: int64",
-    lambda reader: reader.num_finished,
-    "How many files a reader has finished.",
-)
-_asking_op("ReaderSerializeStateV2", "state: string", Reader.state, "A reader's state as bytes.")
-_host_op(
+for _type, _output, _ask, _doc in (
+    (
+        "ReaderNumRecordsProducedV2", "records_produced: int64",
+        lambda handle: _reader_of(handle).num_records, "How many records a reader has read.",
+    ),
+    (
+        "ReaderNumWorkUnitsCompletedV2", "units_completed: int64",
+        lambda handle: _reader_of(handle).num_finished, "How many files a reader has finished.",
+    ),
+    (
+        "ReaderSerializeStateV2", "state: string",
+        lambda handle: _reader_of(handle).state(), "A reader's state as bytes.",
+    ),
+):  # fmt: skip
+    asking_op(_type, _output, _ask, _doc, inputs=_HANDLE)
+handle_op(
     "ReaderRestoreStateV2",
     _bind_restore,
     "Brings a reader to a state.",
     inputs="reader_handle: resource, state: string",
 )
-_host_op("ReaderResetV2", _bind_reset, "Brings a reader to its beginning.")
+handle_op("ReaderResetV2", _bind_reset, "Brings a reader to its beginning.", inputs=_HANDLE)

@@ -1,0 +1,192 @@
+"""Accumulators as programs see them: tf.ConditionalAccumulator, tf.SparseConditionalAccumulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+_REDUCTIONS = ("MEAN", "SUM")
+
+
+def _check_reduction(op_type: str, reduction_type: str) -> str:
+    if reduction_type not in _REDUCTIONS:
+        raise ValueError(
+            f"Attr 'reduction_type' of '{op_type}' Op passed string '{reduction_type}' not in: "
+            '"MEAN", "SUM".'
+        )
+    return reduction_type
+
+
+def _step(value: Any) -> Tensor:
+    return cast(convert_to_tensor(value), dtypes.int64)
+
+
+class ConditionalAccumulatorBase:
+    """Gradients that several runs add and one takes; those of earlier steps are left out.
+
+    accumulator_ref: the accumulator's handle, dtype and shape: of the gradients.
+    """
+
+    def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
+        self._dtype = as_dtype(dtype)
+        self._shape = TensorShape.of(None) if shape is None else as_shape(shape)
+        self._accumulator_ref = accumulator_ref
+        self._name = accumulator_ref.op.name.split("/")[-1]
+
+    @property
+    def accumulator_ref(self) -> Tensor:
+        """The accumulator's handle."""
+        return self._accumulator_ref
+
+    @property
+    def name(self) -> str:
+        """The name of the accumulator, without its scope."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """The gradients' dtype."""
+        return self._dtype
+
+    def num_accumulated(self, name: str | None = None) -> Tensor:
+        """How many gradients count by now, an int32 scalar."""
+        tensor: Tensor = raw_ops.AccumulatorNumAccumulated(
+            self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
+        )
+        return tensor
+
+    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
+        """An operation after which gradients of earlier steps count no more."""
+        operation: Operation = raw_ops.AccumulatorSetGlobalStep(
+            self._accumulator_ref, _step(new_global_step), name=name
+        )
+        return operation
+
+
+class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Dense gradients: their average (`reduction_type="MEAN"`) or their sum ("SUM").
+
+    shape: of the gradients; with None all have the shape of the first. shared_name: accumulators
+    of a session with the same name are the same.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        _check_reduction("ConditionalAccumulator", reduction_type)
+        handle = raw_ops.ConditionalAccumulator(
+            dtype=dtype,
+            shape=as_shape(shape),
+            shared_name=shared_name,
+            name=name,
+            reduction_type=reduction_type,
+        )
+        super().__init__(dtype, shape, handle)
+
+    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
+        """An operation that adds a gradient; nothing if `local_step` is before the accumulator's.
+
+        ValueError for another dtype or shape.
+        """
+        gradient = convert_to_tensor(grad, self._dtype)
+        gradient.get_shape().assert_is_compatible_with(self._shape)
+        operation: Operation = raw_ops.AccumulatorApplyGradient(
+            self._accumulator_ref, _step(local_step), gradient, name=name
+        )
+        return operation
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
+        """The average or the sum of what is there, once these are `num_required` gradients.
+
+        The accumulator is empty then, and its step one more. InvalidArgumentError, in a run, if
+        `num_required` is not positive.
+        """
+        gradient: Tensor = raw_ops.AccumulatorTakeGradient(
+            self._accumulator_ref, num_required, dtype=self._dtype, name=name
+        )
+        gradient.set_shape(self._shape)
+        return gradient
+
+
+class SparseConditionalAccumulator(ConditionalAccumulatorBase):
+    """Sparse gradients: for each row the average ("MEAN") or the sum ("SUM") of those that have it.
+
+    As `ConditionalAccumulator`; gradients are indices, values and a shape, or IndexedSlices.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "sparse_conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        _check_reduction("SparseConditionalAccumulator", reduction_type)
+        handle = raw_ops.SparseConditionalAccumulator(
+            dtype=dtype, shape=as_shape(shape), shared_name=shared_name, name=name,
+            reduction_type=reduction_type,
+        )  # fmt: skip
+        super().__init__(dtype, shape, handle)
+
+    def apply_indexed_slices_grad(
+        self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
+    ) -> Operation:
+        """An operation that adds IndexedSlices."""
+        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
+
+    def apply_grad(
+        self,
+        grad_indices: Any,
+        grad_values: Any,
+        grad_shape: Any = None,
+        local_step: Any = 0,
+        name: str | None = None,
+    ) -> Operation:
+        """An operation that adds rows; nothing if `local_step` is before the accumulator's.
+
+        grad_indices: int64 [n]; grad_values: [n, ...]; grad_shape: of the whole, if it is known.
+        """
+        has_shape = grad_shape is not None
+        operation: Operation = raw_ops.SparseAccumulatorApplyGradient(
+            self._accumulator_ref,
+            _step(local_step),
+            cast(convert_to_tensor(grad_indices), dtypes.int64),
+            convert_to_tensor(grad_values, self._dtype),
+            cast(convert_to_tensor(grad_shape), dtypes.int64)
+            if has_shape
+            else np.zeros(0, np.int64),
+            has_known_shape=has_shape,
+            name=name,
+        )
+        return operation
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Any:
+        """Indices, values and shape of the average or the sum, once `num_required` are there.
+
+        Rows are sorted by their indices, each once; a size that is not known is -1.
+        """
+        return raw_ops.SparseAccumulatorTakeGradient(
+            self._accumulator_ref, num_required, dtype=self._dtype, name=name
+        )
+
+    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
+        """As `take_grad`, as IndexedSlices."""
+        taken = self.take_grad(num_required, name)
+        return IndexedSlices(taken.values, taken.indices, dense_shape=taken.shape)

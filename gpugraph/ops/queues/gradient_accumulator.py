@@ -1,0 +1,167 @@
+"""Accumulators of gradients, dense and sparse: what a session keeps behind their handles.
+
+A gradient counts if its step is not before the accumulator's, which each take moves on. A take
+waits until so many gradients are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
+from gpugraph.platform.logging import warning
+
+
+class AccumulatorKind(NamedTuple):
+    """What accumulators that share a name must agree in."""
+
+    op_type: str
+    averages: bool
+    """Whether a take gives the average, not the sum."""
+    dtype: DType
+    shape: TensorShape
+
+
+class DenseAccumulator(Attempts):
+    """The sum or the average of dense gradients."""
+
+    def __init__(self, kind: AccumulatorKind, name: str) -> None:
+        super().__init__(1)
+        self.kind = kind
+        self.name = name
+        self.step = 0
+        self.count = 0
+        self._sum: Any = None
+
+    def set_step(self, step: int) -> None:
+        """Gradients of earlier steps count no more from now on."""
+        with self.lock:
+            if step < self.step:
+                warning(
+                    "Attempt to set current_global_step_ to smaller value: "
+                    f"current_global_step_ = {self.step} >= {step} = new_global_step."
+                )
+            self.step = step
+
+    def apply(self, step: int, gradient: Any) -> None:
+        """Adds a gradient; nothing for one of an earlier step than the accumulator's."""
+        self._check(gradient)
+        with self.lock:
+            if step < self.step:
+                return
+            self._add(gradient)
+            self.count += 1
+            self.proceed()
+
+    def take(self, required: int) -> Any:
+        """Waits for so many gradients; their average or sum, and begins anew with the next step."""
+        if required <= 0:
+            raise invalid_argument(f"Argument num_required must be positive, but was {required}")
+
+        def try_once(attempt: Attempt) -> bool:
+            if self.count < required:
+                return False
+            result = self._result()
+            self.count, self._sum = 0, None
+            self.step += 1
+            return attempt.end(result)
+
+        return self.make(Attempt(try_once), 0, "TakeGrad")
+
+    def _check(self, gradient: Any) -> None:
+        """InvalidArgumentError for a gradient of another shape."""
+        known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
+        _check_shape(known, gradient.shape)
+
+    def _add(self, gradient: Any) -> None:
+        if self._sum is None:
+            self._sum = gradient.copy()
+        else:
+            self._sum += gradient
+
+    def _result(self) -> Any:
+        if self.kind.averages:
+            return (self._sum / self._sum.dtype.type(self.count)).astype(self._sum.dtype)
+        return self._sum
+
+
+def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
+    if not known.is_compatible_with(TensorShape.of(tuple(shape))):
+        raise invalid_argument(
+            f"Shape mismatch: expected {shape_text(known)}, got {shape_text(shape)}"
+        )
+
+
+SparseGradient = tuple[Any, Any, Any]
+"""The indices of rows, the rows, and the shape of the whole, or None where it is not known."""
+
+
+class SparseAccumulator(DenseAccumulator):
+    """The sum or the average of sparse gradients: each row of those that have it."""
+
+    def __init__(self, kind: AccumulatorKind, name: str) -> None:
+        super().__init__(kind, name)
+        self._parts: list[SparseGradient] = []
+
+    def _check(self, gradient: SparseGradient) -> None:
+        indices, values, shape = gradient
+        if indices.ndim != 1:
+            raise invalid_argument(
+                f"Input indices should be vector but received shape: {shape_text(indices.shape)}"
+            )
+        if not values.ndim or len(values) != len(indices):
+            raise invalid_argument(
+                f"Expected values of {len(indices)} indices, but they have shape "
+                f"{shape_text(values.shape)}"
+            )
+        known = self.kind.shape.as_list() if self.kind.shape.rank is not None else None
+        if known is None and self._parts:
+            known = [None, *self._parts[0][1].shape[1:]]
+        if known is not None:
+            _check_shape(TensorShape.of(tuple(known[1:])), values.shape[1:])
+            if shape is not None:
+                _check_shape(TensorShape.of(tuple(known)), [int(size) for size in shape])
+        rows = _rows(known, shape)
+        if len(indices) and (indices.min() < 0 or (rows is not None and indices.max() >= rows)):
+            raise invalid_argument(
+                f"Indices {indices.min()} to {indices.max()} are not those of {rows} rows"
+            )
+
+    def _add(self, gradient: SparseGradient) -> None:
+        indices, values, shape = gradient
+        self._parts.append((indices.copy(), values.copy(), shape))
+
+    def _result(self) -> list[Any]:
+        parts, self._parts = self._parts, []
+        indices = np.concatenate([part[0] for part in parts])
+        values = np.concatenate([part[1] for part in parts])
+        rows, places = np.unique(indices, return_inverse=True)
+        sums = np.zeros((len(rows), *values.shape[1:]), values.dtype)
+        np.add.at(sums, places.reshape(-1), values)
+        if self.kind.averages:
+            counts = sum(np.isin(rows, part[0]).astype(values.dtype) for part in parts)
+            sums /= np.reshape(counts, (-1,) + (1,) * (values.ndim - 1))
+        return [rows, sums, self._shape_of(parts, values)]
+
+    def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
+        """The shape that is known: of the accumulator, else of a gradient, else -1 rows."""
+        known = self.kind.shape
+        if known.rank is not None:
+            return np.array([-1 if size is None else size for size in known.as_list()], np.int64)
+        for _, _, shape in parts:
+            if shape is not None:
+                return np.array(shape, np.int64)
+        return np.array([-1, *values.shape[1:]], np.int64)
+
+
+def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
+    """How many rows there are."""
+    if known and known[0] is not None:
+        return known[0]
+    return int(shape[0]) if shape is not None and len(shape) else None

@@ -1,0 +1,128 @@
+"""What a session keeps of a barrier: elements by keys, which leave when they are whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import CancelledError, OutOfRangeError, invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
+
+_FIRST_BATCH = -(2**63)
+
+Ready = tuple[int, int, bytes, list[Any]]
+"""The number of the batch, that of the arrival, the key, the components."""
+
+
+class KeyedElements(Attempts):
+    """Elements that are not whole, by keys, and those that are, in the order of their batches."""
+
+    def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
+        super().__init__(1)
+        self.types, self.shapes, self.name = tuple(types), tuple(shapes), name
+        self.closed = self.cancelled = False
+        self._batch = _FIRST_BATCH
+        self._arrivals = count()
+        self._parts: dict[bytes, tuple[int, dict[int, Any]]] = {}
+        self._ready: list[Ready] = []
+
+    def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
+        """Gives keys the values of a component: all of them, or none where one is refused."""
+        self._check(component, keys, values)
+        with self.lock:
+            new = [key for key in keys if key not in self._parts]
+            if self.cancelled or (self.closed and new):
+                raise CancelledError.of_no_node(
+                    f"Barrier {self.name} is closed.  Pending enqueues cancelled: "
+                    f"{int(self.cancelled)}.  Number of new insertions: {len(new)}.  Number of "
+                    f"incomplete keys: {len(self._parts)}."
+                )
+            for key in keys:
+                if component in self._parts.get(key, (0, ()))[1]:
+                    raise invalid_argument(
+                        f"Key {key.decode('utf-8', 'replace')} already has a value for component "
+                        f"{component} in barrier {self.name}"
+                    )
+            for key, value in zip(keys, values):
+                self._insert(component, key, np.array(value, values.dtype))
+            self._batch += bool(new)
+            self.proceed()
+
+    def _check(self, component: int, keys: Sequence[bytes], values: Any) -> None:
+        if not 0 <= component < len(self.types):
+            raise invalid_argument(
+                f"The component ID is out of range {component} > num_components (= "
+                f"{len(self.types)})"
+            )
+        if not values.ndim or len(values) != len(keys):
+            raise invalid_argument(f"{len(keys)} keys for values of shape {values.shape}")
+        if len(set(keys)) < len(keys):
+            raise invalid_argument("A key is there twice")
+        if self.shapes:
+            wanted = self.shapes[component]
+            if not wanted.is_compatible_with(TensorShape.of(values.shape[1:])):
+                raise invalid_argument(
+                    f"Shape mismatch in tuple component {component}. Expected "
+                    f"{shape_text(wanted)}, got {shape_text(values.shape[1:])}"
+                )
+
+    def _insert(self, component: int, key: bytes, value: Any) -> None:
+        batch, parts = self._parts.setdefault(key, (self._batch, {}))
+        parts[component] = value
+        if len(parts) == len(self.types):
+            del self._parts[key]
+            values = [parts[number] for number in range(len(self.types))]
+            heappush(self._ready, (batch, next(self._arrivals), key, values))
+
+    def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
+        """Waits for so many whole elements and takes them, the first batches first.
+
+        OutOfRangeError if the barrier is closed with fewer, unless there `may_be_fewer`; and if
+        there is none.
+        """
+        if number < 0:
+            raise invalid_argument(f"num_elements must be >= 0, not {number}")
+
+        def try_once(attempt: Attempt) -> bool:
+            size = len(self._ready)
+            is_over = self.closed and not self._parts
+            if size < number and is_over and not (may_be_fewer and size):
+                error = OutOfRangeError.of_no_node(
+                    f"Barrier '{self.name}' is closed and has insufficient elements (requested "
+                    f"{number}, total size {size})"
+                )
+                return attempt.end(error=error)
+            if size < number and not (self.closed and may_be_fewer and size):
+                return False
+            return attempt.end([heappop(self._ready) for _ in range(min(size, number))])
+
+        taken: list[Ready] = self.make(Attempt(try_once), 0, "BarrierTakeMany")
+        return taken
+
+    def close(self, cancels: bool) -> None:
+        """No new keys from now on; no more values either if it `cancels`.
+
+        CancelledError where it is closed already, unless it cancels now.
+        """
+        with self.lock:
+            if self.closed and not (cancels and not self.cancelled):
+                raise CancelledError.of_no_node(f"Barrier '{self.name}' is already closed.")
+            self.closed = True
+            if cancels:
+                self.cancelled = True
+                self._parts.clear()
+            self.proceed()
+
+    def ready_size(self) -> int:
+        """How many elements are whole."""
+        return len(self._ready)
+
+    def incomplete_size(self) -> int:
+        """How many elements are not."""
+        return len(self._parts)

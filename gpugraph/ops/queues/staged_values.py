@@ -1,0 +1,208 @@
+"""Staging areas: tuples that are put for others to get, in their order or by keys.
+
+Unlike in a queue each wait is one of its own: a get of one key lets those of others go on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.errors import OpError, ResourceExhaustedError, invalid_argument
+from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
+
+_PUTS, _GETS = 0, 1
+
+
+class _Bounded(Attempts):
+    """What both kinds share: the bounds, and waits that do not stand in each other's way.
+
+    capacity: of tuples, memory_limit: of bytes; 0: none.
+    """
+
+    def __init__(self, capacity: int, memory_limit: int) -> None:
+        super().__init__(2)
+        self._capacity, self._memory_limit = capacity, memory_limit
+        self._bytes = 0
+
+    def proceed(self) -> None:
+        """Lets all that wait try, until none gets further. The lock is held."""
+        changed = True
+        while changed:
+            changed = False
+            for line in self.lines:
+                for attempt in list(line):
+                    if attempt.try_once(attempt):
+                        changed = True
+                    if attempt.is_done:
+                        line.remove(attempt)
+
+    def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
+        """Waits for room, of tuples and of bytes, and puts."""
+        size = sum(value.nbytes for value in values)
+        if 0 < self._memory_limit < size:
+            raise ResourceExhaustedError.of_no_node(
+                f"Attempted to insert tensors with combined size of '{size}' bytes into Staging "
+                f"Area with a memory limit of '{self._memory_limit}'."
+            )
+
+        def try_once(attempt: Attempt) -> bool:
+            is_full = 0 < self._capacity <= count()
+            if is_full or 0 < self._memory_limit < self._bytes + size:
+                return False
+            put()
+            self._bytes += size
+            return attempt.end()
+
+        self.make(Attempt(try_once), _PUTS, "Stage")
+
+    def _get_when(self, take: Callable[[], Any], what: str) -> Any:
+        """Waits until `take` gives something else than None."""
+
+        def try_once(attempt: Attempt) -> bool:
+            try:
+                taken = take()
+            except OpError as error:
+                return attempt.end(error=error)
+            return taken is not None and attempt.end(taken)
+
+        return self.make(Attempt(try_once), _GETS, what)
+
+    def _release(self, values: Sequence[Any]) -> None:
+        self._bytes -= sum(value.nbytes for value in values)
+
+
+class StagedTuples(_Bounded):
+    """Tuples in the order in which they were put."""
+
+    def __init__(self, capacity: int, memory_limit: int) -> None:
+        super().__init__(capacity, memory_limit)
+        self._tuples: deque[Sequence[Any]] = deque()
+
+    def put(self, values: Sequence[Any]) -> None:
+        """Adds a tuple as soon as there is room. ResourceExhaustedError if there never is."""
+        self._put_when(values, lambda: len(self._tuples), lambda: self._tuples.append(values))
+
+    def get(self) -> Sequence[Any]:
+        """Takes the first tuple as soon as there is one."""
+
+        def take() -> Sequence[Any] | None:
+            if not self._tuples:
+                return None
+            values = self._tuples.popleft()
+            self._release(values)
+            return values
+
+        taken: Sequence[Any] = self._get_when(take, "Unstage")
+        return taken
+
+    def peek(self, index: int) -> Sequence[Any]:
+        """The tuple of an index as soon as there are so many; it stays."""
+        if index < 0:
+            raise invalid_argument(f"index must be >= 0, not {index}")
+
+        def look() -> Sequence[Any] | None:
+            return self._tuples[index] if index < len(self._tuples) else None
+
+        values: Sequence[Any] = self._get_when(look, "StagePeek")
+        return values
+
+    def size(self) -> int:
+        """How many tuples there are."""
+        return len(self._tuples)
+
+    def clear(self) -> None:
+        """Drops all tuples."""
+        with self.lock:
+            self._tuples.clear()
+            self._bytes = 0
+            self.proceed()
+
+
+class KeyedTuples(_Bounded):
+    """Tuples by keys, which may be put, and got, part by part.
+
+    is_ordered: whether a get without a key takes the least one.
+    """
+
+    def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
+        super().__init__(capacity, memory_limit)
+        self.is_ordered = is_ordered
+        self._whole: dict[int, dict[int, Any]] = {}
+        self._parts: dict[int, dict[int, Any]] = {}
+
+    def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
+        """Adds values of a tuple of `count`; it can be got once it is whole."""
+        _check_indices(indices, count)
+        if len(indices) != len(values):
+            raise invalid_argument(f"{len(indices)} indices for {len(values)} values")
+        with self.lock:
+            for index in indices:
+                if index in self._parts.get(key, ()):
+                    raise invalid_argument(
+                        f"The tensor for index '{index}' for key '{key}' was already initialized "
+                        f"'{count}'."
+                    )
+
+        def put() -> None:
+            part = self._parts.setdefault(key, {})
+            part.update(zip(indices, values))
+            if len(part) == count:
+                self._whole.setdefault(key, self._parts.pop(key))
+
+        self._put_when(values, lambda: len(self._whole), put)
+
+    def get(self, key: int | None, indices: Sequence[int], keeps: bool) -> tuple[int, list[Any]]:
+        """The values of these indices of a key, or of any, as soon as it is whole.
+
+        They are taken, unless it `keeps` them; the rest stays.
+        """
+
+        def take() -> tuple[int, list[Any]] | None:
+            chosen = self._any_key() if key is None else key
+            if chosen is None or chosen not in self._whole:
+                return None
+            values = self._whole[chosen]
+            if not all(index in values for index in indices):
+                gone = next(index for index in indices if index not in values)
+                raise invalid_argument(
+                    f"Tensor at index '{gone}' for key '{chosen}' has already been removed."
+                )
+            if keeps:
+                return chosen, [values[index] for index in indices]
+            taken = [values.pop(index) for index in indices]
+            self._release(taken)
+            if not values:
+                del self._whole[chosen]
+            return chosen, taken
+
+        result: tuple[int, list[Any]] = self._get_when(take, "MapPeek" if keeps else "MapUnstage")
+        return result
+
+    def _any_key(self) -> int | None:
+        keys = iter(self._whole)
+        return min(keys, default=None) if self.is_ordered else next(keys, None)
+
+    def size(self) -> int:
+        """How many keys are whole."""
+        return len(self._whole)
+
+    def incomplete_size(self) -> int:
+        """How many keys are not."""
+        return len(self._parts)
+
+    def clear(self) -> None:
+        """Drops all tuples, and parts of them."""
+        with self.lock:
+            self._whole.clear()
+            self._parts.clear()
+            self._bytes = 0
+            self.proceed()
+
+
+def _check_indices(indices: Sequence[int], count: int) -> None:
+    if len(set(indices)) < len(indices) or not set(indices) <= set(range(count)):
+        raise invalid_argument(
+            f"Indices {list(indices)} are not those of {count} values, each once"
+        )

@@ -1,0 +1,292 @@
+"""Staging areas as programs see them: StagingArea and MapStagingArea of data_flow_ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes as dtypes_module
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.default_graph_functions import (
+    colocate_with,
+    get_default_graph,
+    name_scope,
+)
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+class BaseStagingArea:
+    """What both kinds of areas have: dtypes, shapes and names of a tuple, and bounds.
+
+    dtypes: a list. shapes, names: lists of the same length, or None; ValueError for another one.
+    capacity: of tuples; memory_limit: of bytes; 0: none. shared_name: areas of a session with the
+    same name are the same.
+    """
+
+    def __init__(
+        self,
+        dtypes: Sequence[Any],
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        capacity: int = 0,
+        memory_limit: int = 0,
+    ) -> None:
+        kind = type(self).__name__
+        self._name = shared_name or get_default_graph().unique_name(kind)
+        self._dtypes = [as_dtype(dtype) for dtype in dtypes]
+        for what, values in (("shapes", shapes), ("names", names)):
+            if values is not None and len(values) != len(self._dtypes):
+                raise ValueError(f"StagingArea {what} must be the same length as dtypes")
+        self._shapes = [
+            TensorShape.of(None) if shapes is None else as_shape(shapes[number])
+            for number in range(len(self._dtypes))
+        ]
+        self._names: list[str] | None = None if names is None else list(names)
+        self._capacity, self._memory_limit = capacity, memory_limit
+        with name_scope(f"{self._name}_root"):
+            self._root = no_op()
+
+    @property
+    def name(self) -> str:
+        """The name that the session knows the area by."""
+        return self._name
+
+    @property
+    def dtypes(self) -> list[DType]:
+        """The dtypes of a tuple."""
+        return self._dtypes
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The shapes of a tuple."""
+        return self._shapes
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of a tuple's values, or None."""
+        return self._names
+
+    @property
+    def capacity(self) -> int:
+        """The most tuples; 0: any number."""
+        return self._capacity
+
+    @property
+    def memory_limit(self) -> int:
+        """The most bytes; 0: any number."""
+        return self._memory_limit
+
+    def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:
+        """An operation on the area, beside its root."""
+        with colocate_with(self._root):
+            return op(
+                *inputs,
+                shared_name=self._name,
+                capacity=self._capacity,
+                memory_limit=self._memory_limit,
+                name=name,
+                **attrs,
+            )
+
+    def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
+        """Values as tensors, and their numbers. ValueError for what does not fit a tuple."""
+        if isinstance(vals, Mapping):
+            if not self._names:
+                raise ValueError("Staging areas must have names to enqueue a dictionary")
+            if not set(vals) <= set(self._names):
+                raise ValueError(
+                    f"Keys in dictionary to put do not match names of staging area. Dictionary: "
+                    f"{sorted(vals)}Queue: {sorted(self._names)}"
+                )
+            numbers = [number for number, name in enumerate(self._names) if name in vals]
+            values = [vals[self._names[number]] for number in numbers]
+        else:
+            if self._names:
+                raise ValueError("You must enqueue a dictionary in a staging area with names")
+            if indices is None:
+                raise ValueError("Indices must be supplied when inserting a list of tensors")
+            numbers, values = self._numbers(indices), list(vals)
+            if len(numbers) != len(values):
+                raise ValueError(
+                    f"Number of indices '{len(numbers)}' doesn't match number of values "
+                    f"'{len(values)}'"
+                )
+        return [self._tensor(*pair) for pair in zip(numbers, values)], numbers
+
+    def _tensor(self, number: int, value: Any) -> Tensor:
+        dtype = self._dtypes[number]
+        tensor = value if isinstance(value, Tensor) else convert_to_tensor(value, dtype)
+        if tensor.dtype.base_dtype is not dtype:
+            raise ValueError(f"Datatypes do not match. '{tensor.dtype}' != '{dtype}'")
+        tensor.shape.assert_is_compatible_with(self._shapes[number])
+        return tensor
+
+    def _numbers(self, indices: Any) -> list[int]:
+        """Indices, or names of values, as numbers. ValueError for others."""
+        if not isinstance(indices, (list, tuple)):
+            raise TypeError(f"Invalid indices type '{type(indices)}'")
+        names = self._names or []
+        numbers = [names.index(i) if isinstance(i, str) else int(i) for i in indices]
+        if not all(0 <= number < len(self._dtypes) for number in numbers):
+            raise ValueError(f"Indices {indices} are not those of {len(self._dtypes)} values")
+        return numbers
+
+    def _outputs(self, tensors: Sequence[Tensor], numbers: Sequence[int]) -> Any:
+        """What a get returns: a list, or a dictionary where values have names."""
+        for tensor, number in zip(tensors, numbers):
+            tensor.set_shape(self._shapes[number])
+        if self._names:
+            return {self._names[number]: t for number, t in zip(numbers, tensors)}
+        return list(tensors)
+
+
+class StagingArea(BaseStagingArea):
+    """Tuples of tensors that some runs put and others get, in their order.
+
+    It keeps a step's inputs ready while another step runs. See `BaseStagingArea`.
+    """
+
+    def put(self, values: Any, name: str | None = None) -> Operation:
+        """An operation that adds a tuple: a list of tensors, one, or a dictionary by names.
+
+        It waits while the area is full. ValueError for other dtypes, shapes, names and numbers.
+        """
+        with name_scope(name, f"{self._name}_put") as scope:
+            if not isinstance(values, (list, tuple, Mapping)):
+                values = [values]
+            count = len(self._dtypes)
+            if len(values) != count:
+                raise ValueError(f"Unexpected number of inputs {len(values)} vs {count}")
+            tensors, _ = self._inputs(values, list(range(count)))
+            operation: Operation = self._make(raw_ops.Stage, tensors, name=scope)
+        return operation
+
+    def get(self, name: str | None = None) -> Any:
+        """The first tuple, which leaves: a list, or a dictionary by names. Waits for one."""
+        tensors = self._make(raw_ops.Unstage, dtypes=self._dtypes, name=name or f"{self._name}_get")
+        return self._outputs(tensors, range(len(self._dtypes)))
+
+    def peek(self, index: Any, name: str | None = None) -> Any:
+        """The tuple of an index, which stays. Waits until there are so many."""
+        tensors = self._make(
+            raw_ops.StagePeek, index, dtypes=self._dtypes, name=name or f"{self._name}_peek"
+        )
+        return self._outputs(tensors, range(len(self._dtypes)))
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many tuples there are, an int32 scalar."""
+        tensor: Tensor = self._make(
+            raw_ops.StageSize, dtypes=self._dtypes, name=name or f"{self._name}_size"
+        )
+        return tensor
+
+    def clear(self, name: str | None = None) -> Operation:
+        """An operation that drops all tuples."""
+        operation: Operation = self._make(
+            raw_ops.StageClear, dtypes=self._dtypes, name=name or f"{self._name}_clear"
+        )
+        return operation
+
+
+class MapStagingArea(BaseStagingArea):
+    """Tuples of tensors under int64 keys, which may be put and got part by part.
+
+    ordered: whether a `get` without a key takes the least one. See `BaseStagingArea`.
+    """
+
+    def __init__(
+        self,
+        dtypes: Sequence[Any],
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        ordered: bool = False,
+        capacity: int = 0,
+        memory_limit: int = 0,
+    ) -> None:
+        super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
+        self._prefix = "Ordered" if ordered else ""
+
+    def _op(self, op_type: str) -> Any:
+        return getattr(raw_ops, f"{self._prefix}{op_type}")
+
+    def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
+        """An operation that puts values under a key.
+
+        vals: a list with `indices`, the numbers of the values, or a dictionary by names. Others
+        of the tuple may come later; a get waits for all. It waits while the area is full.
+        """
+        with name_scope(name, f"{self._name}_put") as scope:
+            tensors, numbers = self._inputs(vals, indices)
+            operation: Operation = self._make(
+                self._op("MapStage"),
+                convert_to_tensor(key, dtypes_module.int64),
+                np.array(numbers, np.int32),
+                tensors,
+                dtypes=self._dtypes,
+                name=scope,
+            )
+        return operation
+
+    def _chosen(self, indices: Any) -> list[int]:
+        return list(range(len(self._dtypes))) if indices is None else self._numbers(indices)
+
+    def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
+        """The values of a key, or those of `indices`, which stay. Waits until the key is whole."""
+        return self._of_key("MapPeek", key, indices, name or f"{self._name}_pop")
+
+    def _of_key(self, op_type: str, key: Any, indices: Any, name: str) -> Any:
+        numbers = self._chosen(indices)
+        tensors = self._make(
+            self._op(op_type),
+            convert_to_tensor(key, dtypes_module.int64),
+            np.array(numbers, np.int32),
+            dtypes=[self._dtypes[number] for number in numbers],
+            name=name,
+        )
+        return self._outputs(tensors, numbers)
+
+    def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
+        """A key and its values, or those of `indices`, which leave. Waits until a key is whole.
+
+        key: None for any; then the area's order says which.
+        """
+        if key is not None:
+            name = name or f"{self._name}_get"
+            key = convert_to_tensor(key, dtypes_module.int64)
+            return key, self._of_key("MapUnstage", key, indices, name)
+        numbers = self._chosen(indices)
+        tensors = self._make(
+            self._op("MapUnstageNoKey"),
+            np.array(numbers, np.int32),
+            dtypes=[self._dtypes[number] for number in numbers],
+            name=name or f"{self._name}_get_nokey",
+        )
+        return tensors[0], self._outputs(tensors[1:], numbers)
+
+    def _ask(self, op_type: str, name: str) -> Any:
+        return self._make(self._op(op_type), dtypes=self._dtypes, name=name)
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many keys are whole, an int32 scalar."""
+        tensor: Tensor = self._ask("MapSize", name or f"{self._name}_size")
+        return tensor
+
+    def incomplete_size(self, name: str | None = None) -> Tensor:
+        """How many keys are not whole, an int32 scalar."""
+        name = name or f"{self._name}_incomplete_size"
+        tensor: Tensor = self._ask("MapIncompleteSize", name)
+        return tensor
+
+    def clear(self, name: str | None = None) -> Operation:
+        """An operation that drops all tuples."""
+        operation: Operation = self._ask("MapClear", name or f"{self._name}_clear")
+        return operation
