@@ -226,7 +226,7 @@ python.training.adagrad_da: tf.train
 python.training.adam: tf.train
 python.training.basic_loops: tf.train
 python.training.basic_session_run_hooks: tf.train
-python.training.checkpoint_management: tf.train
+python.training.checkpoint_management: tf.train gpugraph.train.savers.checkpoint_files
 python.training.checkpoint_utils: tf.train
 python.training.coordinator: tf.train
 python.training.device_setter: tf.train
@@ -245,7 +245,10 @@ python.training.proximal_gradient_descent: tf.train
 python.training.queue_runner: tf.train
 python.training.queue_runner_impl: tf.train
 python.training.rmsprop: tf.train
-python.training.saver: tf.train
+python.training.saver: tf.train gpugraph.train.savers.saver_builder
+    gpugraph.train.savers.checkpoint_files
+python.training.saving.saveable_object: gpugraph.train.savers.saveable_objects
+python.training.saving.saveable_object_util: gpugraph.train.savers.saveable_objects
 python.training.server_lib: tf.train
 python.training.session_manager: tf.train
 python.training.session_run_hook: tf.train

@@ -10,6 +10,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.train.savers import saver as saver_module
+from gpugraph.train.savers.saver_builder import BaseSaverBuilder
 
 NEEDS_PROTOBUF = "the extra `messages` is not installed"
 
@@ -302,3 +303,53 @@ def test_removing_a_checkpoint_removes_what_killed_saves_left(tmp_path, prefix):
         (tmp_path / "model-1.meta.tempstate12").touch()
         saver.save(sess, prefix, global_step=2, write_meta_graph=False)
     assert names(tmp_path) == ["checkpoint", "model-2.data-00000-of-00001", "model-2.index"]
+
+
+def test_a_builder_of_a_program_adds_what_it_wants(prefix):
+    class OneByOne(BaseSaverBuilder):
+        """Counts what is saved and restored; each variable is read by an operation of its own."""
+
+        saved = restored = 0
+
+        def save_op(self, filename_tensor, saveables):
+            self.saved += len(saveables)
+            return super().save_op(filename_tensor, saveables)
+
+        def restore_op(self, filename_tensor, saveable, preferred_shard):
+            self.restored += 1
+            return super().restore_op(filename_tensor, saveable, preferred_shard)
+
+    first, second = variables()
+    builder = OneByOne()
+    saver = tf.train.Saver(builder=builder)
+    assert (builder.saved, builder.restored) == (2, 2)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        saver.save(sess, prefix, write_meta_graph=False)
+        sess.run([first.assign([0, 0]), second.assign([[0, 0], [0, 0]])])
+        saver.restore(sess, prefix)
+        assert sess.run(first).tolist() == [1, 2]
+
+
+def test_a_saveable_of_a_program_is_saved_beside_variables(prefix):
+    class Doubled(BaseSaverBuilder.SaveableObject):
+        """A variable that is saved as twice its value."""
+
+        def __init__(self, variable, name):
+            spec = BaseSaverBuilder.SaveSpec(variable * 2.0, "", name)
+            super().__init__(variable, [spec], name)
+
+        def restore(self, restored_tensors, restored_shapes):
+            return self.op.assign(restored_tensors[0] / 2.0)
+
+    value = tf.Variable([1.0, 2.0], collections=[])
+    tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, Doubled(value, "doubled"))
+    first, _ = variables()
+    saver = tf.train.Saver()
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), value.initializer])
+        saver.save(sess, prefix, write_meta_graph=False)
+        assert tf.train.load_variable(prefix, "doubled").tolist() == [2, 4]
+        sess.run([value.assign([0, 0]), first.assign([0, 0])])
+        saver.restore(sess, prefix)
+        assert sess.run(value).tolist() == [1, 2] and sess.run(first).tolist() == [1, 2]
