@@ -246,9 +246,7 @@ python.training.queue_runner: tf.train
 python.training.queue_runner_impl: tf.train
 python.training.rmsprop: tf.train
 python.training.saver: tf.train gpugraph.train.savers.saver_builder
-    gpugraph.train.savers.checkpoint_files
 python.training.saving.saveable_object: gpugraph.train.savers.saveable_objects
-python.training.saving.saveable_object_util: gpugraph.train.savers.saveable_objects
 python.training.server_lib: tf.train
 python.training.session_manager: tf.train
 python.training.session_run_hook: tf.train

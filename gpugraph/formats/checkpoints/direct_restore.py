@@ -134,7 +134,7 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
         while missing:
             if here == there:
                 with system_errors(path):
-                    here, there = 0, os.preadv(file.fileno(), [block[:left]], offset)
+                    here, there = 0, _read_at(file.fileno(), [block[:left]], offset)
                 offset, left = offset + there, left - there
                 if not there:
                     raise reader.loss(entry, name, "the file ends within it")
@@ -146,6 +146,15 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
             raise reader.loss(entry, name, "Checksum does not match")
 
 
+def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
+    """Reads bytes from an offset into buffers, of which it may fill a part; how many."""
+    if hasattr(os, "preadv"):
+        return os.preadv(handle, views, offset)
+    content = os.pread(handle, min(len(views[0]), _BLOCK), offset)
+    views[0][: len(content)] = content
+    return len(content)
+
+
 def _read(reader: BundleReader, run: Sequence[_Piece]) -> None:
     """Reads a run into the arrays."""
     file, path = _file(reader, run)
@@ -153,7 +162,7 @@ def _read(reader: BundleReader, run: Sequence[_Piece]) -> None:
     views = [memoryview(p.array.reshape(-1).view(np.uint8)) for p in run if p.entry.size]
     with system_errors(path):
         while views:
-            count = os.preadv(file.fileno(), views, offset)
+            count = _read_at(file.fileno(), views, offset)
             if not count:
                 raise reader.loss(run[0].entry, run[0].name, "the file ends after it")
             offset += count

@@ -58,8 +58,10 @@ class _Block:
 
 def _shared(first: bytes, second: bytes) -> int:
     limit = min(len(first), len(second))
+    if first[:limit] == second[:limit]:
+        return limit
     count = 0
-    while count < limit and first[count] == second[count]:
+    while first[count] == second[count]:
         count += 1
     return count
 

@@ -8,6 +8,7 @@ Value = int | bytes
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _BITS = (1 << 64) - 1
+_SINGLE = [bytes((number,)) for number in range(0x80)]
 
 
 class MalformedError(ValueError):
@@ -16,9 +17,9 @@ class MalformedError(ValueError):
 
 def varint(value: int) -> bytes:
     """An unsigned number in groups of 7 bits; a negative one as its 64 bits."""
+    if 0 <= value < 0x80:
+        return _SINGLE[value]
     value &= _BITS
-    if value < 0x80:
-        return bytes((value,))
     groups = bytearray()
     while value >= 0x80:
         groups.append(value & 0x7F | 0x80)

@@ -25,8 +25,10 @@ def write(folder, values):
     return prefix
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [1, 3, 0])
 def test_many_arrays_come_back(tmp_path, monkeypatch, threads):
+    if not threads:
+        monkeypatch.delattr(os, "preadv", raising=False)
     monkeypatch.setattr(direct_restore, "_BLOCK", 1000)
     monkeypatch.setattr(direct_restore, "_MOST_BYTES", 5000)
     generator = np.random.default_rng(0)
