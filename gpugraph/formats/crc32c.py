@@ -23,6 +23,8 @@ _ALL = 0xFFFFFFFF
 _FEW_TERMS = (5685, (1362, 426, 0))
 _LOW_DEGREE = (266, (143, 121, 88, 71, 0))
 
+_WORTH_COMPILING = 16 << 10
+"""From so many bytes on native code is asked for, which is compiled where there was none."""
 _BY_TABLE = 64
 """Up to so many bytes go through the table of bytes."""
 _BY_INTEGER = 8 << 10
@@ -68,7 +70,9 @@ def crc32c(data: Any, crc: int = 0) -> int:
     """
     source = memoryview(data)
     if source.nbytes > _BY_TABLE:
-        native = _NATIVE.function or _NATIVE.look()
+        native = _NATIVE.function
+        if native is None and source.nbytes >= _WORTH_COMPILING:
+            native = _NATIVE.look()
         if native is not None and source.c_contiguous:
             return native(_address(data, source), source.nbytes, crc)
     source = source if source.format == "B" and source.ndim == 1 else source.cast("B")

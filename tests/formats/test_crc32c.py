@@ -96,7 +96,9 @@ def test_native_code_agrees_with_numpy(monkeypatch):
 def test_without_native_code_numpy_is_taken(monkeypatch):
     monkeypatch.setattr(_NATIVE, "function", None)
     monkeypatch.setattr(_NATIVE, "_find", lambda: (None, True))
-    assert crc32c(b"123456789" * 100) == defined(b"123456789" * 100)
+    assert crc32c(b"12345678" * 2048) == defined(b"12345678" * 2048)
     monkeypatch.setattr(_NATIVE, "_find", lambda: (lambda address, size, crc: 17, False))
-    assert crc32c(b"123456789" * 100) == 17
+    assert crc32c(b"12345678" * 2047) == defined(b"12345678" * 2047)
+    assert crc32c(b"12345678" * 2048) == 17
+    assert crc32c(b"12345678" * 10) == 17
     assert _NATIVE._find is None
