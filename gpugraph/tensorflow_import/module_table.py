@@ -178,8 +178,7 @@ python.ops.resource_variable_ops: gen
     ResourceVariable=gpugraph.variables.resource_variable.ResourceVariable
 python.ops.rnn: tf.nn tf.nn.rnn_cell
 python.ops.rnn_cell: tf.nn.rnn_cell
-python.ops.rnn_cell_impl: tf.nn.rnn_cell
-    LayerRNNCell=gpugraph.rnn.rnn_cell_base.LayerCell
+python.ops.rnn_cell_impl: tf.nn.rnn_cell LayerRNNCell=gpugraph.rnn.rnn_cell_base.LayerCell
     assert_like_rnncell=gpugraph.rnn.rnn_cell_base.check_cell
     _zero_state_tensors=gpugraph.keras.layers.recurrent.state_sizes.zero_state
     _BIAS_VARIABLE_NAME='bias _WEIGHTS_VARIABLE_NAME='kernel
