@@ -8,6 +8,7 @@ as long as to free its blocks; a thread does that too, when the name is gone.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import threading
@@ -36,6 +37,7 @@ class StreamedFile:
         self._buffers: list[memoryview] = []
         self._gathered = 0
         self._written = 0
+        self._threads_from: float = _EARLY
         self._syncing: _Syncing | None = None
         self._writing: _Writing | None = None
 
@@ -54,13 +56,18 @@ class StreamedFile:
         buffers, self._buffers = self._buffers, []
         self._written += self._gathered
         self._gathered = 0
-        if self._writing is None and self._written >= _EARLY:
-            self._syncing = _Syncing(self._handle)
-            self._writing = _Writing(self._handle, self._syncing)
+        if self._written >= self._threads_from:
+            self._start_threads()
         if self._writing is not None:
             self._writing.put(buffers)
         else:
             _write_all(self._handle, buffers)
+
+    def _start_threads(self) -> None:
+        self._threads_from = math.inf
+        with contextlib.suppress(RuntimeError):  # too many threads, or the program is about to end
+            self._syncing = _Syncing(self._handle)
+            self._writing = _Writing(self._handle, self._syncing)
 
     def close(self) -> None:
         """Closes the file once the disk has all of it. OSError, also of a thread's."""
@@ -198,4 +205,7 @@ def remove_file(path: str) -> None:
         os.remove(path)
     finally:
         if handle >= 0:  # the blocks go with the last handle
-            threading.Thread(target=os.close, args=(handle,), daemon=True).start()
+            try:
+                threading.Thread(target=os.close, args=(handle,), daemon=True).start()
+            except RuntimeError:
+                os.close(handle)

@@ -34,6 +34,21 @@ def test_many_buffers_are_one_file(tmp_path, early):
     assert path.read_bytes() == b"".join(bytes(memoryview(part)) for part in parts)
 
 
+def test_without_threads_all_is_done_in_place(tmp_path, early, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    path = tmp_path / "file"
+    file = stream(path)
+    for _ in range(50):
+        file.write(b"x" * 100)
+    file.close()
+    assert path.read_bytes() == b"x" * 5000
+    remove_file(str(path))
+    assert not path.exists()
+
+
 def test_writes_of_a_part_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "writev", lambda handle, buffers: os.write(handle, buffers[0][:7]))
     file = stream(tmp_path / "file")

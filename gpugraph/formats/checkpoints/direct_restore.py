@@ -6,6 +6,7 @@ place. So nothing is changed unless all of it is right, as if it were copied at 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -80,13 +81,17 @@ def restore_into(reader: BundleReader, targets: Sequence[Target], threads: int =
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
     """Does the work of each run; the error of the first that has one."""
-    if threads < 2 or len(runs) < 2:
-        for run in runs:
-            work(run)
-        return
-    with ThreadPoolExecutor(min(threads, len(runs), _MOST_THREADS)) as pool:
-        for _ in pool.map(work, runs):
-            pass
+    if threads > 1 and len(runs) > 1:
+        # RuntimeError: there are too many threads, or the program is about to end
+        with (
+            contextlib.suppress(RuntimeError),
+            ThreadPoolExecutor(min(threads, len(runs), _MOST_THREADS)) as pool,
+        ):
+            for _ in pool.map(work, runs):
+                pass
+            return
+    for run in runs:
+        work(run)
 
 
 def _check_shape(stored: Sequence[int], name: str, array: Any) -> None:

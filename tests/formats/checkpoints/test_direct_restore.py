@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,19 @@ def test_many_arrays_come_back(tmp_path, monkeypatch, threads):
     with BundleReader(prefix) as reader:
         restore_into(reader, [Target(n, None, arrays[n]) for n in reversed(names)], threads)
     assert all((arrays[name] == values[name]).all() for name in names)
+
+
+def test_where_no_thread_can_be_started_one_reads_all(tmp_path, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(direct_restore, "_MOST_BYTES", 100)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    prefix = write(tmp_path, {f"v{n}": np.ones(50) for n in range(9)})
+    arrays = [np.zeros(50) for _ in range(9)]
+    with BundleReader(prefix) as reader:
+        restore_into(reader, [Target(f"v{n}", None, a) for n, a in enumerate(arrays)], 4)
+    assert np.all(arrays)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
