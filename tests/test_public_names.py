@@ -1316,6 +1316,18 @@ keras.experimental.PeepholeLSTMCell: units activation recurrent_activation use_b
 kernel_initializer recurrent_initializer bias_initializer unit_forget_bias kernel_regularizer \
 recurrent_regularizer bias_regularizer kernel_constraint recurrent_constraint bias_constraint \
 dropout recurrent_dropout implementation
+keras.layers.ConvLSTM2D: filters kernel_size strides padding data_format dilation_rate activation \
+recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer \
+unit_forget_bias kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer \
+kernel_constraint recurrent_constraint bias_constraint return_sequences go_backwards stateful \
+dropout recurrent_dropout
+keras.layers.CuDNNGRU: units kernel_initializer recurrent_initializer bias_initializer \
+kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer kernel_constraint \
+recurrent_constraint bias_constraint return_sequences return_state go_backwards stateful
+keras.layers.CuDNNLSTM: units kernel_initializer recurrent_initializer bias_initializer \
+unit_forget_bias kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer \
+kernel_constraint recurrent_constraint bias_constraint return_sequences return_state go_backwards \
+stateful
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
 layers.AveragePooling3D: pool_size strides padding data_format name

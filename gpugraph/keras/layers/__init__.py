@@ -58,6 +58,11 @@ from gpugraph.keras.layers.pooling_layers import (
     MaxPooling3D as MaxPooling3D,
 )
 from gpugraph.keras.layers.recurrent.bidirectional_layer import Bidirectional as Bidirectional
+from gpugraph.keras.layers.recurrent.convolutional_recurrent_layers import ConvLSTM2D as ConvLSTM2D
+from gpugraph.keras.layers.recurrent.cudnn_recurrent_layers import (
+    CuDNNGRU as CuDNNGRU,
+    CuDNNLSTM as CuDNNLSTM,
+)
 from gpugraph.keras.layers.recurrent.layers_of_cells import (
     GRU as GRU,
     LSTM as LSTM,

@@ -46,7 +46,7 @@ class LayerOfCell(RNN):
         general = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
         cell = self.cell_class(**of_cell, **general)
         kwargs |= {name: arguments[name] for name in self.layer_arguments if name in arguments}
-        RNN.__init__(self, cell, **kwargs)
+        super().__init__(cell, **kwargs)
         self.input_spec = [InputSpec(ndim=self.rank_of_inputs)]
         self._argument_names += ("activity_regularizer",)
 

@@ -112,6 +112,10 @@ class GatedCell(DropoutCell):
         """Adds the bias, which is 1 for the forget gate of an LSTM with `unit_forget_bias`."""
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
+    def parameters(self) -> tuple[Any, Any, Any]:
+        """The kernels and the bias (None without) with which a step computes."""
+        return self.kernel, self.recurrent_kernel, self.bias
+
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
         """The masks of dropout for inputs and state: None, one, or one for each part."""
         count = self.gates if self.implementation == 1 else 1
@@ -238,14 +242,15 @@ class GRUCell(GatedCell):
         """The output, and the list of the next state."""
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
-        biases, recurrent_biases = self._biases()
-        of_inputs = with_biases(products(inputs, self.kernel, masks, 3), biases)
+        kernel, recurrent_kernel, bias = self.parameters()
+        biases, recurrent_biases = self._biases(bias)
+        of_inputs = with_biases(products(inputs, kernel, masks, 3), biases)
         if self.reset_after:
             of_state = with_biases(
-                products(state, self.recurrent_kernel, recurrent_masks, 3), recurrent_biases
+                products(state, recurrent_kernel, recurrent_masks, 3), recurrent_biases
             )
         else:
-            gates = self.recurrent_kernel[:, : 2 * self.units]
+            gates = recurrent_kernel[:, : 2 * self.units]
             both = recurrent_masks[:2] if isinstance(recurrent_masks, list) else recurrent_masks
             of_state = products(state, gates, both, 2)
         update, reset = (
@@ -257,18 +262,18 @@ class GRUCell(GatedCell):
         else:
             last = recurrent_masks[2] if isinstance(recurrent_masks, list) else recurrent_masks
             kept = state if last is None else state * last
-            past = matmul(reset * kept, self.recurrent_kernel[:, 2 * self.units :])
+            past = matmul(reset * kept, recurrent_kernel[:, 2 * self.units :])
         candidate = self.activation(of_inputs[2] + past)
         output = update * state + (1 - update) * candidate
         return output, [output] if is_nested(states) else output
 
-    def _biases(self) -> tuple[Any, Any]:
+    def _biases(self, bias: Any) -> tuple[Any, Any]:
         """The biases of the parts of inputs and of the state; None without."""
-        if self.bias is None:
+        if bias is None:
             return None, None
         if not self.reset_after:
-            return split(self.bias, 3), None
-        first, second = unstack(self.bias)
+            return split(bias, 3), None
+        first, second = unstack(bias)
         return split(first, 3), split(second, 3)
 
 
@@ -323,15 +328,16 @@ class LSTMCell(GatedCell):
         """The output, and the list of the next output and memory."""
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
+        kernel, recurrent_kernel, bias = self.parameters()
         if masks is None and recurrent_masks is None:
-            total = matmul(inputs, self.kernel) + matmul(state, self.recurrent_kernel)
-            whole = total if self.bias is None else bias_add(total, self.bias)
+            total = matmul(inputs, kernel) + matmul(state, recurrent_kernel)
+            whole = total if bias is None else bias_add(total, bias)
             parts = list(split(whole, 4, axis=1))
         else:
-            of_inputs = products(inputs, self.kernel, masks, 4)
-            of_state = products(state, self.recurrent_kernel, recurrent_masks, 4)
+            of_inputs = products(inputs, kernel, masks, 4)
+            of_state = products(state, recurrent_kernel, recurrent_masks, 4)
             parts = [one + other for one, other in zip(of_inputs, of_state, strict=True)]
-            parts = with_biases(parts, None if self.bias is None else split(self.bias, 4))
+            parts = with_biases(parts, None if bias is None else split(bias, 4))
         output, memory = self.next_of(parts, memory)
         return output, [output, memory]
 
