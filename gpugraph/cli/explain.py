@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 
 from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
@@ -20,6 +21,9 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     explain.add_argument("--pass", dest="pass_name", help="only what this pass did, as fuse")
     explain.add_argument(
         "--placement", action="store_true", help="at the end, a line for each op of the program"
+    )
+    explain.add_argument(
+        "--wide", action="store_true", help="shorten and break no line to fit the terminal"
     )
     add_program(explain)
     explain.set_defaults(command=explain_command)
@@ -47,16 +51,24 @@ def explain_command(options: argparse.Namespace) -> int:
         if options.placement:
             sys.stdout.flush()
             print(f"-- placement of {len(placed)} operations in {count} plans", file=sys.stderr)
-            print(placement_table(placed.values()), file=sys.stderr, flush=True)
+            print(placement_table(placed.values(), _width(options)), file=sys.stderr, flush=True)
+
+
+def _width(options: argparse.Namespace) -> int | None:
+    """The terminal's width; None, for whole lines, where it is none or they are asked for."""
+    if options.wide or not sys.stderr.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def _text(explanation: Explanation, options: argparse.Namespace) -> str:
     """What is printed of one plan."""
+    width = _width(options)
     if options.pass_name:
         try:
-            return explanation.of_pass(options.pass_name)
+            return explanation.of_pass(options.pass_name, width)
         except ValueError as error:
             return str(error)
     if options.ops:
-        return str(explanation)
-    return f"{explanation.summary()}\n\n{explanation.passes()}"
+        return explanation.text(width)
+    return f"{explanation.summary()}\n\n{explanation.passes(width)}"

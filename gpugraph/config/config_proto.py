@@ -137,7 +137,8 @@ class GraphOptions(Message):
       rewrite_options: see RewriterConfig.
       build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
         steps to skip first.
-    The others have no effect: a plan is of what a run needs, and all is in one process.
+    The others have no effect: a plan is of what a run needs, and all is in one process. So
+    operations that a run does not need are never placed, as with `place_pruned_graph=True`.
     """
 
     optimizer_options = message(OptimizerOptions)

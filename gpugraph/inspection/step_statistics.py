@@ -94,7 +94,7 @@ def _node_stats(
     inputs = () if node is None else node.inputs
     ready = max((ends.get(producer(name), 0) for name in inputs), default=0)
     start, scheduled = trace.started_ns + time.begun, trace.started_ns + min(ready, time.begun)
-    in_use = live[step.device][place.position] if place.position >= 0 else 0
+    in_use = time.sized + (live[step.device][place.position] if place.position >= 0 else 0)
     used = plain_message(
         "AllocatorMemoryUsed",
         allocator_name=allocator_name(step.device),

@@ -107,7 +107,8 @@ class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
-    by device: what waits until it has computed all that was enqueued. `variables` are all that the
+    by device: what waits until it has computed all that was enqueued; `in_use`, by device: the
+    bytes its allocator has given out. `variables` are all that the
     plan uses, whether it `writes` some of them or not, `watched` those to whose memory steps are
     bound; if one has `moved`, the plan is stale. The lock is reentrant: a kernel that comes back to
     the plan that runs it finds it `running` instead of waiting for itself.
@@ -147,6 +148,7 @@ class Plan:
     clock: Clock = field(default_factory=Clock)
     ends: tuple[FetchSlot, ...] = ()
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    in_use: dict[str, Callable[[], int]] = field(default_factory=dict)
     graph_record: GraphRecord | None = None
 
     def __post_init__(self) -> None:

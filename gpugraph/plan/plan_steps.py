@@ -118,6 +118,7 @@ class WaitingRun:
             self.step_run()
         finally:
             self._go_on()
+        self.clock.check_cancelled("while a step waited")
 
     def _go_on(self) -> None:
         clock = self.clock
@@ -144,6 +145,7 @@ class GivingUpRun(WaitingRun):
             self.step_run()
         finally:
             self._go_on()
+        self.clock.check_cancelled("while a step waited")
 
 
 class StepSequence:

@@ -78,12 +78,16 @@ class Clock:
         self.stop[0] = self._cancelled
         raise KeyboardInterrupt
 
+    def check_cancelled(self, where: str) -> None:
+        """Raises CancelledError where the run was cancelled, and nothing else."""
+        if self._cancelled:
+            raise CancelledError(None, None, f"Run call was cancelled {where}")
+
     def check(self, where: str) -> None:
         """Raises what ends the run: KeyboardInterrupt, CancelledError, DeadlineExceededError."""
         if self.interrupted is not None:
             raise KeyboardInterrupt
-        if self._cancelled:
-            raise CancelledError(None, None, f"Run call was cancelled {where}")
+        self.check_cancelled(where)
         if self._limit is not None:
             self._limit.check(where)
 

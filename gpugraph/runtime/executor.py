@@ -72,7 +72,7 @@ def execute_traced(
     In a trace, each step ends when its device has computed it.
     DeadlineExceededError between two steps once the limit is over.
     """
-    stats = StepTrace() if trace else None
+    stats = StepTrace(in_use=plan.in_use) if trace else None
     results = plan.context.run(_execute_traced, plan, feeds, stats, limit)
     if stats is not None:
         stats.finish()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import get_ident
 from time import perf_counter_ns, time_ns
@@ -14,8 +14,9 @@ from gpugraph.plan import Step
 class StepTime(NamedTuple):
     """One step: nanoseconds since the run's start, and the thread that ran it.
 
-    `begun` is when the executor took it up, `started` and `returned` are around its call, `ended`
-    is when its device had computed it.
+    `sized` is how many more bytes its device had given out after it than before the run: what is
+    sized in the run. `begun` is when the executor took it up, `started` and `returned` are around
+    its call, `ended` is when its device had computed it.
     """
 
     step: Step
@@ -24,6 +25,7 @@ class StepTime(NamedTuple):
     returned: int
     ended: int
     thread: int
+    sized: int = 0
 
 
 @dataclass(slots=True)
@@ -34,6 +36,16 @@ class StepTrace:
     started_ns: int = field(default_factory=time_ns)
     times: list[StepTime] = field(default_factory=list)
     end_ns: int = 0
+    in_use: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    before: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.before = {device: count() for device, count in self.in_use.items()}
+
+    def sized(self, device: str) -> int:
+        """The bytes that a device has given out since the run began."""
+        count = self.in_use.get(device)
+        return max(count() - self.before[device], 0) if count is not None else 0
 
     def finish(self) -> None:
         """Notes the run's end."""
@@ -51,6 +63,5 @@ def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | No
     if wait is not None:
         wait()
     ended, zero = perf_counter_ns(), trace.start_ns
-    trace.times.append(
-        StepTime(step, begun - zero, started - zero, returned - zero, ended - zero, get_ident())
-    )
+    moments = (begun - zero, started - zero, returned - zero, ended - zero)
+    trace.times.append(StepTime(step, *moments, get_ident(), trace.sized(step.device)))

@@ -22,6 +22,7 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.fork_gate import GATE
+from gpugraph.base.proto_messages import unused
 from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, compile_record
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
@@ -88,6 +89,7 @@ class DirectSession(SessionBackend):
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
+        self.unused_options: dict[str, None] = {}  # fields of RunOptions that runs have set in vain
         for device in self.devices:
             device.reclaim = self._reclaim
         watch(self)
@@ -169,8 +171,12 @@ class DirectSession(SessionBackend):
         if self.options.config.log_device_placement:
             self._log_placement(plan)
         for listener in PLAN_LISTENERS:
-            listener(Explanation(plan))
+            listener(self.explanation(plan))
         return plan
+
+    def explanation(self, plan: Plan) -> Explanation:
+        """How a plan runs, and what settings of runs by now have no effect."""
+        return Explanation(plan, tuple(self.unused_options))
 
     def _log_placement(self, plan: Plan) -> None:
         for op in plan.placements:
@@ -211,7 +217,10 @@ class DirectSession(SessionBackend):
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
-        """Gives everything back, once runs in other threads are over."""
+        """Gives everything back, once runs in other threads are over: they are cancelled.
+
+        A function of the program's that such a run calls alone comes to its end before.
+        """
         with self.lock:
             if self.closed:
                 return
@@ -308,6 +317,7 @@ class DirectRunner(Runner):
         """As `run`, with a time limit and with statistics into `metadata`."""
         chosen = options if options is not None else RunOptions()
         TracedExecution.refuse_pools(chosen)
+        self.session.unused_options.update(dict.fromkeys(unused(chosen)))
         limit, alone = chosen.timeout_in_ms or self.limit_ms, chosen.inter_op_thread_pool < 0
         if metadata is None:
             return self.run(values, TracedExecution(False, limit, alone))
@@ -337,7 +347,7 @@ class DirectRunner(Runner):
 
     def explain(self, values: Sequence[Any]) -> Explanation:
         """How values of these shapes are run."""
-        return Explanation(self.plan_for(values).plan)
+        return self.session.explanation(self.plan_for(values).plan)
 
     def plan_for(
         self, values: Sequence[Any], execution: TracedExecution | None = None

@@ -9,6 +9,7 @@ from html import escape
 from gpugraph.base.html_tables import folded, html_table
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import PassReport, Placement, Plan, Transfer, all_steps
+from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MOST_REASONS = 3
 """Reasons for the host that the summary gives."""
@@ -22,13 +23,16 @@ class Explanation:
     """Where each op of a run is and why, what goes between devices, what each pass did.
 
     `str()` is all of it: `summary()`, the placement in five lines; `passes()`, what each pass did;
-    `table()`, op by op; and the transfers.
+    `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.reports
+        if unused_options:
+            said = f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
+            self.reports = [PassReport("run options", said, unused_options), *plan.reports]
         self.arena_bytes: dict[str, int] = dict(plan.arena_bytes)
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
@@ -101,33 +105,40 @@ class Explanation:
     def _report(self, name: str) -> PassReport:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
-    def of_pass(self, name: str) -> str:
-        """What one pass did, with its lines; ValueError, with those there are, for another name."""
+    def of_pass(self, name: str, width: int | None = None) -> str:
+        """What one pass did, with its lines; ValueError, with those there are, for another name.
+
+        width: lines that are longer are broken; None for none.
+        """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
             names = ", ".join(dict.fromkeys(report.name for report in self.reports))
             raise ValueError(f"There is no pass '{name}' in this plan; there are: {names}")
-        lines = []
-        for report in reports:
-            lines.append(f"{report.name} {report.seconds * 1e3:.2f} ms  {report.summary}")
-            lines += [f"    {line}" for line in report.lines]
-        return "\n".join(lines)
+        return "\n".join(_pass_lines(reports, width))
 
-    def passes(self) -> str:
+    def passes(self, width: int | None = None) -> str:
         """What each pass did, and how long it took, with its lines below; then each arena."""
-        width = max((len(report.name) for report in self.reports), default=0)
-        lines = []
-        for report in self.reports:
-            lines.append(f"{report.name:<{width}} {report.seconds * 1e3:9.2f} ms  {report.summary}")
-            lines += [f"    {line}" for line in report.lines]
-        lines += [f"after some runs {note}" for note in self.notes]
+        lines = _pass_lines(self.reports, width)
+        lines += [wrapped(f"after some runs {note}", width) for note in self.notes]
         for device, size in sorted(self.arena_bytes.items()):
             lines.append(f"arena on {device}: {human_readable_bytes(size)}")
         return "\n".join(lines)
 
-    def table(self) -> str:
-        """A line for each op: name, op type, device, how it is run, why it is there."""
-        return placement_table(self.placed)
+    def table(self, width: int | None = None) -> str:
+        """A line for each op: name, op type, device, how it is run, why it is there.
+
+        width: what does not fit is shortened in the middle; None: nothing is.
+        """
+        return placement_table(self.placed, width)
+
+    def text(self, width: int | None = None) -> str:
+        """All of it, in lines of this width; None: as long as they are, with nothing shortened."""
+        transfers = "\n".join(
+            wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
+            for copy in self.transfers
+        )
+        parts = (self.summary(), self.passes(width), self.table(width), transfers)
+        return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
         """Summary, passes and the table of operations, which notebooks show; bounded."""
@@ -149,25 +160,23 @@ class Explanation:
         return folded(f"Plan of {self.title}", "".join(parts), True)
 
     def __str__(self) -> str:
-        transfers = "\n".join(
-            f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})"
-            for copy in self.transfers
-        )
-        parts = (self.summary(), self.passes(), self.table(), transfers)
-        return "\n\n".join(part for part in parts if part)
+        return self.text()
 
 
-def placement_table(placed: Iterable[Placement]) -> str:
+def placement_table(placed: Iterable[Placement], width: int | None = None) -> str:
     """A line for each op: name, op type, device, how it is run, why it is there."""
-    return _columns([(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed])
+    rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed]
+    return fitted_columns(rows, width)
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> str:
-    """Lines with columns as wide as their longest entries."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        " ".join(f"{text:<{width}}" for text, width in zip(row, widths)).rstrip() for row in rows
-    )
+def _pass_lines(reports: Sequence[PassReport], width: int | None) -> list[str]:
+    most = max((len(report.name) for report in reports), default=0)
+    lines = []
+    for report in reports:
+        head = f"{report.name:<{most}} {report.seconds * 1e3:9.2f} ms  {report.summary}"
+        lines.append(head if width is None or len(head) <= width else wrapped(head, width))
+        lines += [wrapped(line, width, "    ") for line in report.lines]
+    return lines
 
 
 def _counts(devices: Iterable[str]) -> str:

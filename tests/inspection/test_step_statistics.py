@@ -90,3 +90,21 @@ def test_what_runs_report_is_written_as_tensorflows_bytes() -> None:
         metadata = traced(tf.add(fed, 1.0, name="sum"), {fed: [1.0]})
     again = tf.RunMetadata.FromString(metadata.SerializeToString())
     assert stats_by_name(again).keys() == stats_by_name(metadata).keys() == {"sum"}
+
+
+def test_memory_counts_variables_and_what_is_sized_in_the_run() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(np.ones(1000, np.float32), name="v")
+        x = tf.placeholder(tf.float32, [None], name="x")
+        places = tf.where(tf.greater(x, 0.0), name="places")
+        y = tf.add(tf.reduce_sum(variable), tf.cast(tf.reduce_sum(places), tf.float32), name="y")
+        session.run(variable.initializer)
+        metadata = tf.RunMetadata()
+        session.run(y, {x: np.ones(5000)}, options=FULL, run_metadata=metadata)
+        live = {name: stats.memory[0].live_bytes for name, stats in stats_by_name(metadata).items()}
+        assert all(count >= 4000 for count in live.values())
+        assert live["places"] >= 4000 + 8 * 5000
+        (memory,) = session.report(None, y, {x: np.ones(5000)}).data["memory"]
+        assert ["v", "variable", 4000] in memory["owners"]
+        assert memory["owners"][-1][0] == "sized in the run"
+        assert memory["peak"] == sum(count for _, _, count in memory["owners"]) > 44000

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.compile.memory import side_by_side
+from gpugraph.plan import check_run
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +59,16 @@ def config(native: bool) -> Any:
     return tf.ConfigProto(
         graph_options=tf.GraphOptions(optimizer_options=options(global_jit_level=level))
     )
+
+
+def until_cancelled(value: Any) -> Any:
+    """Returns as if nothing had happened, once the run that calls it is cancelled."""
+    while True:
+        try:
+            check_run("in the test")
+        except tf.errors.CancelledError:
+            return value
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -104,7 +116,7 @@ def test_what_ends_is_over_before_its_limit_is_told(
 
 
 @pytest.mark.parametrize("native", [False, True])
-@pytest.mark.parametrize("kind", ["loop", "functions"])
+@pytest.mark.parametrize("kind", ["loop", "functions", "function"])
 def test_close_from_another_thread_cancels(kind: str, native: bool, blocked: Any) -> None:
     begun = threading.Event()
 
@@ -116,13 +128,15 @@ def test_close_from_another_thread_cancels(kind: str, native: bool, blocked: Any
     start = tf.py_func(begin, [tf.constant(1.0)], tf.float32)
     with tf.control_dependencies([start]):
         loop = endless(native)
+    single = tf.py_func(until_cancelled, [start], tf.float32) + 1.0
     starting = tf.py_func(lambda: begun.set() or np.float32(1), [], tf.float32)
     session = tf.Session(config=config(native))
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            session.run(loop if kind == "loop" else [starting, *waiting])
+            fetches = {"loop": loop, "functions": [starting, *waiting], "function": single}
+            session.run(fetches[kind])
         except BaseException as error:
             errors.append(error)
 

@@ -156,3 +156,21 @@ def test_the_writer_of_a_folder_begins_with_the_graph(tmp_path, _messages):
     tf.summary.FileWriterCache.clear()
     kinds = [event.WhichOneof("what") for event in _events(tmp_path)]
     assert kinds == ["file_version", "graph_def", "meta_graph_def"]
+
+
+@pytest.mark.usefixtures("_messages")
+def test_run_metadata_of_a_full_trace(tmp_path):
+    x = tf.placeholder(tf.float32, [2, 2], name="x")
+    y = tf.matmul(x, x, name="y")
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
+    metadata = tf.RunMetadata()
+    with tf.Session() as session, tf.summary.FileWriter(tmp_path, session.graph) as writer:
+        session.run(y, {x: [[1, 2], [3, 4]]}, options=options, run_metadata=metadata)
+        writer.add_run_metadata(metadata, "step1", 1)
+    tagged = _events(tmp_path)[-1].tagged_run_metadata
+    read = tf.RunMetadata.FromString(tagged.run_metadata)
+    (device,) = read.step_stats.dev_stats
+    assert [stats.node_name for stats in device.node_stats] == ["y"]
+    assert device.node_stats[0].timeline_label == "y = MatMul(_arg_x_0_0, _arg_x_0_0)"
+    assert {node.op for graph in read.partition_graphs for node in graph.node} >= {"MatMul"}
+    assert tagged.tag == "step1" and read.SerializeToString() == metadata.SerializeToString()

@@ -9,7 +9,7 @@ that is sized at run time are bound again at each run, by `compile/steps/dynamic
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from gpugraph.compile.steps.plan_arrays import at_node
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.tensor_moves import copying, releasing
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
-from gpugraph.devices import Enqueued, VariableState
+from gpugraph.devices import Device, Enqueued, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Call, Kernel, Sized, reference
@@ -78,10 +78,15 @@ def bind(unit: Unit) -> Plan:
         clock=binder.clock,
         runs_once=unit.runs_once,
         writes=binder.writes,
+        in_use={device.name: _bytes_in_use(device) for device in unit.target.devices},
         waits={
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
     )
+
+
+def _bytes_in_use(device: Device) -> Callable[[], int]:
+    return lambda: device.allocator.get_stats().bytes_in_use
 
 
 class Binder(StepList):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.inspection.step_statistics import span_of
 from gpugraph.plan import GraphRecord
@@ -15,31 +15,48 @@ MOST_MOMENTS = 2_000
 """Moments of a curve; of neighbours beyond, the one with more bytes stays."""
 
 
-def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
-    """The curve as `[microseconds, bytes]`, the peak in the plan's order, its owners.
+class _Peak(NamedTuple):
+    """The most bytes: of the plan and of what is sized in the run; the place and the time."""
 
-    Bytes are those that the plan knows: of its arena, of variables and of constants.
+    total: int
+    sized: int
+    place: int
+    moment_us: float
+
+
+def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
+    """The curve as `[microseconds, bytes]`, the peak, and the owners there.
+
+    Bytes are those that the plan knows (of its arena, of variables and of constants) and those that
+    the device gives out during the run, for what is sized in it.
     """
-    live = graph.live_bytes(device)
-    known = graph.by_name()
+    live, known = graph.live_bytes(device), graph.by_name()
+    place = max(range(len(live)), key=live.__getitem__, default=-1)
+    peak = _Peak(live[place] if live else 0, 0, place, 0.0)
     curve: list[list[float]] = []
-    peak_place = max(range(len(live)), key=live.__getitem__, default=-1)
-    peak_us = 0.0
+    sized = 0
     for time in trace.times:
         first, last = span_of(time.step, known)
+        if time.step.device == device:
+            sized = time.sized
         if first < 0:
             continue
         start = round(time.begun / 1000, 3)
-        curve.append([start, max(live[first : last + 1], default=live[first])])
-        if first <= peak_place:
-            peak_us = max(peak_us, start)
+        most = max(range(first, max(first, last) + 1), key=live.__getitem__)
+        total = live[most] + sized
+        curve.append([start, total])
+        if total > peak.total:
+            peak = _Peak(total, sized, most, start)
+        elif not peak.sized and first <= peak.place:
+            peak = peak._replace(moment_us=max(peak.moment_us, start))
+    owners = owners_at(peak.place, device, graph)
     return {
         "device": device,
         "curve": _thinned(curve),
-        "peak": live[peak_place] if live else 0,
-        "peak_us": peak_us,
-        "peak_node": graph.nodes[peak_place].name if live else "",
-        "owners": owners_at(peak_place, device, graph),
+        "peak": peak.total,
+        "peak_us": peak.moment_us,
+        "peak_node": graph.nodes[peak.place].name if live else "",
+        "owners": owners + ([["sized in the run", "run", peak.sized]] if peak.sized else []),
     }
 
 

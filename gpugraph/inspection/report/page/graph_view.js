@@ -109,8 +109,8 @@ function box(one, longest) {
   if (heat > 0.5) group.append(drawn("rect", { class: "heat", x: 6, y: BOX.height - 5, width: heat, height: 3, rx: 1.5 }));
   const depth = one.from === one.to ? `depth ${one.from}` : `depth ${one.from}\u2013${one.to}`;
   group.append(
-    drawn("text", { x: 7, y: 14 }, short(isScope ? `+ ${one.label}` : one.label, 19)),
-    drawn("text", { class: "sub", x: 7, y: 25 }, short(isScope ? `${one.members.length} ${one.members.length === 1 ? "node" : "nodes"}, ${depth}` : first.op === "_Fused" ? `fused: ${first.members.length} ops` : first.op, 24)),
+    drawn("text", { x: 7, y: 14 }, short(isScope ? `+ ${one.label}` : one.label, 18)),
+    drawn("text", { class: "sub", x: 7, y: 25 }, short(isScope ? `${one.members.length} ${one.members.length === 1 ? "node" : "nodes"}, ${depth}` : first.op === "_Fused" ? `fused: ${first.members.length} ops` : first.op, 22)),
     drawn("title", {}, `${isScope ? one.scope.path : first.name}\n${isScope ? "" : `${first.op}, `}${deviceName(one.device)}, ${depth}${one.time ? `, ${duration(one.time)}` : ""}`));
   group.addEventListener("click", () => (isScope ? toggle(one.scope) : select(first.index)));
   return group;

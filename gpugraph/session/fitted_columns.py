@@ -1,0 +1,57 @@
+"""Rows of text in columns that fit a width: long texts are shortened in the middle."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+LEAST = 10
+"""Characters that a column keeps, however narrow the whole is."""
+
+
+def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """A line for each row, at most `width` long where that can be; None: nothing is shortened."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    if width is not None:
+        widths = _narrowed(widths, width - len(widths) + 1)
+    return "\n".join(
+        " ".join(f"{shortened(text, size):<{size}}" for text, size in zip(row, widths)).rstrip()
+        for row in rows
+    )
+
+
+def _narrowed(widths: Sequence[int], total: int) -> list[int]:
+    """Widths that sum up to no more than the total: the widest lose first, down to `LEAST`."""
+    narrow = list(widths)
+    over = sum(narrow) - total
+    while over > 0 and max(narrow) > LEAST:
+        widest = max(narrow)
+        places = [place for place, width in enumerate(narrow) if width == widest]
+        below = max((width for width in narrow if width < widest), default=LEAST)
+        step = min(widest - max(below, LEAST), max(over // len(places), 1))
+        for place in places:
+            if over > 0:
+                narrow[place] -= step
+                over -= step
+    return narrow
+
+
+def shortened(text: str, width: int) -> str:
+    """A text of at most `width` characters: head and tail, with dots between."""
+    if len(text) <= width:
+        return text
+    head = (width - 2) // 2
+    return f"{text[:head]}..{text[len(text) - (width - 2 - head) :]}"
+
+
+def wrapped(line: str, width: int | None, indent: str = "") -> str:
+    """A line, broken where it is longer than `width`; the lines below it are set in."""
+    if width is None:
+        return indent + line
+    return textwrap.fill(
+        line,
+        max(width, 4 * LEAST),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_on_hyphens=False,
+    )
