@@ -217,10 +217,7 @@ class DirectSession(SessionBackend):
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
-        """Gives everything back, once runs in other threads are over: they are cancelled.
-
-        A function of the program's that such a run calls alone comes to its end before.
-        """
+        """Cancels runs in other threads, and gives everything back once they are over."""
         with self.lock:
             if self.closed:
                 return

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpugraph.inspection.step_statistics import span_of
 from gpugraph.plan import GraphRecord
 from gpugraph.runtime import StepTrace
 
-MOST_OWNERS = 20
-"""Owners at the peak that are named; the others are one sum."""
-
-MOST_MOMENTS = 2_000
-"""Moments of a curve; of neighbours beyond, the one with more bytes stays."""
-
-
-class _Peak(NamedTuple):
-    """The most bytes: of the plan and of what is sized in the run; the place and the time."""
-
-    total: int
-    sized: int
-    place: int
-    moment_us: float
+MOST_OWNERS, MOST_MOMENTS = 20, 2_000
+"""Owners at the peak that are named (the others are one sum); moments of a curve (of neighbours
+beyond, the one with more bytes stays)."""
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
@@ -32,7 +21,7 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
     """
     live, known = graph.live_bytes(device), graph.by_name()
     place = max(range(len(live)), key=live.__getitem__, default=-1)
-    peak = _Peak(live[place] if live else 0, 0, place, 0.0)
+    total, sized_then, moment = live[place] if live else 0, 0, 0.0  # at the peak
     curve: list[list[float]] = []
     sized = 0
     for time in trace.times:
@@ -43,20 +32,19 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
             continue
         start = round(time.begun / 1000, 3)
         most = max(range(first, max(first, last) + 1), key=live.__getitem__)
-        total = live[most] + sized
-        curve.append([start, total])
-        if total > peak.total:
-            peak = _Peak(total, sized, most, start)
-        elif not peak.sized and first <= peak.place:
-            peak = peak._replace(moment_us=max(peak.moment_us, start))
-    owners = owners_at(peak.place, device, graph)
+        curve.append([start, live[most] + sized])
+        if live[most] + sized > total:
+            total, sized_then, place, moment = live[most] + sized, sized, most, start
+        elif not sized_then and first <= place:
+            moment = max(moment, start)
+    owners = owners_at(place, device, graph)
     return {
         "device": device,
         "curve": _thinned(curve),
-        "peak": peak.total,
-        "peak_us": peak.moment_us,
-        "peak_node": graph.nodes[peak.place].name if live else "",
-        "owners": owners + ([["sized in the run", "run", peak.sized]] if peak.sized else []),
+        "peak": total,
+        "peak_us": moment,
+        "peak_node": graph.nodes[place].name if live else "",
+        "owners": owners + ([["sized in the run", "run", sized_then]] if sized_then else []),
     }
 
 
