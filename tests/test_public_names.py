@@ -86,6 +86,7 @@ ROOMS = (
     tf.keras.experimental,
     tf.keras.initializers,
     tf.keras.layers,
+    tf.keras.callbacks,
     tf.keras.optimizers.schedules,
     tf.keras.optimizers,
     tf.keras.metrics,
@@ -880,6 +881,32 @@ is_variable_initialized: variable
 keras.Input: shape batch_size name dtype sparse tensor ragged
 keras.Model:
 keras.Sequential: layers name
+keras.callbacks.BaseLogger: stateful_metrics
+keras.callbacks.CSVLogger: filename separator append
+keras.callbacks.Callback:
+keras.callbacks.CallbackList: callbacks
+keras.callbacks.EarlyStopping: monitor min_delta patience verbose mode baseline
+    restore_best_weights
+keras.callbacks.History:
+keras.callbacks.LambdaCallback: on_epoch_begin on_epoch_end on_batch_begin on_batch_end
+    on_train_begin on_train_end
+keras.callbacks.LearningRateScheduler: schedule verbose
+keras.callbacks.ModelCheckpoint: filepath monitor verbose save_best_only save_weights_only mode
+    save_freq
+keras.callbacks.ProgbarLogger: count_mode stateful_metrics
+keras.callbacks.ReduceLROnPlateau: monitor factor patience verbose mode min_delta cooldown min_lr
+keras.callbacks.RemoteMonitor: root path field headers send_as_json
+keras.callbacks.TensorBoard: log_dir histogram_freq batch_size write_graph write_grads
+    write_images embeddings_freq embeddings_layer_names embeddings_metadata embeddings_data
+    update_freq profile_batch
+keras.callbacks.TerminateOnNaN:
+keras.utils.GeneratorEnqueuer: generator use_multiprocessing random_seed
+keras.utils.OrderedEnqueuer: sequence use_multiprocessing shuffle
+keras.utils.Progbar: target width verbose interval stateful_metrics unit_name
+keras.utils.Sequence:
+keras.utils.SequenceEnqueuer: sequence use_multiprocessing
+keras.utils.normalize: x axis order
+keras.utils.to_categorical: y num_classes dtype
 keras.losses.BinaryCrossentropy: from_logits label_smoothing reduction name
 keras.losses.CategoricalCrossentropy: from_logits label_smoothing reduction name
 keras.losses.CategoricalHinge: reduction name

@@ -1,12 +1,14 @@
 """`tf.keras`: its backend, the graph of layers, and networks of layers.
 
 `engine` has layers, nodes and networks, `backend` what they are written in, `layers` the names of
-`tf.keras.layers`. Training, files and many classes of layers are not there yet.
+`tf.keras.layers`. `training` has models: `losses`, `metrics`, `optimizers` and `callbacks` serve
+it, `inputs` computes batches ahead.
 """
 
 from gpugraph.keras import (
     activations as activations,
     backend as backend,
+    callbacks as callbacks,
     keras_constraints,
     keras_experimental,
     keras_initializers,
@@ -19,8 +21,8 @@ from gpugraph.keras import (
     optimizers as optimizers,
 )
 from gpugraph.keras.engine.input_layer import input_tensor
-from gpugraph.keras.engine.model import Model as Model
-from gpugraph.keras.engine.sequential import Sequential as Sequential
+from gpugraph.keras.training.model import Model as Model
+from gpugraph.keras.training.sequential import Sequential as Sequential
 
 Input = input_tensor
 constraints = keras_constraints

@@ -1,5 +1,16 @@
-"""`tf.keras.utils`: objects by name, pictures of models."""
+"""`tf.keras.utils`: objects by name, pictures of models, batches of data, a progress bar."""
 
+from gpugraph.keras.callbacks.progress_bar import Progbar as Progbar
+from gpugraph.keras.inputs.categories import (
+    normalize as normalize,
+    to_categorical as to_categorical,
+)
+from gpugraph.keras.inputs.enqueuers import (
+    GeneratorEnqueuer as GeneratorEnqueuer,
+    OrderedEnqueuer as OrderedEnqueuer,
+    SequenceEnqueuer as SequenceEnqueuer,
+)
+from gpugraph.keras.inputs.sequence import Sequence as Sequence
 from gpugraph.keras.keras_objects import (
     custom_object_scope as custom_object_scope,
     deserialize_keras_object as deserialize_keras_object,

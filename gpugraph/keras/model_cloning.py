@@ -8,10 +8,10 @@ from typing import Any
 from gpugraph.base.nest import flatten, pack_sequence_as
 from gpugraph.keras.engine.input_layer import InputLayer, input_of
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.engine.model import Model
-from gpugraph.keras.engine.sequential import Sequential
 from gpugraph.keras.keras_objects import code_of_files, custom_object_scope
 from gpugraph.keras.layers.lambda_layer import Lambda
+from gpugraph.keras.training.model import Model
+from gpugraph.keras.training.sequential import Sequential
 
 
 def clone_layer(layer: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from gpugraph.keras import keras_experimental, layers
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.engine.model import Model as Model
-from gpugraph.keras.engine.sequential import Sequential as Sequential
 from gpugraph.keras.keras_objects import LAYER_CLASSES
 from gpugraph.keras.model_cloning import clone_model as clone_model
 from gpugraph.keras.saving.model_files import load_model as load_model, save_model as save_model
@@ -12,6 +10,8 @@ from gpugraph.keras.saving.model_json import (
     model_from_json as model_from_json,
     model_from_yaml as model_from_yaml,
 )
+from gpugraph.keras.training.model import Model as Model
+from gpugraph.keras.training.sequential import Sequential as Sequential
 
 _NAMES = {**vars(keras_experimental), **vars(layers)}
 _CLASSES = [value for value in _NAMES.values() if isinstance(value, type)]

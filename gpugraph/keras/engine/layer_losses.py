@@ -53,11 +53,17 @@ class LayerLosses:
         """The metrics in this layer's attributes."""
         raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
 
+    def added_metrics(self) -> list[Any]:
+        """The metrics that the layer and its sublayers add, and have as attributes."""
+        items = {id(metric): metric for metric in self._metrics + self.assigned_metrics()}
+        for layer in self.sublayers():
+            items.update((id(metric), metric) for metric in layer.added_metrics())
+        return list(items.values())
+
     @property
     def metrics(self) -> list[Any]:
         """The metrics of the layer and its sublayers, objects of `tf.keras.metrics`."""
-        own = self._metrics + self.assigned_metrics()
-        return _with_those_of(own, self.sublayers(), "metrics")
+        return self.added_metrics()
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds a loss, or a list of them, to the layer's.

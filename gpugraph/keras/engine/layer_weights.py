@@ -24,6 +24,7 @@ UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_assignments", "_inbound_nodes"),
     *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
     "_states",
+    *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
 )
 """Attributes whose values are no sublayers and variables of a layer's own."""
 

@@ -103,9 +103,9 @@ class OptimizerV2(Hyperparameters):
             missing = [variable for grad, variable in zip(grads, variables) if grad is None]
             if missing:
                 raise ValueError(
-                    "An operation has `None` for gradient. Please make sure that all of your ops "
-                    "have a gradient defined (i.e. are differentiable). Common ops without "
-                    "gradient: K.argmax, K.round, K.eval. The loss does not depend on "
+                    f"Variable {missing[0]} has `None` for gradient. Please make sure that all of "
+                    "your ops have a gradient defined (i.e. are differentiable). Common ops "
+                    "without gradient: K.argmax, K.round, K.eval. The loss depends on none of "
                     f"{[getattr(variable, 'name', variable) for variable in missing]}."
                 )
             return self._clipped(grads)

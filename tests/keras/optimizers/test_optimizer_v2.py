@@ -189,7 +189,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="Could not interpret optimizer identifier"):
         optimizers.get(3)
     variable = tf.Variable(1.0, use_resource=True)
-    with pytest.raises(ValueError, match="An operation has `None` for gradient"):
+    with pytest.raises(ValueError, match="has `None` for gradient"):
         optimizers.SGD().get_updates(tf.constant(1.0), [variable])
     with pytest.raises(ValueError, match="No gradients provided for any variable"):
         optimizers.SGD().apply_gradients([(None, variable)])

@@ -8,8 +8,9 @@ from typing import Any
 from gpugraph.base.nest import flatten
 from gpugraph.keras.engine.input_layer import InputLayer, input_tensor
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.engine.model import Model
 from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.training.model import Model
+from gpugraph.platform import logging
 
 
 class Sequential(Model):
@@ -118,6 +119,23 @@ class Sequential(Model):
         for layer in self.layers:
             outputs = layer(outputs)
         return outputs
+
+    def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+        """`predict`, with a warning where the outputs are no probabilities."""
+        predicted = self.predict(x, batch_size, verbose)
+        if predicted.min() < 0.0 or predicted.max() > 1.0:
+            logging.warning(
+                "Network returning invalid probability values. The last layer might not normalize "
+                "predictions into probabilities (like softmax or sigmoid would)."
+            )
+        return predicted
+
+    def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+        """The class of the largest output, or whether a single output is above 1 / 2."""
+        predicted = self.predict(x, batch_size, verbose)
+        if predicted.shape[-1] > 1:
+            return predicted.argmax(axis=-1)
+        return (predicted > 0.5).astype("int32")
 
     def get_config(self) -> dict[str, Any]:
         """The name, and class and configuration of each layer."""

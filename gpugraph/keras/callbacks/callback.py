@@ -1,0 +1,221 @@
+"""Callback, what is called at points of a training, and the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Logs = dict[str, Any] | None
+"""The losses and metrics so far, by name."""
+
+
+class Callback:
+    """The base of callbacks: methods that a training calls; subclasses define some of them.
+
+    model: the model that is trained. params: how, by name: "batch_size", "epochs", "steps",
+    "samples", "verbose", "do_validation" and "metrics".
+    """
+
+    def __init__(self) -> None:
+        self.model: Any = None
+        self.params: dict[str, Any] = {}
+        self.validation_data: Any = None
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Takes how the model is trained."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Takes the model."""
+        self.model = model
+
+    def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        """Called before each batch of a training."""
+
+    def on_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Called after each batch of a training."""
+
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        """Called before each batch of a training: `on_batch_begin` by default."""
+        self.on_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Called after each batch of a training: `on_batch_end` by default."""
+        self.on_batch_end(batch, logs)
+
+    def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        """Called before each batch of `evaluate` and of a validation."""
+
+    def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Called after each batch of `evaluate` and of a validation."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        """Called before each batch of `predict`."""
+
+    def on_predict_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Called after each batch of `predict`."""
+
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        """Called before each epoch."""
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Called after each epoch, with its losses and metrics, those of validation as `val_`."""
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Called before a training."""
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        """Called after a training."""
+
+    def on_test_begin(self, logs: Logs = None) -> None:
+        """Called before `evaluate` and before a validation."""
+
+    def on_test_end(self, logs: Logs = None) -> None:
+        """Called after `evaluate` and after a validation."""
+
+    def on_predict_begin(self, logs: Logs = None) -> None:
+        """Called before `predict`."""
+
+    def on_predict_end(self, logs: Logs = None) -> None:
+        """Called after `predict`."""
+
+
+_BATCH_HOOKS = {
+    "on_train_batch_begin": "on_batch_begin",
+    "on_train_batch_end": "on_batch_end",
+    "on_test_batch_begin": None,
+    "on_test_batch_end": None,
+    "on_predict_batch_begin": None,
+    "on_predict_batch_end": None,
+}
+"""The methods that are called for each batch, and what they call by default."""
+
+
+class CallbackList:
+    """Callbacks that are called one after the other."""
+
+    def __init__(self, callbacks: Iterable[Any] = ()) -> None:
+        self.callbacks: list[Any] = list(callbacks)
+
+    def append(self, callback: Any) -> None:
+        """Adds a callback at the end."""
+        self.callbacks.append(callback)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Gives all of them the parameters of the training."""
+        for callback in self.callbacks:
+            callback.set_params(params)
+
+    def set_model(self, model: Any) -> None:
+        """Gives all of them the model."""
+        for callback in self.callbacks:
+            callback.set_model(model)
+
+    def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
+        """The methods of a name for batches, of those callbacks that define them."""
+        names = [name, _BATCH_HOOKS[name]]
+        return [
+            getattr(callback, name)
+            for callback in self.callbacks
+            if any(_defines(callback, hook) for hook in names if hook is not None)
+        ]
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls the method of a name of all callbacks that have it."""
+        for callback in self.callbacks:
+            method = getattr(callback, name, None)
+            if method is not None:
+                method(*arguments)
+
+    def __iter__(self) -> Any:
+        return iter(self.callbacks)
+
+
+def _defines(callback: Any, name: str) -> bool:
+    """Whether a callback has a method of its own, also as an attribute of the object."""
+    if name in getattr(callback, "__dict__", ()):
+        return True
+    method = getattr(type(callback), name, None)
+    return method is not None and method is not getattr(Callback, name)
+
+
+class LambdaCallback(Callback):
+    """A callback of functions: those that are not None are called in place of the methods."""
+
+    def __init__(
+        self,
+        on_epoch_begin: Callable[..., Any] | None = None,
+        on_epoch_end: Callable[..., Any] | None = None,
+        on_batch_begin: Callable[..., Any] | None = None,
+        on_batch_end: Callable[..., Any] | None = None,
+        on_train_begin: Callable[..., Any] | None = None,
+        on_train_end: Callable[..., Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        hooks = {
+            "on_epoch_begin": on_epoch_begin,
+            "on_epoch_end": on_epoch_end,
+            "on_batch_begin": on_batch_begin,
+            "on_batch_end": on_batch_end,
+            "on_train_begin": on_train_begin,
+            "on_train_end": on_train_end,
+            **kwargs,
+        }
+        vars(self).update({name: hook for name, hook in hooks.items() if hook is not None})
+
+
+class History(Callback):
+    """Keeps the losses and metrics of each epoch: `history`, lists by name, and `epoch`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.epoch: list[int] = []
+        self.history: dict[str, list[Any]] = {}
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Begins anew."""
+        self.epoch = []
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Keeps the values."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+
+
+class BaseLogger(Callback):
+    """Puts the means of an epoch's batches into its logs, by the sizes of batches.
+
+    stateful_metrics: names of what is a mean of the epoch already.
+    """
+
+    def __init__(self, stateful_metrics: Iterable[str] | None = None) -> None:
+        super().__init__()
+        self.stateful_metrics = set(stateful_metrics or ())
+        self.seen = 0
+        self.totals: dict[str, float] = {}
+
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        """Begins anew."""
+        self.seen, self.totals = 0, {}
+
+    def on_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Adds a batch."""
+        logs = logs or {}
+        size = logs.get("size", 0) * logs.get("num_steps", 1)
+        self.seen += size
+        for name, value in logs.items():
+            if name in self.stateful_metrics:
+                self.totals[name] = value
+            else:
+                self.totals[name] = self.totals.get(name, 0) + value * size
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Puts the means into the logs."""
+        if logs is None:
+            return
+        for name in self.params["metrics"]:
+            if name in self.totals:
+                is_mean = name in self.stateful_metrics
+                logs[name] = self.totals[name] if is_mean else self.totals[name] / self.seen

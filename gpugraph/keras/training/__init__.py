@@ -1,0 +1,5 @@
+"""The training of models: what `compile` sets up, data in batches, and the loops over them.
+
+`training_setup` has losses and metrics of the outputs, `step_functions` the run of one batch,
+`epoch_loops` the loops, `model_training` the methods of models.
+"""
