@@ -11,6 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.keras import keras_constraints, keras_initializers, keras_regularizers
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.engine.layer_losses import LayerLosses
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
@@ -209,6 +210,8 @@ class LayerWeights(LayerLosses):
     ) -> Any:
         """A variable in the layer's scope; see `tf.get_variable`.
 
+        initializer, regularizer, constraint: functions, or names and configurations of Keras's.
+
         The penalty of `regularizer` for a new variable joins the layer's losses. ValueError for a
         trainable variable that is synchronized ON_READ.
         """
@@ -220,6 +223,14 @@ class LayerWeights(LayerLosses):
                 "synchronization=VariableSynchronization.ON_READ."
             )
         is_trainable = not on_read if trainable is None else trainable
+        initializer, regularizer, constraint = (
+            part.get(value) if isinstance(value, (str, dict)) else value
+            for part, value in (
+                (keras_initializers, initializer),
+                (keras_regularizers, regularizer),
+                (keras_constraints, constraint),
+            )
+        )
         with self._variables_context():
             version = get_default_graph().version
             variable = self._new_variable(

@@ -129,7 +129,7 @@ class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine of the angle between targets and predictions along `axis`."""
 
     def __init__(self, name: str = "cosine_similarity", dtype: Any = None, axis: int = -1) -> None:
-        super().__init__(metric_functions.cosine_proximity, name, dtype, axis=axis)
+        super().__init__(metric_functions.cosine_similarity, name, dtype, axis=axis)
 
 
 class BinaryCrossentropy(MeanMetricWrapper):

@@ -76,6 +76,6 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> T
     return _in_top(y_pred, cast(_classes(y_true, y_pred), int64), k)
 
 
-def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     """The cosine of the angle between targets and predictions along `axis`."""
     return -loss_functions.cosine_similarity(y_true, y_pred, axis)

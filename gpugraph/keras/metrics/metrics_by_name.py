@@ -22,10 +22,10 @@ from gpugraph.keras.metrics.metric_class import Metric
 
 _NAMES = """
 accuracy binary_accuracy categorical_accuracy sparse_categorical_accuracy
-top_k_categorical_accuracy sparse_top_k_categorical_accuracy cosine_proximity
+top_k_categorical_accuracy sparse_top_k_categorical_accuracy cosine_similarity
 """
 _OWN_FUNCTIONS = {name: getattr(metric_functions, name) for name in _NAMES.split()}
-_FUNCTIONS = {**FUNCTIONS, **_OWN_FUNCTIONS, "cosine_similarity": metric_functions.cosine_proximity}
+_FUNCTIONS = {**FUNCTIONS, **_OWN_FUNCTIONS}
 _SHORT_NAMES = {**SHORT_NAMES, "acc": "accuracy", "ACC": "accuracy"}
 _MODULES = (metric_means, function_metrics, confusion_metrics, curve_metrics)
 

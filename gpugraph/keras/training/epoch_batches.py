@@ -22,13 +22,11 @@ class Batch(NamedTuple):
 
 
 def take(array: Any, rows: Any) -> Any:
-    """Rows of an array, by a slice or by their numbers."""
-    if isinstance(rows, slice):
-        return array[rows]
+    """Rows of an array, by their numbers."""
     if isinstance(array, np.ndarray):
         return array.take(rows, axis=0)
     if hasattr(array, "tocoo"):
-        return array.tocsr()[rows]
+        return array[rows]
     order = np.argsort(rows)  # a dataset of a file is read in rising order
     return np.asarray(array[rows[order]])[np.argsort(order)]
 
@@ -49,7 +47,8 @@ class ArrayBatches:
         batch_size: int,
         shuffle: Any = False,
     ) -> None:
-        self.arrays, self.weighted = list(arrays), weighted
+        self.arrays = [array.tocsr() if hasattr(array, "tocsr") else array for array in arrays]
+        self.weighted = weighted
         self.batch_size, self.shuffle = batch_size, shuffle
         self.samples = int(self.arrays[0].shape[0]) if self.arrays else 0
         self.steps: int | None = -(-self.samples // batch_size)
@@ -67,8 +66,11 @@ class ArrayBatches:
         arrays, weighted = self.arrays, self.weighted
         for start in starts.tolist():
             end = min(start + size, total)
-            rows = slice(start, end) if order is None else order[start:end]
-            yield Batch([take(array, rows) for array in arrays], end - start, weighted)
+            if order is None:
+                yield Batch([array[start:end] for array in arrays], end - start, weighted)
+            else:
+                rows = order[start:end]
+                yield Batch([take(array, rows) for array in arrays], end - start, weighted)
 
     def close(self) -> None:
         """Nothing is to be ended."""

@@ -50,8 +50,10 @@ class Hooks:
             hook(index, logs)
 
 
-def run_epoch(model: Any, batches: Any, functions: Functions, hooks: Hooks) -> list[Any]:
-    """One run for each batch: the mean of the losses, and the last results of the metrics.
+def run_epoch(
+    model: Any, batches: Any, functions: Functions, hooks: Hooks
+) -> tuple[list[Any], int]:
+    """One run for each batch: [mean of the losses, last results of metrics], number of batches.
 
     Losses are weighed by the sizes of batches where the batches are of arrays. ValueError where
     there is no batch.
@@ -60,26 +62,25 @@ def run_epoch(model: Any, batches: Any, functions: Functions, hooks: Hooks) -> l
     results: list[Any] = []
     by_size = batches.counts_samples
     begins, ends = bool(hooks.begin), bool(hooks.end)
-    weighted: Any = None
-    for index, batch in enumerate(batches.epoch()):
+    now: Any = None
+    for index, (arrays, size, weighted) in enumerate(batches.epoch()):
         if begins:
-            hooks.before(index, batch.size)
-        if batch.weighted is not weighted:
-            weighted = batch.weighted
-            run = functions.of(weighted)
-        results = run(*batch.arrays)
-        factor = batch.size if by_size else 1
+            hooks.before(index, size)
+        if weighted is not now:
+            now, run = weighted, functions.of(weighted)
+        results = run(*arrays)
+        factor = size if by_size else 1
         total += float(results[0]) * factor
         count += factor
         if ends:
-            hooks.after(index, batch.size, results)
+            hooks.after(index, size, results)
         if model.stop_training:
             break
     if index < 0:
         raise ValueError(
             "The data has no batch: an iterator that ended before is empty in a further epoch"
         )
-    return [total / count, *results[1:]]
+    return [total / count, *results[1:]], index + 1
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
@@ -113,7 +114,7 @@ def evaluate_batches(
     callbacks.call("on_test_begin", None)
     stopped, model.stop_training = model.stop_training, False
     try:
-        results = run_epoch(model, batches, functions, hooks)
+        results, _ = run_epoch(model, batches, functions, hooks)
     finally:
         model.stop_training = stopped
     callbacks.call("on_test_end", None)
@@ -163,11 +164,11 @@ def fit_epochs(
             model.reset_metrics()
             functions = Functions(setup, "train")
             callbacks.call("on_epoch_begin", epoch, {})
-            counted = _Counted(batches)
-            results = run_epoch(model, counted, functions, Hooks(callbacks, "train", names))
+            hooks = Hooks(callbacks, "train", names)
+            results, count = run_epoch(model, batches, functions, hooks)
             logs = dict(zip(names, results))
             if not model.stop_training:
-                _check_steps(model, batches, counted.count, epochs)
+                _check_steps(model, batches, count, epochs)
             if validation is not None and validation.is_due(epoch):
                 values = evaluate_batches(
                     model, validation.batches, Functions(setup, "test"), callbacks, 0
@@ -181,21 +182,6 @@ def fit_epochs(
         if validation is not None:
             validation.batches.close()
     callbacks.call("on_train_end", None)
-
-
-class _Counted:
-    """Batches that are counted."""
-
-    def __init__(self, batches: Any) -> None:
-        self._batches = batches
-        self.counts_samples = batches.counts_samples
-        self.count = 0
-
-    def epoch(self) -> Any:
-        """The batches of an epoch."""
-        for batch in self._batches.epoch():
-            yield batch
-            self.count += 1
 
 
 def _check_steps(model: Any, batches: Any, count: int, epochs: int) -> None:

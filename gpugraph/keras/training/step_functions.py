@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.backend.keras_variables import sparse_parts
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
@@ -30,8 +32,11 @@ class StepFunction:
         options: dict[str, Any],
     ) -> None:
         self._inputs, self._outputs, self._updates = list(inputs), list(outputs), list(updates)
-        self._constants = [tensor for tensor, _ in constants]
-        self._values = tuple(value for _, value in constants)
+        used = [(tensor, value) for tensor, value in constants if tensor.consumers()]
+        self._constants = [tensor for tensor, _ in used]
+        self._values = tuple(
+            np.array(value, tensor.dtype.base_dtype.as_numpy_dtype) for tensor, value in used
+        )
         self._options = options
         self._session: Any = None
         self._run: Run | None = None
@@ -46,23 +51,21 @@ class StepFunction:
     def _prepare(self, session: Any) -> Run:
         has_sparse = any(isinstance(tensor, SparseTensor) for tensor in self._inputs)
         parts = [part for tensor in self._inputs for part in _parts(tensor)]
-        fetches = [self._outputs, self._updates]
+        fetches, count = [*self._outputs, *self._updates], len(self._outputs)
         call = session.make_callable(
             fetches, [*parts, *self._constants], accept_options=bool(self._options)
         )
         values, options = self._values, self._options
 
         def run(*arrays: Any) -> list[Any]:
-            if has_sparse:
-                arrays = tuple(
-                    part
-                    for tensor, array in zip(self._inputs, arrays)
-                    for part in _parts_of_array(tensor, array)
-                )
-            results: list[Any] = call(*arrays, *values, **options)[0]
+            results: list[Any] = call(*arrays, *values, **options)[:count]
             return results
 
-        return run
+        def run_sparse(*arrays: Any) -> list[Any]:
+            pairs = zip(self._inputs, arrays)
+            return run(*(part for pair in pairs for part in _parts_of_array(*pair)))
+
+        return run_sparse if has_sparse else run
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs' values for one array for each input."""
