@@ -111,7 +111,9 @@ def _check_shape(array: Any, name: str, shape: Shape, prefix: str, checks_batch:
             f"got array with shape {actual}"
         )
     first = 0 if checks_batch else 1
-    if any(size is not None and size != own for size, own in zip(shape[first:], actual[first:])):
+    if any(
+        size is not None and size != length for size, length in zip(shape[first:], actual[first:])
+    ):
         raise ValueError(
             f"Error when checking {prefix}: expected {name} to have shape {shape[first:]} but got "
             f"array with shape {actual[first:]}"
@@ -166,7 +168,7 @@ def check_target(target: Any, loss: Any, shape: Shape) -> None:
             "classes, use the loss `sparse_categorical_crossentropy`, or `to_categorical`."
         )
     if function in _SAME_SHAPE and any(
-        size is not None and size != own for own, size in zip(actual[1:], shape[1:])
+        size is not None and size != length for length, size in zip(actual[1:], shape[1:])
     ):
         raise ValueError(
             f"A target array with shape {actual} was passed for an output of shape {shape} while "

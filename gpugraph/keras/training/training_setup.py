@@ -58,9 +58,9 @@ class TrainingSetup:
         if len(self.outputs) > 1:
             self.loss_metrics = [Mean(name=f"{output.name}_loss") for output in self.trained]
         self._names = {"loss", *(metric.name for metric in self.loss_metrics)}
-        for output, own, weighted in zip(self.outputs, metrics, weighted_metrics):
+        for output, plain, weighted in zip(self.outputs, metrics, weighted_metrics):
             if output.loss is not None:
-                output.metrics = [self._metric(metric, output, False) for metric in own]
+                output.metrics = [self._metric(metric, output, False) for metric in plain]
                 output.weighted_metrics = [
                     self._metric(metric, output, True) for metric in weighted
                 ]
@@ -70,14 +70,14 @@ class TrainingSetup:
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
         """The metric as an object, under a name that is there once."""
-        found = metric_of_output(metric, output, is_weighted)
-        base = f"{output.name}_{found.name}" if len(self.outputs) > 1 else found.name
+        unique = metric_of_output(metric, output, is_weighted)
+        base = f"{output.name}_{unique.name}" if len(self.outputs) > 1 else unique.name
         name, count = base, 1
         while name in self._names:
             name, count = f"{base}_{count}", count + 1
         self._names.add(name)
-        found._name = name
-        return found
+        unique._name = name
+        return unique
 
     # -- metrics
 
