@@ -34,6 +34,7 @@ EXPLAINED: dict[str, str] = {
     "priorities: a float": PYTHON,
     "priorities: an int32": PYTHON,
     "runners: type": "TensorFlow's own text can't be formatted",
+    "sparse_batches: mixture": "TensorFlow shows the SparseTensors, ours the components",
     "time_limits: given back": "TensorFlow loses what a run that gives up has taken; ours returns",
     "time_limits: value": "see: given back",
     "rest_of_priorities: rest": "see: one of three; the words name another number",

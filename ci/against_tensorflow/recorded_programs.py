@@ -131,6 +131,8 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "dense_shape"):  # of a SparseTensor, a named tuple on one side only
+        return [plain(part) for part in (value.indices, value.values, value.dense_shape)]
     if isinstance(value, (list, tuple, set)):
         items = sorted(value) if isinstance(value, set) else value
         return [plain(item) for item in items]

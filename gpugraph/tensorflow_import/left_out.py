@@ -106,6 +106,8 @@ tpu: there are no TPUs: GPUs are used where there are kernels
 saved_model.experimental: {_FUNCTIONS}
 saved_model.load_v2: {_FUNCTIONS}: use tf.saved_model.load, or gpugraph.saved_model.load_function
 saved_model.save: {_FUNCTIONS}: use tf.saved_model.simple_save, or tf.saved_model.Builder
+summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
+summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
 train.SyncReplicasOptimizer: {_CLUSTER}: use any other tf.train optimizer
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.disable_mixed_precision_graph_rewrite: {_REWRITE}

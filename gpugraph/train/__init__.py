@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpugraph.graph_files.write_graph import write_graph as write_graph
 from gpugraph.summary.summary_iterator import summary_iterator as summary_iterator
 from gpugraph.train import experimental as experimental
+from gpugraph.train.coordination import queue_runner as queue_runner
 from gpugraph.train.coordination.coordinator import Coordinator as Coordinator
 from gpugraph.train.coordination.looper_thread import LooperThread as LooperThread
 from gpugraph.train.coordination.queue_runner import (

@@ -154,6 +154,35 @@ def batches(tf: Any, record: Record) -> None:
 
 
 @program
+def sparse_batches(tf: Any, record: Record) -> None:
+    def number() -> Any:
+        queue = tf.train.range_input_producer(5, num_epochs=1, shuffle=False)
+        return tf.cast(queue.dequeue(), tf.int64)
+
+    def sparse(place: Any) -> Any:
+        values = tf.stack([tf.cast(place, tf.float32)])
+        return tf.SparseTensor(tf.stack([[0 * place, place]]), values, [2, 6])
+
+    one, kept = number(), number()
+    cases = {
+        "pairs": tf.train.batch([sparse(one), one], 2, allow_smaller_final_batch=True),
+        "rows": tf.train.batch({"s": sparse(number())}, 2, enqueue_many=True),
+        "mixed": tf.train.shuffle_batch([sparse(number())], 5, 10, 4, seed=1),
+        "joined": tf.train.batch_join([[sparse(tf.constant(3, tf.int64))]] * 2, 2),
+        "kept": tf.train.maybe_batch([sparse(kept)], kept > 2, 1),
+    }
+    record("shapes", shapes([cases["pairs"][0], cases["joined"]]))
+
+    def run(session: Any) -> None:
+        for key, batch in cases.items():
+            finite = key != "joined"
+            record(key, until_the_end(tf, session, batch) if finite else [session.run(batch)])
+
+    run_with_runners(tf, run)
+    record.error("mixture", lambda: tf.train.batch_join([[sparse(one)], [tf.constant(1.0)]], 2))
+
+
+@program
 def batches_refused(tf: Any, record: Record) -> None:
     train, unknown = tf.train, tf.placeholder(tf.float32)
     record.error("unknown rank", lambda: train.batch([unknown], 2))

@@ -27,6 +27,12 @@ from gpugraph.ops.queues.queue_classes import (
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.summary.summary_functions import scalar
 from gpugraph.train.coordination.queue_runner import QueueRunner, add_queue_runner
+from gpugraph.train.inputs.sparse_components import (
+    sparse_components,
+    storable,
+    with_sparse,
+    without_sparse,
+)
 
 
 class _QueueKind(NamedTuple):
@@ -69,19 +75,25 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
     lists = _as_lists(tensors_list)
     if not lists[0]:
         raise ValueError(f"Expected at least one tensor in {batching.scope}().")
-    with name_scope(name, batching.scope, [*lists[0], batching.keep_input]) as scope:
-        lists = [[_dense(tensor) for tensor in tensors] for tensors in lists]
+    with name_scope(
+        name, batching.scope, [*without_sparse(lists[0]), batching.keep_input]
+    ) as scope:
+        sparse = sparse_components(lists)
+        lists = [
+            [storable(tensor, batching.enqueue_many) for tensor in tensors] for tensors in lists
+        ]
         keep = _keeping(batching.keep_input, batching.enqueue_many)
         types = _types(lists)
         queue = batching.queue_kind.create(
-            types, _shapes(lists, batching.shapes, batching.enqueue_many)
+            types, _shapes(lists, batching.shapes, batching.enqueue_many, sparse)
         )
         enqueue = queue.enqueue_many if batching.enqueue_many else queue.enqueue
         operations = [_enqueue(enqueue, tensors, keep) for tensors in lists]
         add_queue_runner(QueueRunner(queue, operations * batching.num_threads))
         batching.queue_kind.summarize(queue)
         dequeue = queue.dequeue_up_to if batching.is_smaller_allowed else queue.dequeue_many
-        return _like(tensors_list[0], dequeue(batching.batch_size, name=scope))
+        batch = dequeue(batching.batch_size, name=scope)
+        return _like(tensors_list[0], with_sparse(batch, sparse, batching.enqueue_many))
 
 
 def _as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
@@ -101,15 +113,6 @@ def _like(tensors: Any, batch: Any) -> Any:
     if not isinstance(tensors, Mapping):
         return batch
     return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
-
-
-def _dense(tensor: Any) -> Tensor:
-    if isinstance(tensor, SparseTensor):
-        raise NotImplementedError(
-            "Batches of SparseTensors are not there: give a dense tensor, for example "
-            "tf.sparse.to_dense(...), with dynamic_pad=True where sizes differ"
-        )
-    return convert_to_tensor(tensor)
 
 
 def _keeping(keep_input: Any, enqueue_many: bool) -> Tensor:
@@ -137,10 +140,13 @@ def _types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
     return types[0]
 
 
-def _shapes(lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool) -> list[TensorShape]:
+def _shapes(
+    lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool, sparse: Mapping[int, SparseTensor]
+) -> list[TensorShape]:
     """The shapes of an element. ValueError where a rank is not known."""
     if shapes is not None:
-        return [as_shape(shape) for shape in shapes]
+        given = [as_shape(shape) for shape in shapes]
+        return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(given)]
     result = []
     for tensors in zip(*lists):
         merged = TensorShape.of(None)
@@ -201,12 +207,12 @@ def batch(
 ) -> Any:
     """Batches of elements, in the order in which threads compute them.
 
-    tensors: one element, a list or dictionary of tensors; the result is the same with a row for
-    each of `batch_size` elements, but for a list of one tensor it is a tensor. enqueue_many: they
-    are rows of elements. num_threads: how many threads of a runner, which is added to the graph,
-    compute them. shapes: of an element, where it is not known. dynamic_pad: elements of several
-    sizes are filled up with zeros. allow_smaller_final_batch: the rest of an input that ends is a
-    batch too.
+    tensors: one element, a list or dictionary of tensors and SparseTensors; the result is the same
+    with a row for each of `batch_size` elements, but for a list of one it is no list. enqueue_many:
+    they are rows of elements. num_threads: how many threads of a runner, which is added to the
+    graph, compute them. shapes: of an element, where it is not known. dynamic_pad: elements of
+    several sizes are filled up with zeros. allow_smaller_final_batch: the rest of an input that
+    ends is a batch too.
 
     ValueError where the shape of an element is not known, or, with `dynamic_pad`, its rank.
     """

@@ -165,3 +165,35 @@ def test_elements_that_make_no_batch_are_refused():
             tf.train.batch_join([[number], [tf.constant(1.0)]], 2)
         with pytest.raises(TypeError, match="iter"):
             tf.train.batch(number, 2)
+
+
+def _sparse(number):
+    """[[0, .., number, ..]] with the number in its own column; [2, 6]."""
+    place = tf.cast(number, tf.int64)
+    return tf.SparseTensor([[0, place]], [tf.cast(number, tf.float32)], [2, 6])
+
+
+def test_sparse_tensors_are_batched():
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+        batch = tf.train.batch([_sparse(number), number], 2, allow_smaller_final_batch=True)
+        assert batch[0].get_shape().rank == 3
+        with running() as session:
+            (first, numbers), (last, _) = epochs(session, batch)
+        assert first.indices.tolist() == [[0, 0, 0], [1, 0, 1]] and numbers.tolist() == [0, 1]
+        assert first.values.tolist() == [0, 1] and first.dense_shape.tolist() == [2, 2, 6]
+        assert last.indices.tolist() == [[0, 0, 2]] and last.dense_shape.tolist() == [1, 2, 6]
+
+
+def test_rows_of_sparse_tensors_are_batched_and_joined():
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(2, num_epochs=1, shuffle=False).dequeue()
+        rows = tf.train.batch({"s": _sparse(number)}, 4, enqueue_many=True)["s"]
+        joined = tf.train.batch_join([[_sparse(tf.constant(4))], [_sparse(tf.constant(4))]], 2)
+        with running() as session:
+            both = session.run(joined)
+            (four,) = epochs(session, rows)
+        assert four.indices.tolist() == [[0, 0], [2, 1]] and four.dense_shape.tolist() == [4, 6]
+        assert both.values.tolist() == [4, 4] and both.dense_shape.tolist() == [2, 2, 6]
+        with pytest.raises(ValueError, match="Inconsistent SparseTensors list"):
+            tf.train.batch_join([[_sparse(number)], [tf.constant(1.0)]], 2)

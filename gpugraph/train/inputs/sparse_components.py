@@ -1,0 +1,61 @@
+"""SparseTensors as components of a queue's elements: three strings each, as long as they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.parsing.serialized_sparse import (
+    deserialize_many_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+)
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+
+def without_sparse(tensors: Sequence[Any]) -> list[Any]:
+    """The tensors, with the values of SparseTensors in their place."""
+    return [item.values if isinstance(item, SparseTensor) else item for item in tensors]
+
+
+def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
+    """Components that are SparseTensors, by position. ValueError where they are not in all lists,
+    TypeError for other dtypes there."""
+    found = [
+        {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
+        for tensors in lists
+    ]
+    for other in found[1:]:
+        if other.keys() != found[0].keys():
+            raise ValueError(
+                "Inconsistent SparseTensors list: some of tensors_list have SparseTensors as "
+                f"components {sorted(found[0])}, others as {sorted(other)}"
+            )
+        for index, item in other.items():
+            if item.dtype != found[0][index].dtype:
+                raise TypeError(
+                    "Expected types to be consistent: "
+                    f"{found[0][index].dtype.name} vs. {item.dtype.name}."
+                )
+    return found[0]
+
+
+def storable(tensor: Any, many: bool) -> Tensor:
+    """A tensor; a SparseTensor, or each of its rows, as three strings, which a queue can hold."""
+    if not isinstance(tensor, SparseTensor):
+        return convert_to_tensor(tensor)
+    return serialize_many_sparse(tensor) if many else serialize_sparse(tensor)
+
+
+def with_sparse(batch: Any, sparse: Mapping[int, SparseTensor], many: bool) -> Any:
+    """A batch whose sparse components are SparseTensors again, with a row for each element."""
+    if not sparse:
+        return batch
+    components = list(batch) if isinstance(batch, list) else [batch]
+    for index, item in sparse.items():
+        (rank,) = item.dense_shape.get_shape().with_rank(1).as_list()
+        rank = rank if rank is None or many else rank + 1
+        components[index] = deserialize_many_sparse(components[index], item.dtype, rank)
+    return components if isinstance(batch, list) else components[0]
