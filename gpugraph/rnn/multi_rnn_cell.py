@@ -12,6 +12,7 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.indexing.strided_slice import slice as slice_of
 from gpugraph.rnn.cell_configs import cell_of_config, config_of_cell
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
+from gpugraph.trackable.trackable import Trackable, TrackableReference
 from gpugraph.variable_scope import variable_scope
 
 _log = logging.getLogger("gpugraph")
@@ -47,6 +48,16 @@ class MultiRNNCell(RNNCell):
                 "Some cells return tuples of states, but the flag state_is_tuple is not set. "
                 f"State sizes are: {[cell.state_size for cell in cells]}"
             )
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The cells by their numbers: `cell-0`."""
+        cells = [
+            TrackableReference(f"cell-{index}", cell)
+            for index, cell in enumerate(self._cells)
+            if isinstance(cell, Trackable)
+        ]
+        return cells + super()._checkpoint_dependencies
 
     def get_config(self) -> dict[str, Any]:
         """The cells, by class and arguments, and whether states are tuples."""

@@ -182,3 +182,14 @@ def test_optimizers_of_keras_have_settings_and_slots(tmp_path):
     root.restore(path).assert_consumed().run_restore_ops()
     assert session.run(optimizer.iterations) == 0
     assert session.run(model.weights)[0].tolist() == before[0].tolist()
+
+
+def test_cells_have_numbers():
+    rnn_cell = tf.nn.rnn_cell
+    inner = rnn_cell.DropoutWrapper(rnn_cell.GRUCell(2))
+    cell = rnn_cell.MultiRNNCell([rnn_cell.BasicLSTMCell(2), inner])
+    tf.nn.dynamic_rnn(cell, tf.ones([1, 3, 2]), dtype=tf.float32)
+    gru = ["candidate.Sbias", "candidate.Skernel", "gates.Sbias", "gates.Skernel"]
+    names = ["cell-0/bias", "cell-0/kernel", *(f"cell-1/cell/{name}" for name in gru)]
+    assert keys(tf.train.Checkpoint(c=cell)) == [f"c/{name}" for name in names]
+    assert keys(tf.train.Checkpoint(c=copy.deepcopy(cell))) == [f"c/{name}" for name in names]
