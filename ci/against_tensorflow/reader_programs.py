@@ -8,6 +8,7 @@ does that `EXPLAINED` does not name.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import zlib
 from collections.abc import Callable, Sequence
@@ -22,7 +23,6 @@ ALONE = "says what is wrong, where TensorFlow has one text for all"
 WORDS_OF_1 = "1.15's words, which 2.x has written anew"
 LATIN = "TensorFlow puts the bytes into its error, whose text can't be decoded"
 MORE = "the text goes on with what is wrong"
-PATHS = "the folder of each side"
 RECORDS = "the text names the record's offset, what is wrong and the file"
 EXPLAINED: dict[str, str] = {
     "misfits: count, single": ALONE,
@@ -55,8 +55,6 @@ EXPLAINED: dict[str, str] = {
     "serialized_tensors: nonsense": MORE,
     "examples_as_json: field": MORE,
     "examples_as_json: cut": MORE,
-    "record_files: missing": PATHS,
-    "record_files: folder": PATHS,
     "damaged_records: cut": RECORDS,
     "damaged_records: length": RECORDS,
     "damaged_records: data": RECORDS,
@@ -645,6 +643,128 @@ def a_pipeline_of_examples(tf: Any, record: Record) -> None:
         record.error("end", lambda: type(session.run(y)))
         coordinator.request_stop()
         coordinator.join(threads)
+
+
+# -- accumulators, staging areas, barriers
+
+
+def of_data_flow(tf: Any, name: str) -> Any:
+    """A class that only TensorFlow's module data_flow_ops has."""
+    if tf.__name__ == "gpugraph":
+        modules = ("gpugraph.ops.queues.staging_classes", "gpugraph.ops.queues.barrier")
+    else:
+        modules = ("tensorflow.python.ops.data_flow_ops",)
+    loaded = [importlib.import_module(module) for module in modules]
+    return next(getattr(module, name) for module in loaded if hasattr(module, name))
+
+
+@program
+def accumulators(tf: Any, record: Record) -> None:
+    total = tf.ConditionalAccumulator(tf.float32, shape=[2], name="acc")
+    step, gradient = tf.placeholder(tf.int64, []), tf.placeholder(tf.float32, [2])
+    apply, count = total.apply_grad(gradient, step), total.num_accumulated()
+    record("names", [total.name, count.name, total.dtype.name, str(total.take_grad(1).shape)])
+    with tf.Session() as session:
+        for values in ([1, 2], [1, 2], [3, 4]):
+            session.run(apply, {step: 5, gradient: values})
+        record("average", session.run(total.take_grad(2)))
+        for number in (0, 1, 2):
+            session.run(apply, {step: number, gradient: [1, 1]})
+        record("count", session.run(count))
+        session.run(total.set_global_step(7))
+        session.run(apply, {step: 6, gradient: [1, 1]})
+        record("too late", session.run(count))
+        record.error("zero", lambda: session.run(total.take_grad(0)))
+        added = tf.ConditionalAccumulator(tf.float32, shape=(), reduction_type="SUM")
+        session.run(added.apply_grad(1.0))
+        session.run(added.apply_grad(2.0))
+        record("sum", session.run(added.take_grad(1)))
+        fed = tf.placeholder(tf.float32)
+        opened = tf.ConditionalAccumulator(tf.float32)
+        session.run(opened.apply_grad(fed), {fed: [1, 2, 3]})
+        record.error("another shape", lambda: session.run(opened.apply_grad(fed), {fed: [1, 2]}))
+    record.error("shape", lambda: total.apply_grad([1.0, 2.0, 3.0]))
+    record.error("dtype", lambda: total.apply_grad(tf.constant([1, 2])))
+
+
+@program
+def sparse_accumulators(tf: Any, record: Record) -> None:
+    for reduction in ("MEAN", "SUM"):
+        total = tf.SparseConditionalAccumulator(tf.float32, shape=[5, 2], reduction_type=reduction)
+        with tf.Session() as session:
+            session.run(total.apply_grad([0, 2], [[1.0, 1.0], [2.0, 2.0]]))
+            session.run(total.apply_grad([2, 3], [[10.0, 10.0], [20.0, 20.0]], [5, 2]))
+            record(reduction, list(session.run(total.take_grad(2))))
+            record(f"{reduction} count", session.run(total.num_accumulated()))
+
+
+@program
+def staging_areas(tf: Any, record: Record) -> None:
+    area = of_data_flow(tf, "StagingArea")(
+        [tf.float32, tf.int32], shapes=[[], [2]], names=["a", "b"]
+    )
+    value = tf.placeholder(tf.float32, [])
+    put, get = area.put({"a": value, "b": tf.constant([1, 2])}), area.get()
+    record("names", [area.name, get["a"].name, str(get["b"].shape), area.size().name])
+    with tf.Session() as session:
+        for number in range(4):
+            session.run(put, {value: number})
+        record("size", session.run(area.size()))
+        record("peek", session.run(area.peek(2)))
+        record("get", [session.run(get), session.run(get)])
+        session.run(area.clear())
+        record("cleared", session.run(area.size()))
+    record.error("no dictionary", lambda: area.put([tf.constant(1.0), tf.constant([1, 2])]))
+    record.error("shape", lambda: area.put({"a": tf.ones([2]), "b": tf.constant([1, 2])}))
+
+
+@program
+def keyed_areas(tf: Any, record: Record) -> None:
+    area = of_data_flow(tf, "MapStagingArea")(
+        [tf.float32, tf.int32], shapes=[[], [2]], names=["a", "b"], ordered=True
+    )
+
+    def key(number: int) -> Any:
+        return tf.constant(number, tf.int64)
+
+    one, pair = tf.constant(1.0), tf.constant([1, 2])
+    sizes = [area.size(), area.incomplete_size()]
+    with tf.Session() as session:
+        session.run(area.put(key(3), {"a": one, "b": pair}))
+        session.run(area.put(key(1), {"a": one, "b": pair}))
+        record("least", session.run(area.get()))
+        record("of a key", session.run(area.get(key(3))))
+        session.run(area.put(key(5), {"a": one}))
+        record("a part", session.run(sizes))
+        record.error("twice", lambda: session.run(area.put(key(5), {"a": one})))
+        session.run(area.put(key(5), {"b": pair}))
+        record("whole", session.run(sizes))
+        record("peek", session.run(area.peek(key(5), indices=[1])))
+        record("one of two", session.run(area.get(key(5), indices=[0])))
+        record("the rest", session.run(area.get(key(5), indices=[1])))
+        record("none", session.run(sizes))
+
+
+@program
+def barriers(tf: Any, record: Record) -> None:
+    barrier = of_data_flow(tf, "Barrier")((tf.float32, tf.int32), shapes=((), (2,)), name="bar")
+    take = barrier.take_many(2)
+    record("names", [barrier.name, take[0].name, str(take[2][1].shape)])
+    sizes = [barrier.ready_size(), barrier.incomplete_size()]
+    with tf.Session() as session:
+        session.run(barrier.insert_many(0, ["b", "a"], [1.0, 2.0]))
+        session.run(barrier.insert_many(0, ["c"], [3.0]))
+        record("parts", session.run(sizes))
+        session.run(barrier.insert_many(1, ["c", "a"], [[1, 2], [3, 4]]))
+        record("whole", session.run(sizes))
+        indices, keys, values = session.run(list(take[:2]) + [list(take[2])])
+        record("taken", [indices, keys, values])
+        session.run(barrier.close())
+        record.error("again", lambda: session.run(barrier.close()))
+        session.run(barrier.insert_many(1, ["b"], [[5, 6]]))
+        record.error("too many", lambda: session.run(take))
+        few = barrier.take_many(2, allow_small_batch=True)
+        record("few", session.run(few[2][1]))
 
 
 if __name__ == "__main__":
