@@ -1259,7 +1259,6 @@ keras.constraints.UnitNorm: axis
 keras.constraints.cast: x dtype
 keras.constraints.clip: x min_value max_value
 keras.constraints.deserialize: config custom_objects
-keras.constraints.deserialize_keras_object: identifier module_objects custom_objects \
 printable_module_name
 keras.constraints.epsilon:
 keras.constraints.gather: params indices validate_indices name axis batch_dims
@@ -1271,7 +1270,6 @@ keras.constraints.non_neg:
 keras.constraints.radial_constraint:
 keras.constraints.reshape: tensor shape name
 keras.constraints.serialize: instance
-keras.constraints.serialize_keras_object: instance
 keras.constraints.sqrt: x
 keras.constraints.square: x
 keras.constraints.sum_of: x axis keepdims
@@ -1288,7 +1286,6 @@ keras.initializers.VarianceScaling: scale mode distribution seed dtype
 keras.initializers.Zeros: dtype
 keras.initializers.constant: value dtype verify_shape
 keras.initializers.deserialize: config custom_objects
-keras.initializers.deserialize_keras_object: identifier module_objects custom_objects \
 printable_module_name
 keras.initializers.get: identifier
 keras.initializers.glorot_normal: seed dtype
@@ -1304,7 +1301,6 @@ keras.initializers.orthogonal: gain seed dtype
 keras.initializers.random_normal: mean stddev seed dtype
 keras.initializers.random_uniform: minval maxval seed dtype
 keras.initializers.serialize: instance
-keras.initializers.serialize_keras_object: instance
 keras.initializers.truncated_normal: mean stddev seed dtype
 keras.initializers.uniform: minval maxval seed dtype
 keras.initializers.zeros: dtype
@@ -1355,6 +1351,78 @@ keras.layers.CuDNNLSTM: units kernel_initializer recurrent_initializer bias_init
 unit_forget_bias kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer \
 kernel_constraint recurrent_constraint bias_constraint return_sequences return_state go_backwards \
 stateful
+keras.layers.AdditiveAttention: use_scale
+keras.layers.AlphaDropout: rate noise_shape seed
+keras.layers.Attention: use_scale
+keras.layers.AvgPool1D: pool_size strides padding data_format
+keras.layers.AvgPool2D: pool_size strides padding data_format
+keras.layers.AvgPool3D: pool_size strides padding data_format
+keras.layers.Convolution1D: filters kernel_size strides padding data_format dilation_rate \
+activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint
+keras.layers.Convolution2D: filters kernel_size strides padding data_format dilation_rate \
+activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint
+keras.layers.Convolution2DTranspose: filters kernel_size strides padding output_padding \
+data_format dilation_rate activation use_bias kernel_initializer bias_initializer \
+kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint
+keras.layers.Convolution3D: filters kernel_size strides padding data_format dilation_rate \
+activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint
+keras.layers.Convolution3DTranspose: filters kernel_size strides padding output_padding \
+data_format dilation_rate activation use_bias kernel_initializer bias_initializer \
+kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint
+keras.layers.Cropping1D: cropping
+keras.layers.Cropping2D: cropping data_format
+keras.layers.Cropping3D: cropping data_format
+keras.layers.DepthwiseConv2D: kernel_size strides padding depth_multiplier data_format activation \
+use_bias depthwise_initializer bias_initializer depthwise_regularizer bias_regularizer \
+activity_regularizer depthwise_constraint bias_constraint
+keras.layers.ELU: alpha
+keras.layers.Embedding: input_dim output_dim embeddings_initializer embeddings_regularizer \
+activity_regularizer embeddings_constraint mask_zero input_length
+keras.layers.GlobalAveragePooling1D: data_format
+keras.layers.GlobalAveragePooling2D: data_format
+keras.layers.GlobalAveragePooling3D: data_format
+keras.layers.GlobalAvgPool1D: data_format
+keras.layers.GlobalAvgPool2D: data_format
+keras.layers.GlobalAvgPool3D: data_format
+keras.layers.GlobalMaxPool1D: data_format
+keras.layers.GlobalMaxPool2D: data_format
+keras.layers.GlobalMaxPool3D: data_format
+keras.layers.GlobalMaxPooling1D: data_format
+keras.layers.GlobalMaxPooling2D: data_format
+keras.layers.GlobalMaxPooling3D: data_format
+keras.layers.LayerNormalization: axis epsilon center scale beta_initializer gamma_initializer \
+beta_regularizer gamma_regularizer beta_constraint gamma_constraint trainable name
+keras.layers.LeakyReLU: alpha
+keras.layers.LocallyConnected1D: filters kernel_size strides padding data_format activation \
+use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint implementation
+keras.layers.LocallyConnected2D: filters kernel_size strides padding data_format activation \
+use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer \
+activity_regularizer kernel_constraint bias_constraint implementation
+keras.layers.MaxPool1D: pool_size strides padding data_format
+keras.layers.MaxPool2D: pool_size strides padding data_format
+keras.layers.MaxPool3D: pool_size strides padding data_format
+keras.layers.PReLU: alpha_initializer alpha_regularizer alpha_constraint shared_axes
+keras.layers.ReLU: max_value negative_slope threshold
+keras.layers.SeparableConvolution1D: filters kernel_size strides padding data_format dilation_rate \
+depth_multiplier activation use_bias depthwise_initializer pointwise_initializer bias_initializer \
+depthwise_regularizer pointwise_regularizer bias_regularizer activity_regularizer \
+depthwise_constraint pointwise_constraint bias_constraint
+keras.layers.SeparableConvolution2D: filters kernel_size strides padding data_format dilation_rate \
+depth_multiplier activation use_bias depthwise_initializer pointwise_initializer bias_initializer \
+depthwise_regularizer pointwise_regularizer bias_regularizer activity_regularizer \
+depthwise_constraint pointwise_constraint bias_constraint
+keras.layers.Softmax: axis
+keras.layers.ThresholdedReLU: theta
+keras.layers.UpSampling1D: size
+keras.layers.UpSampling2D: size data_format interpolation
+keras.layers.UpSampling3D: size data_format
+keras.layers.ZeroPadding1D: padding
+keras.layers.ZeroPadding2D: padding data_format
+keras.layers.ZeroPadding3D: padding data_format
 layers.AveragePooling1D: pool_size strides padding data_format name
 layers.AveragePooling2D: pool_size strides padding data_format name
 layers.AveragePooling3D: pool_size strides padding data_format name

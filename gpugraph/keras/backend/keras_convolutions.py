@@ -214,7 +214,7 @@ def local_conv1d(
 
     kernel: [steps of the outputs, kernel_size * channels, filters].
     """
-    return _local_conv(inputs, kernel, kernel_size, strides, (kernel.shape[0].value,), data_format)
+    return local_conv(inputs, kernel, kernel_size, strides, (kernel.shape[0].value,), data_format)
 
 
 def local_conv2d(
@@ -230,13 +230,13 @@ def local_conv2d(
     kernel: [rows * columns of the outputs, kernel rows * kernel columns * channels, filters].
     output_shape: rows and columns of the outputs.
     """
-    return _local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
+    return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
 
-def _local_conv(
+def local_conv(
     inputs: Any, kernel: Any, kernel_size: Any, strides: Any, sizes: Any, data_format: Any
 ) -> Tensor:
-    """The window of each place as a row, times the kernel of that place."""
+    """A convolution of any number of axes with a kernel for each place: see `local_conv2d`."""
     is_first = known_format(data_format) == "channels_first"
     _, length, filters = int_shape(kernel) or ()
     windows = []

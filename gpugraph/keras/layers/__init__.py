@@ -6,6 +6,18 @@
 from gpugraph.keras.engine.input_layer import InputLayer as InputLayer, input_tensor
 from gpugraph.keras.engine.input_spec import InputSpec as InputSpec
 from gpugraph.keras.engine.keras_layer import Layer as Layer
+from gpugraph.keras.layers.activation_layers import (
+    ELU as ELU,
+    LeakyReLU as LeakyReLU,
+    PReLU as PReLU,
+    ReLU as ReLU,
+    Softmax as Softmax,
+    ThresholdedReLU as ThresholdedReLU,
+)
+from gpugraph.keras.layers.attention_layers import (
+    AdditiveAttention as AdditiveAttention,
+    Attention as Attention,
+)
 from gpugraph.keras.layers.batch_normalization_layer import BatchNormalization as BatchNormalization
 from gpugraph.keras.layers.convolution_layers import (
     Conv1D as Conv1D,
@@ -15,6 +27,7 @@ from gpugraph.keras.layers.convolution_layers import (
 from gpugraph.keras.layers.core_layers import (
     Activation as Activation,
     ActivityRegularization as ActivityRegularization,
+    AlphaDropout as AlphaDropout,
     GaussianDropout as GaussianDropout,
     GaussianNoise as GaussianNoise,
     Masking as Masking,
@@ -30,7 +43,21 @@ from gpugraph.keras.layers.dense_dropout_flatten import (
     SpatialDropout2D as SpatialDropout2D,
     SpatialDropout3D as SpatialDropout3D,
 )
+from gpugraph.keras.layers.embedding_layer import Embedding as Embedding
+from gpugraph.keras.layers.global_pooling_layers import (
+    GlobalAveragePooling1D as GlobalAveragePooling1D,
+    GlobalAveragePooling2D as GlobalAveragePooling2D,
+    GlobalAveragePooling3D as GlobalAveragePooling3D,
+    GlobalMaxPooling1D as GlobalMaxPooling1D,
+    GlobalMaxPooling2D as GlobalMaxPooling2D,
+    GlobalMaxPooling3D as GlobalMaxPooling3D,
+)
 from gpugraph.keras.layers.lambda_layer import Lambda as Lambda
+from gpugraph.keras.layers.layer_normalization import LayerNormalization as LayerNormalization
+from gpugraph.keras.layers.locally_connected_layers import (
+    LocallyConnected1D as LocallyConnected1D,
+    LocallyConnected2D as LocallyConnected2D,
+)
 from gpugraph.keras.layers.merge_layers import (
     Add as Add,
     Average as Average,
@@ -79,8 +106,20 @@ from gpugraph.keras.layers.recurrent.stacked_cells import StackedRNNCells as Sta
 from gpugraph.keras.layers.separable_and_transposed_layers import (
     Conv2DTranspose as Conv2DTranspose,
     Conv3DTranspose as Conv3DTranspose,
+    DepthwiseConv2D as DepthwiseConv2D,
     SeparableConv1D as SeparableConv1D,
     SeparableConv2D as SeparableConv2D,
+)
+from gpugraph.keras.layers.space_layers import (
+    Cropping1D as Cropping1D,
+    Cropping2D as Cropping2D,
+    Cropping3D as Cropping3D,
+    UpSampling1D as UpSampling1D,
+    UpSampling2D as UpSampling2D,
+    UpSampling3D as UpSampling3D,
+    ZeroPadding1D as ZeroPadding1D,
+    ZeroPadding2D as ZeroPadding2D,
+    ZeroPadding3D as ZeroPadding3D,
 )
 from gpugraph.keras.layers.wrapper_layers import (
     TimeDistributed as TimeDistributed,
@@ -88,3 +127,11 @@ from gpugraph.keras.layers.wrapper_layers import (
 )
 
 Input = input_tensor
+AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
+MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
+GlobalAvgPool1D, GlobalMaxPool1D = GlobalAveragePooling1D, GlobalMaxPooling1D
+GlobalAvgPool2D, GlobalMaxPool2D = GlobalAveragePooling2D, GlobalMaxPooling2D
+GlobalAvgPool3D, GlobalMaxPool3D = GlobalAveragePooling3D, GlobalMaxPooling3D
+Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
+Convolution2DTranspose, Convolution3DTranspose = Conv2DTranspose, Conv3DTranspose
+SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D

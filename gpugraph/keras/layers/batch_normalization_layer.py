@@ -45,6 +45,12 @@ from gpugraph.variables.replication_modes import VariableAggregation, VariableSy
 _NARROW = (dtypes.float16, dtypes.bfloat16)
 """Inputs whose means and variances are float32."""
 
+_TENSORFLOWS = {
+    "renorm": False, "renorm_clipping": None, "renorm_momentum": None, "fused": None,
+    "virtual_batch_size": None, "adjustment": None,
+}  # fmt: skip
+"""Arguments that Keras itself does not have, with the values that a configuration leaves out."""
+
 
 class BatchNormalization(SameShape):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, along `axis`, the channels'.
@@ -117,6 +123,14 @@ class BatchNormalization(SameShape):
         self.beta: Any = None
         self.moving_mean: Any = None
         self.moving_variance: Any = None
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor; those of TensorFlow alone where they are set."""
+        config = super().get_config()
+        for name, plain in _TENSORFLOWS.items():
+            if name == "fused" or config[name] == plain or (not self.renorm and "renorm" in name):
+                del config[name]
+        return config
 
     def build(self, input_shape: Any) -> None:
         """Adds `gamma`, `beta` and the moving averages."""

@@ -19,7 +19,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, tran
 from gpugraph.ops.arrays.tile_and_pad import tile
 from gpugraph.ops.elementwise.comparison_and_select import not_equal
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
-from gpugraph.ops.random.random_ops import random_normal
+from gpugraph.ops.random.random_ops import random_normal, random_uniform
 from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
@@ -184,6 +184,37 @@ class GaussianDropout(SameShape):
             inputs,
             training,
         )
+
+
+class AlphaDropout(SameShape):
+    """Dropout that keeps mean and variance of what `selu` gives, while training.
+
+    noise_shape: where it is 1, elements along that axis are dropped together or not at all.
+
+    Klambauer, Unterthiner, Mayr and Hochreiter 2017, Self-Normalizing Neural Networks
+    (arXiv:1706.02515).
+    """
+
+    def __init__(
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        self._argument_names = ("rate",)  # as in TensorFlow
+
+    def call(self, inputs: Any, training: Any = None) -> Tensor:
+        """training: by default the learning phase."""
+        if not 0.0 < self.rate < 1.0:
+            return inputs
+        return in_training(lambda: self._dropped(inputs), inputs, training)
+
+    def _dropped(self, inputs: Any) -> Any:
+        least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
+        sizes = shape_of(inputs) if self.noise_shape is None else self.noise_shape
+        kept = cast(random_uniform(sizes, seed=self.seed) >= self.rate, inputs.dtype.base_dtype)
+        scale = ((1 - self.rate) * (1 + self.rate * least**2)) ** -0.5
+        dropped = inputs * kept + least * (1 - kept)
+        return scale * dropped - scale * least * self.rate
 
 
 def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:

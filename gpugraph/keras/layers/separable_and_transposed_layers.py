@@ -13,9 +13,14 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.nn.convolution.conv2d_functions import (
     conv2d_transpose as conv2d_transpose_of,
+    depthwise_conv2d as depthwise_conv2d_of,
     separable_conv2d as separable_conv2d_of,
 )
 from gpugraph.ops.nn.convolution.conv_transpose import conv3d_transpose as conv3d_transpose_of
+
+_DEPTHWISE = (
+    "depth_multiplier", "depthwise_initializer", "depthwise_regularizer", "depthwise_constraint",
+)  # fmt: skip
 
 
 class Transposed(Convolution):
@@ -114,6 +119,10 @@ class Conv3DTranspose(Transposed):
     dimensions = 3
     convolution = staticmethod(conv3d_transpose_of)
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor; there are no dilations."""
+        return {n: value for n, value in super().get_config().items() if n != "dilation_rate"}
+
 
 class Separable(Convolution):
     """A convolution channel by channel, then one of single pixels over all channels.
@@ -203,3 +212,54 @@ class SeparableConv1D(Separable):
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """The images as sequences."""
         return squeeze(outputs, [2 if self.first else 1])
+
+
+class DepthwiseConv2D(Convolution):
+    """A convolution of each channel by itself, with `depth_multiplier` outputs of each.
+
+    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. All else as of `Convolution`.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        depth_multiplier: int = 1,
+        data_format: str | None = None,
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        depthwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        rate = kwargs.pop("dilation_rate", 1)
+        super().__init__(
+            0, kernel_size, strides, padding, data_format, rate, activation, use_bias,
+            bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
+            activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, **kwargs,
+        )  # fmt: skip
+        self.depth_multiplier = whole_number("depth_multiplier", depth_multiplier)
+        left_out = ("filters", "kernel_initializer", "kernel_regularizer", "kernel_constraint")
+        self._argument_names = tuple(n for n in self._argument_names if n not in left_out)
+        self.keep_arguments({name: value for name, value in locals().items() if name in _DEPTHWISE})
+        self.depthwise_kernel: Any = None
+
+    def add_kernels(self, channels: int) -> None:
+        """Adds the depthwise kernel."""
+        self.filters = channels * self.depth_multiplier
+        shape = [*self.kernel_size, channels, self.depth_multiplier]
+        self.depthwise_kernel = self.add_parameter("depthwise_kernel", shape, options="depthwise")
+
+    def convolve(self, inputs: Tensor) -> Tensor:
+        """The convolution of each channel."""
+        strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
+        return depthwise_conv2d_of(
+            inputs, self.depthwise_kernel, strides, self.padding.upper(), self.dilation_rate,
+            data_format=self.layout,
+        )  # fmt: skip
