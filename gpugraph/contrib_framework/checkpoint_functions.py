@@ -59,6 +59,8 @@ def assign_from_checkpoint(
         named: dict[str, list[Any]] = {}
         for variable in var_list:
             named.setdefault(get_variable_full_name(variable), []).append(variable)
+    elif not isinstance(var_list, Mapping):
+        raise TypeError(f"var_list must be a list or a dict, but it is {var_list!r}")
     else:
         named = {
             name: list(value) if isinstance(value, (tuple, list)) else [value]

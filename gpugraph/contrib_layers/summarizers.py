@@ -13,6 +13,7 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_mean
 from gpugraph.summary import histogram, scalar
 
@@ -24,6 +25,8 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
     tag: by default the tensor's name and `_summary`.
     """
+    if not hasattr(tensor, "op"):
+        tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype in (dtypes.string, dtypes.bool):
         return None
     summarize = scalar if tensor.shape.rank == 0 else histogram
@@ -35,6 +38,8 @@ def summarize_activation(op: Tensor) -> Tensor:
 
     That is the share of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6), as scalars.
     """
+    if not hasattr(op, "op"):
+        op = convert_to_tensor(op)
     name, op_type = op.op.name, op.op.type
     if op_type in _WITH_ZEROS:
         scalar(f"{name}/zeros", _share(raw_ops.Less, op.op.inputs[0], 0.0))

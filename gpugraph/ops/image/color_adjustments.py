@@ -244,6 +244,8 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     """The lightness [..., 1] of colours [..., 3], in their dtype."""
     with op_scope(name, "rgb_to_grayscale", images) as scope:
         source = convert_to_tensor(images, name="images")
+        if source.shape.rank == 0:
+            raise ValueError(f"images must have at least one dimension, but {source} has none")
         floats = convert_image_dtype(source, dtypes.float32)
         grey = tensordot(floats, _GREY.astype(np.float32), [[-1], [-1]])
         grey = raw_ops.ExpandDims(grey, np.array(-1, np.int32))

@@ -31,6 +31,8 @@ _YUV_TO_RGB = [[1.0, 1.0, 1.0], [0.0, -0.394642334, 2.03206185], [1.13988303, -0
 
 def _convert(images: Any, matrix: list[list[float]]) -> Tensor:
     source = convert_to_tensor(images, name="images")
+    if source.shape.rank == 0:
+        raise ValueError(f"images must have at least one dimension, but {source} has none")
     kernel = convert_to_tensor(np.array(matrix, np.float64), source.dtype.base_dtype, name="kernel")
     return tensordot(source, kernel, [[(source.shape.rank or 0) - 1], [0]])
 

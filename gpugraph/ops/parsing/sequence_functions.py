@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
     """What is wanted of contexts and of lists, and which lists may be missing."""
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
+    if not isinstance(sequence_features or {}, Mapping):
+        raise TypeError(f"sequence_features must be a dict, but it is {sequence_features!r}")
     context = raw_features(context_features, (VarLenFeature, FixedLenFeature))
     rows = {
         key: feature

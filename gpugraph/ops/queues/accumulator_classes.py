@@ -39,6 +39,8 @@ class ConditionalAccumulatorBase:
     """
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
+        if not isinstance(accumulator_ref, Tensor):
+            raise TypeError(f"accumulator_ref must be a tensor, but it is {accumulator_ref!r}")
         self._dtype = as_dtype(dtype)
         self._shape = TensorShape.of(None) if shape is None else as_shape(shape)
         self._accumulator_ref = accumulator_ref

@@ -135,5 +135,5 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
 
 def _device(handle: Any) -> str:
     """The device that a handle, `name;number;device`, names."""
-    text = handle.decode() if isinstance(handle, bytes) else str(handle)
+    text = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
     return text.split(";")[-1]

@@ -38,6 +38,8 @@ class BaseMonitoredSession:
         should_recover: bool,
         stop_grace_period_secs: float = 120,
     ) -> None:
+        if session_creator is not None and not hasattr(session_creator, "create_session"):
+            raise TypeError(f"session_creator has no create_session: {session_creator!r}")
         self._build_graph = get_default_graph()
         self._graph_was_finalized = self._build_graph.finalized
         self._hooks = list(hooks or ())

@@ -20,8 +20,9 @@ def checkpoint_state_path(checkpoint_dir: Any, latest_filename: str | None = Non
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
     """The path of the meta graph beside a checkpoint; of all shards it is one."""
-    base, mark, _ = checkpoint_filename.rpartition("-?????-of-")
-    return f"{base if mark else checkpoint_filename}.{meta_graph_suffix}"
+    filename = os.fsdecode(checkpoint_filename)
+    base, mark, _ = filename.rpartition("-?????-of-")
+    return f"{base if mark else filename}.{meta_graph_suffix}"
 
 
 def generate_checkpoint_state_proto(
@@ -198,8 +199,9 @@ def remove_checkpoint(
     """Removes the files of a checkpoint and its meta graph; those that are not there don't matter.
 
     The index goes first, so that what is left after an interruption is no checkpoint. What killed
-    saves of it have left goes too.
+    saves of it have left goes too. TypeError for a prefix that is no path.
     """
+    checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]
     if checkpoint_format_version != 2:
         patterns = [checkpoint_prefix]

@@ -155,7 +155,7 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list!r}")
     named: dict[str, Any] = {}
-    for item in sorted(nest.flatten(list(op_list)), key=lambda item: item.name):
+    for item in sorted(nest.flatten(list(op_list)), key=_name_of):
         if isinstance(item, SaveableObject):
             named[item.name] = item
         elif isinstance(item, PartitionedVariable):
@@ -255,3 +255,10 @@ def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
         is_resource = isinstance(part, ResourceVariable)
         kind = ResourceVariableSaveable if is_resource else ReferenceVariableSaveable
         yield kind(part, info.spec, name)
+
+
+def _name_of(item: Any) -> str:
+    name = getattr(item, "name", None)
+    if not isinstance(name, str):
+        raise TypeError(f"Variable to save is not a Variable: {item!r}")
+    return name
