@@ -2140,6 +2140,8 @@ train.experimental.LossScale:
 train.experimental.MixedPrecisionLossScaleOptimizer: opt loss_scale
 train.replica_device_setter: ps_tasks ps_device worker_device merge_devices cluster ps_ops
     ps_strategy
+train.SyncReplicasOptimizer: opt replicas_to_aggregate total_num_replicas variable_averages
+    variables_to_average use_locking name
 train.add_queue_runner: qr collection
 train.batch: tensors batch_size num_threads capacity enqueue_many shapes dynamic_pad
     allow_smaller_final_batch shared_name name

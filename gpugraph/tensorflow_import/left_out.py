@@ -108,7 +108,6 @@ saved_model.load_v2: {_FUNCTIONS}: use tf.saved_model.load, or gpugraph.saved_mo
 saved_model.save: {_FUNCTIONS}: use tf.saved_model.simple_save, or tf.saved_model.Builder
 summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
 summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
-train.SyncReplicasOptimizer: {_CLUSTER}: use any other tf.train optimizer
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.disable_mixed_precision_graph_rewrite: {_REWRITE}
 train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}

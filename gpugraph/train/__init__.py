@@ -136,6 +136,7 @@ from gpugraph.train.savers.meta_graph_with_saver import export_meta_graph as exp
 from gpugraph.train.savers.saver import Saver as Saver
 from gpugraph.train.savers.saver_of_meta_graph import import_meta_graph as import_meta_graph
 from gpugraph.train.savers.warm_start import warm_start as warm_start
+from gpugraph.train.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
 from gpugraph.train.training_loops import (
     VocabInfo as VocabInfo,
     basic_train_loop as basic_train_loop,

@@ -114,6 +114,7 @@ UNSAMPLED = {
             *("ConditionalAccumulator", "SparseConditionalAccumulator", "AccumulatorApplyGradient"),
             *("AccumulatorTakeGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep"),
             *("SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "Stage"),
+            "AccumulatorClose",
             *("Unstage", "StagePeek", "StageSize", "StageClear"),
             *(
                 f"{order}Map{what}"

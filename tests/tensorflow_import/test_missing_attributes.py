@@ -38,7 +38,6 @@ LEFT_OUT = {
     "strings.unicode_script": "use unicodedata.name in tf.py_func",
     "sysconfig": "declare ops by tf.register_op",
     "test.create_local_cluster": "there are no clusters yet",
-    "train.SyncReplicasOptimizer": "there are no clusters yet",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
     "train.experimental.enable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
     "train.experimental.disable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",

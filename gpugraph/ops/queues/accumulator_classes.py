@@ -76,6 +76,12 @@ class ConditionalAccumulatorBase:
         return operation
 
 
+def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
+    """An operation that cancels takes that wait, and later ones."""
+    operation: Operation = raw_ops.AccumulatorClose(accumulator.accumulator_ref)
+    return operation
+
+
 class ConditionalAccumulator(ConditionalAccumulatorBase):
     """Dense gradients: their average (`reduction_type="MEAN"`) or their sum ("SUM").
 

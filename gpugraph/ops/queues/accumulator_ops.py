@@ -98,6 +98,10 @@ def _bind_apply_sparse(
     return apply
 
 
+def _bind_close(_: KernelContext, handle: Any) -> Run:
+    return lambda: _accumulator_of(handle).close()
+
+
 def _bind_set_step(_: KernelContext, handle: Any, step: Any) -> Run:
     return lambda: _accumulator_of(handle).set_step(int(step[()]))
 
@@ -132,6 +136,7 @@ handle_op(
     doc="Gradients of earlier steps count no more.",
     infer=_infer_step,
 )
+handle_op("AccumulatorClose", _bind_close, "Takes that wait, and later ones, are cancelled.")
 asking_op(
     "AccumulatorNumAccumulated",
     "num_accumulated: int32",

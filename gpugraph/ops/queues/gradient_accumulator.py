@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
 from gpugraph.platform.logging import warning
@@ -37,6 +37,7 @@ class DenseAccumulator(Attempts):
         self.name = name
         self.step = 0
         self.count = 0
+        self.closed = False
         self._sum: Any = None
 
     def set_step(self, step: int) -> None:
@@ -48,6 +49,12 @@ class DenseAccumulator(Attempts):
                     f"current_global_step_ = {self.step} >= {step} = new_global_step."
                 )
             self.step = step
+
+    def close(self) -> None:
+        """Takes that wait, and all later ones, are a CancelledError."""
+        with self.lock:
+            self.closed = True
+            self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
         """Adds a gradient; nothing for one of an earlier step than the accumulator's."""
@@ -65,6 +72,9 @@ class DenseAccumulator(Attempts):
             raise invalid_argument(f"Argument num_required must be positive, but was {required}")
 
         def try_once(attempt: Attempt) -> bool:
+            if self.closed:
+                message = f"Accumulator '{self.name}' is closed."
+                return attempt.end(error=CancelledError.of_no_node(message))
             if self.count < required:
                 return False
             result = self._result()
