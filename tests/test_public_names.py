@@ -273,8 +273,8 @@ constant_initializer: value dtype verify_shape
 container: container_name
 contrib.checkpoint.Checkpointable:
 contrib.checkpoint.CheckpointableBase:
-contrib.checkpoint.List: args
-contrib.checkpoint.Mapping: args kwargs
+contrib.checkpoint.List:
+contrib.checkpoint.Mapping:
 contrib.checkpoint.NoDependency: value
 contrib.checkpoint.UniqueNameTracker:
 contrib.checkpoint.list_objects: root_checkpointable
@@ -1259,7 +1259,6 @@ keras.constraints.UnitNorm: axis
 keras.constraints.cast: x dtype
 keras.constraints.clip: x min_value max_value
 keras.constraints.deserialize: config custom_objects
-printable_module_name
 keras.constraints.epsilon:
 keras.constraints.gather: params indices validate_indices name axis batch_dims
 keras.constraints.get: identifier
@@ -1286,7 +1285,6 @@ keras.initializers.VarianceScaling: scale mode distribution seed dtype
 keras.initializers.Zeros: dtype
 keras.initializers.constant: value dtype verify_shape
 keras.initializers.deserialize: config custom_objects
-printable_module_name
 keras.initializers.get: identifier
 keras.initializers.glorot_normal: seed dtype
 keras.initializers.glorot_uniform: seed dtype
@@ -2094,7 +2092,7 @@ train.AdagradDAOptimizer: learning_rate global_step initial_gradient_squared_acc
     l1_regularization_strength l2_regularization_strength use_locking name
 train.AdagradOptimizer: learning_rate initial_accumulator_value use_locking name
 train.AdamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
-train.Checkpoint: kwargs
+train.Checkpoint:
 train.CheckpointManager: checkpoint directory max_to_keep keep_checkpoint_every_n_hours
     checkpoint_name
 train.Coordinator: clean_stop_exception_types

@@ -49,7 +49,7 @@ class Dropout(core.Dropout, Layer):
         return super().call(inputs, training)
 
 
-@with_defaults(_LAST)
+@with_defaults(_LAST, "name")
 class Flatten(core.Flatten, Layer):
     __doc__ = core.Flatten.__doc__
 

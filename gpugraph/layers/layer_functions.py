@@ -60,9 +60,10 @@ def with_defaults(
             for parameter in original
             if parameter.kind is not Parameter.VAR_KEYWORD and parameter.name not in without.split()
         ]
-        known = {parameter.name for parameter in parameters}
+        has_weights = any(parameter.name.endswith("_initializer") for parameter in parameters)
+        known = {parameter.name for parameter in parameters} | set(without.split())
         for name, default in (("trainable", True), ("name", None)):
-            if name not in known and (name == "name" or "kernel_initializer" in known):
+            if name not in known and (name == "name" or has_weights):
                 parameters.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default))
         further = [p for p in original if p.kind is Parameter.VAR_KEYWORD]
         construct = layer.__init__
