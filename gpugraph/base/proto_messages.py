@@ -8,11 +8,17 @@ what would. The settings in `config` are made of these.
 from __future__ import annotations
 
 import copy
-import numbers
-import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
+from gpugraph.base.field_conversions import (
+    to_bool as to_bool,
+    to_float as to_float,
+    to_int as to_int,
+    to_str as to_str,
+    wrong as wrong,
+)
+from gpugraph.base.protobuf_fields import protobuf_class, set_protobuf, take_protobuf
 from gpugraph.base.registered_messages import message_class
 
 T = TypeVar("T")
@@ -50,6 +56,13 @@ class Field(Generic[T]):
         instance.__dict__[self.name] = self._convert(self._where, value)
 
 
+class _Descriptor:
+    """`DESCRIPTOR` of a class of messages."""
+
+    def __get__(self, instance: object, owner: type[Message]) -> Any:
+        return owner._protobuf_class().DESCRIPTOR
+
+
 class Message:
     """Base of the settings: declared fields, given by keyword or assigned.
 
@@ -62,6 +75,10 @@ class Message:
     """
 
     _fields: ClassVar[dict[str, Field[Any]]] = {}
+    _protobuf_name: ClassVar[str] = ""
+
+    DESCRIPTOR: ClassVar[Any] = _Descriptor()
+    """protobuf's description of TensorFlow's message of this name; ModuleNotFoundError without."""
 
     def __init_subclass__(cls) -> None:
         declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
@@ -73,6 +90,10 @@ class Message:
                 self._check(name)
             else:
                 setattr(self, name, value)
+
+    @classmethod
+    def _protobuf_class(cls) -> Any:
+        return protobuf_class(cls._protobuf_name or cls.__qualname__)
 
     def _check(self, name: str) -> None:
         if name not in self._fields:
@@ -92,6 +113,65 @@ class Message:
         values = copy.deepcopy(other.__dict__)
         self.__dict__.clear()
         self.__dict__.update(values)
+
+    def MergeFrom(self, other: Message) -> None:
+        """Take over what is set in `other`: repeated fields grow, nested messages are merged.
+
+        TypeError unless it is of the same class.
+        """
+        if type(other) is not type(self):
+            raise TypeError(
+                "Parameter to MergeFrom() must be instance of same class: expected "
+                f"{type(self).__name__} got {type(other).__name__}."
+            )
+        if other is self:
+            return
+        for name, value in other._set_fields():
+            current = getattr(self, name)
+            if isinstance(current, Message):
+                current.MergeFrom(value)
+            elif isinstance(current, list):
+                current.extend(copy.deepcopy(list(value)))
+            elif isinstance(current, dict):
+                current.update(copy.deepcopy(value))
+            else:
+                object.__setattr__(self, name, copy.deepcopy(value))
+
+    def MergeFromString(self, serialized: bytes) -> int:
+        """`MergeFrom` a message of these bytes, see ParseFromString; returns their number."""
+        self.MergeFrom(type(self).FromString(serialized))
+        return len(serialized)
+
+    def ListFields(self) -> list[tuple[Any, Any]]:
+        """The set fields in the order of their numbers: protobuf's description, and the value.
+
+        ModuleNotFoundError where protobuf is not installed.
+        """
+        known = self.DESCRIPTOR.fields_by_name
+        pairs = [(known[name], value) for name, value in self._set_fields() if name in known]
+        return sorted(pairs, key=lambda pair: int(pair[0].number))
+
+    def WhichOneof(self, name: str) -> str | None:
+        """ValueError: no message of settings has fields of which only one can be set."""
+        raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
+
+    def IsInitialized(self) -> bool:
+        """True: there are no required fields."""
+        return True
+
+    def ByteSize(self) -> int:
+        """How many bytes `SerializeToString` gives."""
+        return len(self.SerializeToString())
+
+    def _set_fields(self) -> list[tuple[str, Any]]:
+        """Names and values of the fields that differ from their defaults."""
+        names = [name for name in self._fields if name in self.__dict__]
+        pairs = [(name, getattr(self, name)) for name in names]
+        return [
+            (name, value)
+            for name, value in pairs
+            if value is not None and value != self._fields[name].default()
+        ]
 
     def Clear(self) -> None:
         """Give every field its default."""
@@ -121,8 +201,8 @@ class Message:
 
         ModuleNotFoundError where protobuf is not installed.
         """
-        target = message_class(type(self).__name__)()
-        _to_protobuf(self, target)
+        target = self._protobuf_class()()
+        set_protobuf(self, target)
         return target.SerializeToString(deterministic=True)
 
     def ParseFromString(self, serialized: bytes) -> int:
@@ -130,9 +210,9 @@ class Message:
 
         ModuleNotFoundError where protobuf is not installed, its DecodeError for malformed bytes.
         """
-        source = message_class(type(self).__name__).FromString(serialized)
+        source = self._protobuf_class().FromString(serialized)
         self.__dict__.clear()
-        _from_protobuf(self, source)
+        take_protobuf(self, source)
         return len(serialized)
 
     @classmethod
@@ -156,57 +236,6 @@ class Message:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-def _to_protobuf(message: Message, target: Any) -> None:
-    """Sets the fields of protobuf's message that differ from their defaults here."""
-    known = target.DESCRIPTOR.fields_by_name
-    for name in tuple(message.__dict__):
-        value = getattr(message, name)
-        if name not in known or value is None or value == message._fields[name].default():
-            continue
-        if isinstance(value, Message):
-            getattr(target, name).SetInParent()
-            _to_protobuf(value, getattr(target, name))
-        elif isinstance(value, Messages):
-            for item in value:
-                _to_protobuf(item, getattr(target, name).add())
-        elif isinstance(value, dict):
-            _fill_map(getattr(target, name), known[name].message_type.fields[0], value)
-        elif isinstance(value, list):
-            getattr(target, name).extend(value)
-        elif known[name].message_type:  # a message of protobuf's, as step_stats
-            getattr(target, name).CopyFrom(value)
-        else:
-            setattr(target, name, value)
-
-
-def _fill_map(target: Any, key_field: Any, values: dict[str, Any]) -> None:
-    """Enters the pairs; keys that are numbers in the message are texts here."""
-    for text_key, value in values.items():
-        key = text_key if key_field.type == key_field.TYPE_STRING else int(text_key)
-        if hasattr(value, "DESCRIPTOR"):
-            target[key].CopyFrom(value)
-        else:
-            target[key] = value
-
-
-def _from_protobuf(message: Message, source: Any) -> None:
-    """Sets the fields that protobuf's message has; unknown ones are left out."""
-    for field, value in source.ListFields():
-        name = field.name
-        if name not in message._fields:
-            continue
-        current = getattr(message, name)
-        if isinstance(current, Message):
-            _from_protobuf(current, value)
-        elif isinstance(current, Messages):
-            for item in value:
-                _from_protobuf(current.add(), item)
-        elif isinstance(current, dict):
-            setattr(message, name, {str(key): item for key, item in value.items()})
-        else:
-            setattr(message, name, list(value) if isinstance(current, list) else value)
-
-
 def without_effect(field: Field[T]) -> Field[T]:
     """The same field, of a setting that is kept and changes nothing."""
     field.has_effect = False
@@ -225,43 +254,6 @@ def unused(settings: Message) -> list[str]:
         elif isinstance(value, Message):
             names += [f"{name}.{inner}" for inner in unused(value)]
     return names
-
-
-def wrong(where: str, expected: str, value: object) -> TypeError:
-    """The error of a value that is not what a field at `where` expects."""
-    return TypeError(f"{where} must be {expected}, got {value!r} of type {type(value).__name__}")
-
-
-def to_bool(where: str, value: Any) -> bool:
-    """`value` as a bool; TypeError for anything but a bool or an int."""
-    try:
-        return bool(operator.index(value))
-    except TypeError:
-        raise wrong(where, "a bool", value) from None
-
-
-def to_int(where: str, value: Any) -> int:
-    """`value` as an int; TypeError for a bool and for anything without `__index__`."""
-    if isinstance(value, bool):
-        raise wrong(where, "an int", value)
-    try:
-        return int(operator.index(value))
-    except TypeError:
-        raise wrong(where, "an int", value) from None
-
-
-def to_float(where: str, value: Any) -> float:
-    """`value` as a float; TypeError for a bool and for anything but a real number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise wrong(where, "a number", value)
-    return float(value)
-
-
-def to_str(where: str, value: Any) -> str:
-    """`value`, which must be a string; TypeError if it is not."""
-    if not isinstance(value, str):
-        raise wrong(where, "a string", value)
-    return value
 
 
 def boolean() -> Field[bool]:

@@ -52,6 +52,8 @@ class VerifierConfig(Message):
 class CustomGraphOptimizer(Message):
     """A rewrite that a program has registered."""
 
+    _protobuf_name = "RewriterConfig.CustomGraphOptimizer"
+
     name = text()
     parameter_map = map_of(lambda where, value: value)
 

@@ -70,3 +70,50 @@ def test_fields_are_cleared_one_by_one_and_all_at_once():
     assert settings == tf.ConfigProto()
     with pytest.raises(ValueError, match='has no field "devices"'):
         settings.ClearField("devices")
+
+
+def test_settings_are_merged():
+    settings = config()
+    other = tf.ConfigProto(
+        device_count={"CPU": 1}, device_filters=["/job:b"], log_device_placement=1
+    )
+    other.gpu_options.allow_growth = True
+    other.session_inter_op_thread_pool.add(num_threads=5)
+    settings.MergeFrom(other)
+    assert settings.device_count == {"GPU": 2, "CPU": 1}
+    assert settings.device_filters == ["/job:a", "/job:b"]
+    assert settings.allow_soft_placement and settings.log_device_placement
+    assert settings.gpu_options.allow_growth
+    assert settings.gpu_options.per_process_gpu_memory_fraction == 0.25
+    assert [pool.num_threads for pool in settings.session_inter_op_thread_pool] == [3, 5]
+    other.session_inter_op_thread_pool[0].num_threads = 6  # what was merged is a copy
+    assert settings.session_inter_op_thread_pool[1].num_threads == 5
+    before = str(settings)
+    settings.MergeFrom(settings)
+    assert str(settings) == before
+    with pytest.raises(
+        TypeError, match=r"Parameter to MergeFrom\(\) must be instance of same class"
+    ):
+        settings.MergeFrom(other.gpu_options)
+
+
+def test_no_field_of_settings_excludes_another():
+    assert tf.ConfigProto().IsInitialized()
+    with pytest.raises(ValueError, match='Protocol message ConfigProto has no "kind" field'):
+        tf.ConfigProto().WhichOneof("kind")
+
+
+@pytest.mark.usefixtures("messages")
+def test_set_fields_are_listed_in_the_order_of_their_numbers():
+    settings = config()
+    listed = messages_pb2.ConfigProto.FromString(settings.SerializeToString()).ListFields()
+    assert [field.name for field, _ in settings.ListFields()] == [f.name for f, _ in listed]
+    assert settings.DESCRIPTOR.full_name == tf.ConfigProto.DESCRIPTOR.full_name
+    assert tf.GPUOptions.Experimental.DESCRIPTOR.full_name == "tensorflow.GPUOptions.Experimental"
+    assert settings.ByteSize() == len(settings.SerializeToString())
+    assert tf.ConfigProto().ListFields() == []
+    merged = tf.ConfigProto(device_filters=["/job:c"])
+    merged.MergeFromString(settings.SerializeToString())
+    assert merged.device_filters == ["/job:c", "/job:a"]
+    nested = settings.gpu_options.experimental
+    assert tf.GPUOptions.Experimental.FromString(nested.SerializeToString()) == nested

@@ -1,0 +1,44 @@
+"""Checks that convert what is assigned to a field of a message (`base/proto_messages.py`)."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from typing import Any
+
+
+def wrong(where: str, expected: str, value: object) -> TypeError:
+    """The error of a value that is not what a field at `where` expects."""
+    return TypeError(f"{where} must be {expected}, got {value!r} of type {type(value).__name__}")
+
+
+def to_bool(where: str, value: Any) -> bool:
+    """`value` as a bool; TypeError for anything but a bool or an int."""
+    try:
+        return bool(operator.index(value))
+    except TypeError:
+        raise wrong(where, "a bool", value) from None
+
+
+def to_int(where: str, value: Any) -> int:
+    """`value` as an int; TypeError for a bool and for anything without `__index__`."""
+    if isinstance(value, bool):
+        raise wrong(where, "an int", value)
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        raise wrong(where, "an int", value) from None
+
+
+def to_float(where: str, value: Any) -> float:
+    """`value` as a float; TypeError for a bool and for anything but a real number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise wrong(where, "a number", value)
+    return float(value)
+
+
+def to_str(where: str, value: Any) -> str:
+    """`value`, which must be a string; TypeError if it is not."""
+    if not isinstance(value, str):
+        raise wrong(where, "a string", value)
+    return value

@@ -1,0 +1,78 @@
+"""Fields of our messages (`base/proto_messages.py`) to and from those of protobuf's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.registered_messages import message_class
+
+
+def protobuf_class(name: str) -> Any:
+    """The class of a message by its name, `GPUOptions.Experimental` for a nested one.
+
+    ModuleNotFoundError where protobuf is not installed.
+    """
+    outer, *inner = name.split(".")
+    found = message_class(outer)
+    for part in inner:
+        found = getattr(found, part)
+    return found
+
+
+def _is_message(value: Any) -> bool:
+    return hasattr(value, "_fields")
+
+
+def _is_list_of_messages(value: Any) -> bool:
+    return isinstance(value, list) and hasattr(value, "add")
+
+
+def set_protobuf(message: Any, target: Any) -> None:
+    """Sets the fields of protobuf's message that differ from their defaults here."""
+    known = target.DESCRIPTOR.fields_by_name
+    for name in tuple(message.__dict__):
+        value = getattr(message, name)
+        if name not in known or value is None or value == message._fields[name].default():
+            continue
+        if _is_message(value):
+            getattr(target, name).SetInParent()
+            set_protobuf(value, getattr(target, name))
+        elif _is_list_of_messages(value):
+            for item in value:
+                set_protobuf(item, getattr(target, name).add())
+        elif isinstance(value, dict):
+            _fill_map(getattr(target, name), known[name].message_type.fields[0], value)
+        elif isinstance(value, list):
+            getattr(target, name).extend(value)
+        elif known[name].message_type:  # a message of protobuf's, as step_stats
+            getattr(target, name).CopyFrom(value)
+        else:
+            setattr(target, name, value)
+
+
+def _fill_map(target: Any, key_field: Any, values: dict[str, Any]) -> None:
+    """Enters the pairs; keys that are numbers in the message are texts here."""
+    for text_key, value in values.items():
+        key = text_key if key_field.type == key_field.TYPE_STRING else int(text_key)
+        if hasattr(value, "DESCRIPTOR"):
+            target[key].CopyFrom(value)
+        else:
+            target[key] = value
+
+
+def take_protobuf(message: Any, source: Any) -> None:
+    """Sets the fields that protobuf's message has; unknown ones are left out."""
+    for field, value in source.ListFields():
+        name = field.name
+        if name not in message._fields:
+            continue
+        current = getattr(message, name)
+        if _is_message(current):
+            take_protobuf(current, value)
+        elif _is_list_of_messages(current):
+            for item in value:
+                take_protobuf(current.add(), item)
+        elif isinstance(current, dict):
+            setattr(message, name, {str(key): item for key, item in value.items()})
+        else:
+            setattr(message, name, list(value) if isinstance(current, list) else value)
