@@ -21,11 +21,13 @@ _REWRITE = (
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
-_MONOTONIC = "there is no monotonic attention yet: use BahdanauAttention or LuongAttention"
-_PROFILER = "there is no profiler yet: use run_metadata of Session.run, or cProfile"
+_MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAttention"
+_PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
 _REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
-_CLUSTER = "programs run in one process: there are no clusters yet"
+_DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
+_TABLES = "there are no tables in graphs: look values up in Python, or by tf.py_func"
+_CLUSTER = "programs run in one process: there are no clusters"
 
 _ROWS = f"""
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
@@ -36,6 +38,7 @@ config.experimental_connect_to_cluster: there is no eager execution: give a Sess
 config.experimental_connect_to_host: there is no eager execution: give a Session its target
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
 contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
+contrib.data: {_DATASETS}
 contrib.eager: there is no eager execution: build a graph and run it in a Session
 contrib.framework.fuse_op: graphs are fused when a Session compiles them
 contrib.layers.RevBlock: {_REVERSIBLE}
@@ -47,16 +50,20 @@ contrib.cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or 
 contrib.gan: write both losses by tf.losses, and train them by two optimizers
 contrib.graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
 contrib.image: there are no transforms of images by matrices: use tf.image, or tf.py_func
+contrib.learn: there are no estimators: use tf.layers and a tf.train.MonitoredTrainingSession
+contrib.lookup: {_TABLES}
 contrib.losses: use tf.losses, whose arguments are labels, then predictions
 contrib.metrics: use tf.metrics, where streaming_mean is tf.metrics.mean
 contrib.nccl: variables of several GPUs are added by tf.add_n
 contrib.nn: use tf.nn
 contrib.opt: use the optimizers of tf.train, or subclass one
 contrib.quantize: use tf.quantization.fake_quant_with_min_max_vars
+contrib.resampler: there is no sampling between pixels at places: use tf.gather_nd and weights
 contrib.slim.learning.train: run the train op in a tf.train.MonitoredTrainingSession
 contrib.slim.learning.train_step: run the train op in a tf.train.MonitoredTrainingSession
 contrib.lite: models are run by a Session, not by TensorFlow Lite
 contrib.tensorrt: graphs are compiled when a Session runs them
+contrib.text: pairs of words are chosen in Python, or by tf.py_func
 contrib.tpu: there are no TPUs: GPUs are used where there are kernels
 errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
 function: there is no eager execution: build a graph and run it in a Session

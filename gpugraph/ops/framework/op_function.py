@@ -229,6 +229,8 @@ class OpFunction:
         try:
             hint = None if wanted is not None else self._default_type(arg)
             tensor = convert_to_tensor(value, wanted, arg.name, hint, as_ref=arg.is_ref)
+        except TypeError as error:
+            raise self._of_parameter(error, arg, wanted) from error
         except ValueError as error:
             actual = _dtype_of(value)
             if wanted is None or actual is None:
@@ -244,6 +246,17 @@ class OpFunction:
             check_allowed(self.op_def.attrs[arg.type_attr], dtype, arg.name, self.op_def.name)
             attrs.setdefault(arg.type_attr, dtype)
         return tensor
+
+    def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
+        """The error of a value that can't have the dtype of an argument, which it then names."""
+        text = str(error)
+        start = f"Expected {wanted.name}, got " if wanted is not None else ""
+        if wanted is None or type(error) is not TypeError or not text.startswith(start):
+            return error
+        return TypeError(
+            f"Expected {wanted.name} passed to parameter '{arg.name}' of op "
+            f"'{self.op_def.name}', got {text.removeprefix(start)} Error: {text}"
+        )
 
     def _default_type(self, arg: ArgDef) -> DType | None:
         """The dtype that plain values of an argument have where they can, if its attr has one."""
