@@ -13,10 +13,10 @@ def protobuf_class(name: str) -> Any:
     ModuleNotFoundError where protobuf is not installed.
     """
     outer, *inner = name.split(".")
-    found = message_class(outer)
+    message_type = message_class(outer)
     for part in inner:
-        found = getattr(found, part)
-    return found
+        message_type = getattr(message_type, part)
+    return message_type
 
 
 def _is_message(value: Any) -> bool:

@@ -18,7 +18,7 @@ from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
 from gpugraph.variables import ResourceVariable, Variable
 
-# -- made
+# -- result
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
@@ -29,13 +29,13 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
     dtype = floatx() if dtype is None else dtype
     if hasattr(value, "tocoo"):
         return _sparse_constant(value)
-    made: Any = ResourceVariable(value, dtype=as_dtype(dtype), name=name, constraint=constraint)
+    result: Any = ResourceVariable(value, dtype=as_dtype(dtype), name=name, constraint=constraint)
     if isinstance(value, np.ndarray):
-        made._keras_shape = value.shape
+        result._keras_shape = value.shape
     elif hasattr(value, "shape"):
-        made._keras_shape = int_shape(value)
-    track_variable(made)
-    return made
+        result._keras_shape = int_shape(value)
+    track_variable(result)
+    return result
 
 
 def sparse_parts(matrix: Any) -> tuple[Any, Any, Any]:

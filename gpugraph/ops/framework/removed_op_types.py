@@ -39,8 +39,6 @@ ApplyAdaMax: its step is max(beta2 * v, abs(grad)): write it by tf.assign
 ApplyAdagradV2: use ApplyAdagrad, and add epsilon to the accumulator that it starts with
 ApplyAddSign: write its step by tf.sign and tf.assign_sub
 ApplyPowerSign: write its step by tf.sign, tf.exp and tf.assign_sub
-DeserializeManySparse: tensors are not written as bytes yet: feed the parts of a SparseTensor
-DeserializeSparse: tensors are not written as bytes yet: feed the parts of a SparseTensor
 DestroyResourceOp: a Session keeps its variables until it is closed
 DestroyTemporaryVariable: use tf.Variable, whose Session frees it when it is closed
 ImmutableConst: use numpy.memmap, and tf.placeholder
@@ -79,8 +77,6 @@ ResourceApplyPowerSign: write its step by tf.sign, tf.exp and tf.assign_sub
 ResourceSparseApplyAdagradV2: use ResourceSparseApplyAdagrad, and add epsilon to the accumulator
 ResourceSparseApplyKerasMomentum: use ResourceSparseApplyMomentum
 SampleDistortedBoundingBox: use SampleDistortedBoundingBoxV2, with min_object_covered as a tensor
-SerializeManySparse: tensors are not written as bytes yet: run the parts of a SparseTensor
-SerializeSparse: tensors are not written as bytes yet: run the parts of a SparseTensor
 SparseApplyAdagradV2: use SparseApplyAdagrad, and add epsilon to the accumulator
 StringNGrams: there are no ragged tensors: join slices by tf.strings.join
 TemporaryVariable: use tf.Variable, whose Session frees it when it is closed
