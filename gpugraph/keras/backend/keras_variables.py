@@ -18,7 +18,7 @@ from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
 from gpugraph.variables import ResourceVariable, Variable
 
-# -- result
+# -- made
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
