@@ -364,7 +364,6 @@ contrib.framework.load_linear_multiclass_bias_initializer: ckpt_path bias_tensor
     max_rows_in_memory
 contrib.framework.load_variable: checkpoint_dir name
 contrib.framework.load_variable_slot_initializer: ckpt_path old_tensor_name primary_partition_info
-    args options
 contrib.framework.local_variable: initial_value validate_shape name use_resource
 contrib.framework.model_variable: name shape dtype initializer regularizer trainable collections
     caching_device device partitioner custom_getter use_resource synchronization aggregation
