@@ -215,6 +215,7 @@ DOORS = frozenset(
         # An extra, for programs that have messages: imported when the first one is asked for.
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         # An extra, for programs that have regular expressions.
+        ("gpugraph.keras.inputs.enqueuers", "multiprocessing"),
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),
         ("gpugraph.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),

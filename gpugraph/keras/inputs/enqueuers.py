@@ -6,13 +6,15 @@ schedule them, and an enqueuer that is stopped leaves none behind.
 
 from __future__ import annotations
 
+import importlib
 import itertools
-import multiprocessing
+import os
 import random
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -51,9 +53,9 @@ class SequenceEnqueuer:
     def _new_executor(self) -> Executor:
         _SOURCES[self._number] = self.sequence
         if not self.use_multiprocessing:
-            return ThreadPoolExecutor(self._workers, thread_name_prefix="keras_input")
-        context = multiprocessing.get_context("fork")
-        return ProcessPoolExecutor(self._workers, context, _seed_worker, (self._seed(),))
+            return futures.ThreadPoolExecutor(self._workers, thread_name_prefix="keras_input")
+        context = importlib.import_module("multiprocessing").get_context("fork")
+        return futures.ProcessPoolExecutor(self._workers, context, _seed_worker, (self._seed(),))
 
     def _seed(self) -> int:
         return int(np.random.randint(2**31 - 1))
@@ -159,4 +161,4 @@ def _next(number: int, _: Any) -> Any:
 
 def _seed_worker(seed: int) -> None:
     """Gives a worker process random numbers of its own."""
-    np.random.seed((seed + (multiprocessing.current_process().pid or 0)) % 2**31)
+    np.random.seed((seed + os.getpid()) % 2**31)
