@@ -2,7 +2,7 @@
 
     python benchmarks/side_by_side.py [--size N] [--rounds N]
 
-NumPy's BLAS is limited to one thread, in a process of its own. The products are on two CPU devices
+NumPy's BLAS and native code are limited to one thread, in a process of their own. The products are on two CPU devices
 of one session, on one device, and on one device by `inter_op_parallelism_threads=1`. Runs of all
 take turns; of each the fastest counts, as other work on the machine only makes runs slower. With a
 processor for each, the ratio is little above 1; plain threads around `numpy.matmul` are measured
@@ -21,7 +21,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-LIMITS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+NAMES = ("GPUGRAPH_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+LIMITS = dict.fromkeys(NAMES, "1")
 
 
 def programs(size: int) -> dict[str, Callable[[], Any]]:
