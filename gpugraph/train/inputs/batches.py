@@ -98,6 +98,8 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 
 def _as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
     """The components of each element, in order. ValueError where there is none, or other keys."""
+    if not isinstance(tensors_list, (list, tuple)):
+        raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
     if not tensors_list:
         raise ValueError("Expected at least one set of tensors")
     if not isinstance(tensors_list[0], Mapping):
