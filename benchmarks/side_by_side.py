@@ -4,7 +4,8 @@
 
 NumPy's BLAS and native code are limited to one thread, in a process of their own. The products are
 on two CPU devices of one session, on one device, and on one device by
-`inter_op_parallelism_threads=1`. Runs of all take turns; of each the fastest counts, as other work on the machine only makes runs slower. With a
+`inter_op_parallelism_threads=1`. Runs of all take turns; of each the fastest counts, as other work
+on the machine only makes runs slower. With a
 processor for each, the ratio is little above 1; plain threads around `numpy.matmul` are measured
 too, as what the machine allows.
 """

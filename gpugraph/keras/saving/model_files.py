@@ -15,6 +15,7 @@ from gpugraph.keras.saving.hdf5_groups import (
     read_text,
     written_file,
 )
+from gpugraph.keras.saving.later_configs import as_in_1_15
 from gpugraph.keras.saving.model_json import (
     from_json_text,
     model_config,
@@ -142,7 +143,7 @@ def _compile(model: Any, file: Any) -> None:
             "it manually."
         )
         return
-    config = from_json_text(text)
+    config = as_in_1_15(from_json_text(text))
     names = ("loss", "metrics", "loss_weights", "sample_weight_mode", "weighted_metrics")
     arguments = {name: config[name] for name in names if config.get(name) is not None}
     model.compile(optimizer=config["optimizer_config"], **arguments)

@@ -12,6 +12,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.base.version import KERAS_VERSION
 from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.saving.later_configs import as_in_1_15
 
 
 def json_value(value: Any) -> Any:
@@ -73,7 +74,7 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
             "`model_from_config` expects a dictionary, not a list. Maybe you meant to use "
             "`Sequential.from_config(config)`?"
         )
-    return deserialize_layer(config, custom_objects)
+    return deserialize_layer(as_in_1_15(config), custom_objects)
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:

@@ -89,7 +89,7 @@ class OutputTraining:
 
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
     """The loss of each output, an object or function; ValueError for other names and numbers."""
-    if isinstance(loss, Mapping):
+    if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
         _check_names(loss, names, "loss")
         for name in names:
             if name not in loss:

@@ -105,3 +105,35 @@ def test_what_is_refused(tmp_path):
         file.attrs["model_config"] = b"[" * 30000
     with pytest.raises(ValueError, match="nested too deeply"):
         models.load_model(tmp_path / "model.h5")
+
+
+def test_configurations_by_later_versions(tmp_path):
+    model = two_layers()
+    record = json.loads(model.to_json())
+    record["class_name"] = "Functional"
+    record["config"] |= {"trainable": True}
+    for layer in record["config"]["layers"]:
+        layer["module"] = "keras.layers"
+        layer["config"] |= {"dtype": {"class_name": "Policy", "config": {"name": "float32"}}}
+    record["config"].pop("trainable")
+    assert models.model_from_json(json.dumps(record)).get_config()["name"] == model.name
+    dense = {"class_name": "Conv2D", "config": {**layers.Conv2D(2, 3).get_config(), "groups": 2}}
+    with pytest.raises(TypeError, match="Keyword argument not understood: groups"):
+        models.model_from_config(dense)
+
+
+def test_a_trained_model_goes_on_where_it_was(tmp_path):
+    random = np.random.RandomState(0)
+    x, y = random.rand(32, 4).astype(np.float32), random.randint(0, 3, 32)
+
+    def trained(model, epochs):
+        return model.fit(x, y, epochs=epochs, batch_size=8, shuffle=False, verbose=0)
+
+    model = tf.keras.Sequential([layers.Dense(8, "tanh", input_shape=(4,)), layers.Dense(3)])
+    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss, metrics=["accuracy"])
+    trained(model, 2)
+    model.save(tmp_path / "model.h5")
+    again = models.load_model(tmp_path / "model.h5")
+    first, second = trained(model, 2).history, trained(again, 2).history
+    assert first == second and len(again.optimizer.get_weights()) == 9
