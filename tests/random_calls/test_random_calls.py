@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it limits memory as POSIX does")
 
 
@@ -16,11 +18,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it limits memor
     ("count", "seed"),
     [(2000, 1), *(pytest.param(2500, seed, marks=pytest.mark.exhaustive) for seed in range(2, 10))],
 )
-def test_random_wrong_calls(count: int, seed: int) -> None:
+def test_random_wrong_calls(count: int, seed: int, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "tests.random_calls.program", str(seed), str(count)],
-        cwd=Path(__file__).resolve().parents[2],
-        env={**os.environ, "GPUGRAPH_NATIVE": "0"},
+        cwd=tmp_path,  # calls may write files
+        env={**os.environ, "GPUGRAPH_NATIVE": "0", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=500,
