@@ -14,6 +14,8 @@ Follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gpugraph.control_flow.cond_context import CondContext
@@ -64,18 +66,25 @@ class LoopGradient:
         self._forward_trigger: Operation | None = None
         self._backward_trigger: Operation | None = None
         around = forward.outer if outer is None else outer.forward_context
-        with within(self.graph, around):
+        # What the caller waits for may be results of the loop, which the counter is now a part of.
+        with self._apart(around):
             count = self._count_forward()
         if outer is None:
-            with within(self.graph, around if around is not None else home):
+            with self._apart(around if around is not None else home):
                 self.grad_context = self._backward_loop()
                 self._count_backward(count)
         else:
             outer.forward_context.known.add(count)
             kept = outer.push(count)
-            with within(self.graph, outer.grad_context):
+            with self._apart(outer.grad_context):
                 self.grad_context = self._backward_loop()
                 self._count_backward(outer.pop(kept, count))
+
+    @contextmanager
+    def _apart(self, context: ControlFlowContext | None) -> Iterator[None]:
+        """Makes ops in `context`, without what the caller of `gradients` waits for."""
+        with self.graph.control_dependencies(None), within(self.graph, context):
+            yield
 
     def _backward_loop(self) -> WhileContext:
         forward = self.forward_context

@@ -313,7 +313,7 @@ class DirectRunner(Runner):
     ) -> list[Any]:
         """As `run`, with a time limit and with statistics into `metadata`."""
         chosen = options if options is not None else RunOptions()
-        TracedExecution.refuse_pools(chosen)
+        TracedExecution.refuse_pools(chosen, self.session.options.config)
         self.session.unused_options.update(dict.fromkeys(unused(chosen)))
         limit, alone = chosen.timeout_in_ms or self.limit_ms, chosen.inter_op_thread_pool < 0
         if metadata is None:

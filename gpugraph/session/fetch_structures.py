@@ -7,7 +7,8 @@ twice is computed once and given twice, the same object. Other types join by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import InaccessibleTensorError
@@ -137,7 +138,10 @@ class FetchPlan:
         kind: Any = type(fetch)
         if kind is dict:
             return lambda values: {key: part(values) for key, part in parts.items()}
-        return lambda values: kind((key, part(values)) for key, part in parts.items())
+        if issubclass(kind, MutableMapping):
+            arguments = [fetch.default_factory] if isinstance(fetch, defaultdict) else []
+            return lambda values: _filled(kind(*arguments), parts, values)
+        return lambda values: kind({key: part(values) for key, part in parts.items()})
 
     def _attrs_class(self, fetch: Any) -> Rebuild:
         kind: Any = type(fetch)
@@ -178,6 +182,13 @@ class FetchPlan:
             raise ValueError(
                 f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({message})"
             ) from None
+
+
+def _filled(empty: Any, parts: Mapping[Any, Rebuild], values: Any) -> Any:
+    """An empty mapping with the values of its keys."""
+    for key, part in parts.items():
+        empty[key] = part(values)
+    return empty
 
 
 def _op(element: Tensor | Operation) -> Operation:

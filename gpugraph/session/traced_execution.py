@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.config import GraphOptions, RunMetadata, RunOptions
+from gpugraph.config import ConfigProto, GraphOptions, RunMetadata, RunOptions
 from gpugraph.inspection.plain_messages import as_message
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
@@ -52,6 +52,7 @@ class TracedExecution:
         costs: bool,
     ) -> None:
         """Fills the metadata by functions, which make messages when they are read."""
+        metadata.Clear()  # of what an earlier run has left
         plan, times = self.plan, self.times
         if plan is None or not (times is not None or options.output_partition_graphs):
             return
@@ -69,12 +70,13 @@ class TracedExecution:
         return StepReport(self.plan, self.times, graph_record(self.plan))
 
     @staticmethod
-    def refuse_pools(options: RunOptions) -> None:
+    def refuse_pools(options: RunOptions, config: ConfigProto) -> None:
         """InvalidArgumentError for a pool of threads that is not there."""
-        if options.inter_op_thread_pool not in (-1, 0):
+        count = max(1, len(config.session_inter_op_thread_pool))
+        if options.inter_op_thread_pool not in range(-1, count):
             raise invalid_argument(
-                f"Invalid inter_op_thread_pool: {options.inter_op_thread_pool}. There is 0, the "
-                "session's, and -1, the calling thread"
+                f"Invalid inter_op_thread_pool: {options.inter_op_thread_pool}. There are 0 to "
+                f"{count - 1}, the session's, and -1, the calling thread"
             )
 
 

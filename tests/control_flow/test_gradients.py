@@ -395,3 +395,15 @@ def test_what_branches_of_other_devices_keep_for_the_gradient() -> None:
     config.allow_soft_placement = True
     with tf.Session(config=config) as session:
         np.testing.assert_allclose(session.run(gradients, {x: 1.1}), [16 * 1.1**15])
+
+
+def test_what_waits_for_a_loop_has_gradients_of_it():
+    weight = tf.Variable(0.5)
+    average = tf.Variable(0.0)
+    _, result = tf.while_loop(lambda t, h: t < 3, lambda t, h: (t + 1, h * weight), [0, 2.0])
+    with tf.control_dependencies([tf.assign(average, result)]):
+        gradient = tf.gradients(result, weight)[0]
+        second = tf.gradients(result * result, weight)[0]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([gradient, second, average]) == [1.5, 0.75, 0.25]

@@ -198,3 +198,26 @@ def test_nested_fetches_are_prepared_once(monkeypatch):
             assert session.run({"y": x, "x": y}) == {"y": 1, "x": 2}
             assert session.run([x, {"y": [y, x]}]) == [1, {"y": [2, 1]}]
         assert len(made) == 4
+
+
+def test_metadata_is_that_of_its_last_run():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        y = x + 1.0
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(y, {x: 1.0}, options=options, run_metadata=metadata)
+        assert len(metadata.step_stats.dev_stats) == 1
+        session.run(y, {x: 1.0}, run_metadata=metadata)
+        assert metadata == tf.RunMetadata()
+
+
+def test_pools_of_threads_that_the_session_has():
+    config = tf.ConfigProto()
+    for _ in range(2):
+        config.session_inter_op_thread_pool.add(num_threads=2)
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        y = tf.constant(1.0)
+        assert session.run(y, options=tf.RunOptions(inter_op_thread_pool=1)) == 1
+        with pytest.raises(tf.errors.InvalidArgumentError, match="There are 0 to 1"):
+            session.run(y, options=tf.RunOptions(inter_op_thread_pool=2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections import OrderedDict, namedtuple
 from typing import Any
 
@@ -223,3 +224,14 @@ def test_other_types_join_by_registration() -> None:
         np.testing.assert_array_equal(got.values, [1])
     with pytest.raises(ValueError, match="already been registered"):
         register_session_run_conversion_functions(Sparse, lambda each: ([], list))
+
+
+def test_mappings_of_other_classes():
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.constant(2)
+        ordered = session.run(collections.OrderedDict([("b", y), ("a", y)]))
+        assert type(ordered) is collections.OrderedDict and list(ordered) == ["b", "a"]
+        default = session.run(collections.defaultdict(list, {"a": y}))
+        assert default["a"] == 2 and default.default_factory is list
+        assert session.run(collections.Counter({"a": y})) == {"a": 2}
+        assert dict(session.run(collections.ChainMap({"a": y}))) == {"a": 2}

@@ -90,7 +90,7 @@ class LoggingTensorHook(SessionRunHook):
             logging.info(self._formatter(values))
             return
         with np.printoptions(suppress=True):
-            text = ", ".join(f"{tag} = {values[tag]}" for tag in self._tags)
+            text = ", ".join(f"{tag} = {values[tag]!s}" for tag in self._tags)
         logging.info("%s", text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 

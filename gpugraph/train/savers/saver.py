@@ -184,7 +184,7 @@ class Saver:
     def _delete_old(self, meta_graph_suffix: str) -> None:
         while self._checkpoints_to_be_deleted:
             path, written = self._checkpoints_to_be_deleted.pop(0)
-            if written != float("inf") and written > self._next_checkpoint_time:
+            if written > self._next_checkpoint_time:  # also of a time that is not known
                 hours = self.saver_def.keep_checkpoint_every_n_hours
                 self._next_checkpoint_time += hours * 3600
                 continue
