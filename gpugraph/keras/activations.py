@@ -6,16 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.elementwise_and_reductions import elu as elu, relu as relu
 from gpugraph.keras.backend.keras_losses import hard_sigmoid as hard_sigmoid
 from gpugraph.keras.keras_objects import deserialize_keras_object
-from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise import unary_functions
-from gpugraph.ops.elementwise.arithmetic_functions import maximum
-from gpugraph.ops.elementwise.comparison_and_select import greater
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.nn.activations import relu_and_elu, selu_softsign_swish
+from gpugraph.ops.nn.activations import selu_softsign_swish
 from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
-from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
@@ -24,31 +21,6 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
     return softmax_of(x, axis)
-
-
-def elu(x: Any, alpha: float = 1.0) -> Tensor:
-    """x where positive, else alpha * (exp(x) - 1), elementwise."""
-    x = convert_to_tensor(x)
-    result = relu_and_elu.elu(x)
-    if alpha == 1.0:
-        return result
-    return maximum(result, 0.0) + alpha * (result - maximum(result, 0.0))
-
-
-def relu(
-    x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0
-) -> Tensor:
-    """x from `threshold` on, at most `max_value`; below alpha * (x - threshold), elementwise."""
-    x = convert_to_tensor(x)
-    if threshold == 0.0:
-        positive = relu_and_elu.relu(x)
-    else:
-        positive = x * cast(greater(x, threshold), x.dtype.base_dtype)
-    if max_value is not None:
-        positive = clip_by_value(positive, 0.0, float(max_value))
-    if alpha == 0.0:
-        return positive
-    return positive - alpha * relu_and_elu.relu(threshold - x)
 
 
 def linear(x: Any) -> Any:

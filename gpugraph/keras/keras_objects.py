@@ -13,7 +13,7 @@ class _Scopes(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
-        self.runs_code = False
+        self.runs_code: bool | None = None  # no file is read
 
 
 _CUSTOM_OBJECTS: dict[str, Any] = {}
@@ -45,9 +45,18 @@ def code_of_files(is_run: bool) -> Iterator[None]:
         _SCOPES.runs_code = before
 
 
-def runs_code_of_files() -> bool:
-    """Whether the code in a configuration may be run: by default not."""
-    return _SCOPES.runs_code
+def check_code_of_files(what: str, is_refused_elsewhere: bool) -> None:
+    """ValueError where code in a configuration is not to be run: that of a file.
+
+    what: whose code it is. is_refused_elsewhere: whether it is refused too where no file is read.
+    """
+    refused = _SCOPES.runs_code is False
+    if refused or (is_refused_elsewhere and _SCOPES.runs_code is None):
+        raise ValueError(
+            f"Requested the deserialization of {what}, which is Python code. The code of a file is "
+            "not run unless you trust it: load_model(path, safe_mode=False). Safer is a function "
+            "with a name, passed in custom_objects"
+        )
 
 
 def object_named(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import marshal
+import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import CellType, CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from gpugraph.keras.keras_objects import check_code_of_files
+from gpugraph.keras.layers.function_configs import bytecode_of, function_of_bytecode
 from gpugraph.rnn.rnn_cell_base import RNNCell
 
 
@@ -48,9 +49,7 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
         told: Any = getattr(function, "__name__", type(function).__name__)
         kind = "function"
     else:
-        code = base64.b64encode(marshal.dumps(function.__code__)).decode("ascii")
-        closed = tuple(cell.cell_contents for cell in function.__closure__ or ())
-        told, kind = (code, function.__defaults__, closed or None), "lambda"
+        told, kind = tuple(bytecode_of(function)), "lambda"
     return {name: told, f"{name}_type": kind, f"{name}_module": function.__module__}
 
 
@@ -59,18 +58,17 @@ def function_of_config(
 ) -> Callable[..., Any] | None:
     """Takes out of `config` the function that `config_of_function` told of; None without one.
 
-    TypeError for an unknown kind; ValueError for a name that `custom_objects` has not.
+    TypeError for an unknown kind; ValueError for a name that `custom_objects` has not,
+    and for code of a file.
     """
     if name not in config:
         return None
     told, kind = config.pop(name), config.pop(f"{name}_type")
     module = sys.modules.get(config.pop(f"{name}_module"))
     if kind == "lambda":
-        encoded, defaults, closed = told
-        code: CodeType = marshal.loads(base64.b64decode(encoded))
-        cells = tuple(CellType(value) for value in closed or ())
-        known = vars(module) if module is not None else {"__builtins__": __builtins__}
-        return FunctionType(code, known, code.co_name, defaults and tuple(defaults), cells or None)
+        check_code_of_files(f"{name} of a cell", is_refused_elsewhere=False)
+        names = {"__builtins__": builtins} if module is None else vars(module)
+        return function_of_bytecode(told, names)
     if kind != "function":
         raise TypeError(f"Unknown function type for {name}: {kind!r}")
     function = (custom_objects or {}).get(told, getattr(module, told, None))

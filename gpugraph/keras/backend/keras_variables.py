@@ -169,7 +169,8 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
     """The placeholder and the op that set a variable: made once for each."""
     if not hasattr(x, "_assign_placeholder"):
-        with x.graph.as_default():
+        with x.graph.as_default(), x.graph.control_dependencies(None):
             x._assign_placeholder = graph_placeholder(x.dtype.base_dtype, shape=[None] * rank)
-            x._assign_op = x.assign(x._assign_placeholder)
+            update = x.assign(x._assign_placeholder)
+            x._assign_op = getattr(update, "op", update)  # the value need not come back
     return x._assign_placeholder, x._assign_op

@@ -13,16 +13,15 @@ from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.keras import keras_constraints, keras_initializers, keras_regularizers
 from gpugraph.keras.backend.keras_session import get_session
+from gpugraph.keras.backend.keras_variables import batch_set_value
 from gpugraph.keras.engine.layer_losses import LayerLosses
-from gpugraph.ops.arrays.constants_and_placeholders import placeholder
-from gpugraph.ops.state.reference_variable_ops import assign
 from gpugraph.trackable.trackable import Trackable
 from gpugraph.variables import PartitionedVariable, Variable, is_created_since, variable_parts
 from gpugraph.variables.module import leaves
 from gpugraph.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 UNSEARCHED = (
-    *("_trainable_weights", "_non_trainable_weights", "_assignments", "_inbound_nodes"),
+    *("_trainable_weights", "_non_trainable_weights", "_inbound_nodes"),
     *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
     "_states",
     *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
@@ -49,7 +48,6 @@ class LayerWeights(LayerLosses):
         self._trainable = trainable
         self._trainable_weights: list[Any] = []
         self._non_trainable_weights: list[Any] = []
-        self._assignments: dict[Any, tuple[Any, Any]] = {}
 
     @property
     def trainable(self) -> bool:
@@ -159,7 +157,7 @@ class LayerWeights(LayerLosses):
                 f"length {len(weights)}, but the layer was expecting {len(variables)} weights. "
                 f"Provided weights: {str(weights)[:50]}..."
             )
-        session = self._session("set_weights")
+        self._session("set_weights")
         arrays = [np.asarray(array) for array in weights]
         for variable, array in zip(variables, arrays):
             if not variable.shape.is_compatible_with(array.shape):
@@ -167,17 +165,7 @@ class LayerWeights(LayerLosses):
                     f"Layer weight shape {tuple(variable.shape.as_list())} not compatible with "
                     f"provided weight shape {array.shape} (variable {variable.name})"
                 )
-        pairs = [self._assignment(variable) for variable in variables]
-        feeds = {value: array for (value, _), array in zip(pairs, arrays)}
-        session.run([operation for _, operation in pairs], feeds)
-
-    def _assignment(self, variable: Any) -> tuple[Any, Any]:
-        """The placeholder of a variable's value, and the operation that assigns it."""
-        if variable not in self._assignments:
-            with variable.graph.as_default(), variable.graph.control_dependencies(None):
-                value = placeholder(variable.dtype.base_dtype, variable.shape)
-                self._assignments[variable] = value, assign(variable, value).op
-        return self._assignments[variable]
+        batch_set_value(list(zip(variables, arrays)))
 
     def _session(self, method: str) -> Any:
         """The session in which a method reads or sets values: Keras's."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.keras import backend
-from gpugraph.keras.keras_objects import object_named, runs_code_of_files
+from gpugraph.keras.keras_objects import check_code_of_files, object_named
 
 
 def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
@@ -28,9 +28,14 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
         raise ValueError(f"Cannot serialize {function!r}: it has no name and is no lambda")
     if name != "<lambda>" or not isinstance(function, types.FunctionType):
         return name, "function", module
+    return bytecode_of(function), "lambda", module
+
+
+def bytecode_of(function: types.FunctionType) -> list[Any]:
+    """A function as its bytecode, default arguments and the contents of its closure."""
     code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
-    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
-    return [code, function.__defaults__, cells or None], "lambda", module
+    contents = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    return [code, function.__defaults__, contents or None]
 
 
 def function_of_config(
@@ -45,32 +50,24 @@ def function_of_config(
         return object_named(value, {}, custom_objects, f"function of the Lambda layer {layer}")
     if kind != "lambda":
         raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
-    if not runs_code_of_files():
-        raise ValueError(
-            f"Requested the deserialization of a Lambda layer whose function is Python code: "
-            f"{layer}. The code of a file is not run unless you trust it: "
-            "load_model(path, safe_mode=False). Safer is a function with a name, passed in "
-            "custom_objects"
-        )
+    check_code_of_files(f"the function of Lambda layer {layer}", is_refused_elsewhere=True)
     return _function_of_code(value, module, custom_objects)
 
 
 def _function_of_code(
     value: Any, module: str | None, custom_objects: Mapping[str, Any] | None
 ) -> types.FunctionType:
+    known = vars(sys.modules[module]) if module in sys.modules else {}
+    names = {"K": backend, "tf": sys.modules.get("gpugraph"), **known, **(custom_objects or {})}
+    return function_of_bytecode(value, {**names, "__builtins__": builtins})
+
+
+def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
+    """The function of `bytecode_of`, with these global names; ValueError for other code."""
     text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
     code = marshal.loads(base64.b64decode(text))
     if not isinstance(code, types.CodeType):
         raise ValueError(f"Expected the code of a function, found {type(code).__name__}")
-    known = vars(sys.modules[module]) if module in sys.modules else {}
-    names = {
-        "K": backend,
-        "tf": sys.modules.get("gpugraph"),
-        **known,
-        **(custom_objects or {}),
-        "__builtins__": builtins,
-    }
     cells = tuple(types.CellType(content) for content in contents or ())
-    return types.FunctionType(
-        code, names, code.co_name, None if defaults is None else tuple(defaults), cells
-    )
+    kept = None if defaults is None else tuple(defaults)
+    return types.FunctionType(code, names, code.co_name, kept, cells)

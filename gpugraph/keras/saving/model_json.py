@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.base.version import KERAS_VERSION
-from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.keras_objects import code_of_files, deserialize_layer
 from gpugraph.keras.saving.later_configs import as_in_1_15
 
 
@@ -79,7 +79,8 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """The model of a text by `Model.to_json`; errors as of `model_from_config`."""
-    return model_from_config(from_json_text(json_string), custom_objects)
+    with code_of_files(is_run=False):
+        return model_from_config(from_json_text(json_string), custom_objects)
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:

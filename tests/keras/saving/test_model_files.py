@@ -65,7 +65,9 @@ def test_code_in_a_file_is_not_run_unless_asked_for(tmp_path):
     factor = 3
     path = tmp_path / "model.h5"
     lambda_model(lambda value: value * factor).save(path)
-    with pytest.raises(ValueError, match=r"Python code: doubled.*safe_mode=False"):
+    with pytest.raises(
+        ValueError, match=r"Lambda layer doubled, which is Python code.*safe_mode=False"
+    ):
         models.load_model(path, compile=False)
     loaded = models.load_model(path, compile=False, safe_mode=False)
     np.testing.assert_array_equal(run(loaded, np.ones([1, 4], np.float32)), [[3] * 4])
@@ -137,3 +139,11 @@ def test_a_trained_model_goes_on_where_it_was(tmp_path):
     again = models.load_model(tmp_path / "model.h5")
     first, second = trained(model, 2).history, trained(again, 2).history
     assert first == second and len(again.optimizer.get_weights()) == 9
+
+
+def test_code_of_cells_in_a_file_is_not_run_either():
+    cell = tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(3), lambda i, o: i + 2 * o)
+    assert type(cell).from_config(cell.get_config()) is not None  # of the program itself
+    record = {"class_name": "ResidualWrapper", "config": cell.get_config()}
+    with pytest.raises(ValueError, match="residual_fn of a cell, which is Python code"):
+        models.model_from_json(json.dumps(record), {"ResidualWrapper": type(cell)})

@@ -200,34 +200,5 @@ class ConvLSTM2D(LayerOfCell, ConvRNN2D):
 
     cell_class = ConvLSTM2DCell
     rank_of_inputs = 5
-
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
-        padding: str = "valid",
-        data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        return_sequences: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        **kwargs: Any,
-    ) -> None:
-        self.make(locals())
+    flags = ("return_sequences", "go_backwards", "stateful")
+    last_arguments = ("dropout", "recurrent_dropout")

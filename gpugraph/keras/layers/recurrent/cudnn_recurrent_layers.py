@@ -109,6 +109,7 @@ class _CuDNNLayer(LayerOfCell):
     """A layer that takes no masks, as cuDNN does not."""
 
     supports_masking = False
+    flags = ("return_sequences", "return_state", "go_backwards", "stateful")
 
     def call(
         self,
@@ -139,27 +140,6 @@ class CuDNNGRU(_CuDNNLayer):
 
     cell_class = _CuDNNGRUCell
 
-    def __init__(
-        self,
-        units: int,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        self.make(locals())
-
 
 class CuDNNLSTM(_CuDNNLayer):
     """An LSTM as cuDNN computes it, with its variables; it runs on any device.
@@ -168,25 +148,3 @@ class CuDNNLSTM(_CuDNNLayer):
     """
 
     cell_class = _CuDNNLSTMCell
-
-    def __init__(
-        self,
-        units: int,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        self.make(locals())

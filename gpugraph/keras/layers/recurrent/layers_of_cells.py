@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
 from typing import Any
 
+from gpugraph.base.named_function import with_signature
 from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.layers.configured_layer import ConfiguredLayer
 from gpugraph.keras.layers.recurrent.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
@@ -24,13 +26,17 @@ class OfCell:
 
 
 class LayerOfCell(RNN):
-    """A recurrent layer that makes its cell, of `cell_class`, and has the cell's arguments."""
+    """A recurrent layer that makes its cell, of `cell_class`, and has the cell's arguments.
+
+    Its constructor is that of the cell, with `activity_regularizer` after `bias_regularizer`, then
+    the `flags`, and at the end those arguments of the cell that are `last_arguments`.
+    """
 
     cell_class: type[ConfiguredLayer]
-    layer_arguments: tuple[str, ...] = (
+    flags: tuple[str, ...] = (
         *("return_sequences", "return_state", "go_backwards", "stateful", "unroll"),
-        "activity_regularizer",
     )
+    last_arguments: tuple[str, ...] = ()
     rank_of_inputs = 3
 
     def __init_subclass__(cls) -> None:
@@ -38,6 +44,28 @@ class LayerOfCell(RNN):
         if "cell_class" in vars(cls):
             for name in _arguments_of(cls.cell_class):
                 setattr(cls, name, OfCell(name))
+            setattr(cls, "__init__", cls._constructor())  # noqa: B010
+
+    @classmethod
+    def _constructor(cls) -> Callable[..., None]:
+        """The constructor, with the arguments of the cell and of a recurrent layer."""
+        parameters = []
+        for parameter in inspect.signature(cls.cell_class.__init__).parameters.values():
+            if parameter.name not in ("kwargs", *cls.last_arguments):
+                parameters.append(parameter)
+            if parameter.name == "bias_regularizer":
+                parameters.append(parameter.replace(name="activity_regularizer"))
+        known = inspect.signature(cls.cell_class.__init__).parameters
+        further = [known[name] for name in cls.last_arguments]
+        flags = [
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=False) for name in cls.flags
+        ]
+
+        @with_signature(Signature([*parameters, *flags, *further, known["kwargs"]]))
+        def __init__(self: Any, **arguments: Any) -> None:
+            self.make(arguments)
+
+        return __init__
 
     def make(self, arguments: Mapping[str, Any]) -> None:
         """Initializes the layer: by the arguments of its constructor, `kwargs` among them."""
@@ -45,7 +73,7 @@ class LayerOfCell(RNN):
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}
         general = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
         cell = self.cell_class(**of_cell, **general)
-        kwargs |= {name: arguments[name] for name in self.layer_arguments if name in arguments}
+        kwargs |= {name: arguments[name] for name in (*self.flags, "activity_regularizer")}
         super().__init__(cell, **kwargs)
         self.input_spec = [InputSpec(ndim=self.rank_of_inputs)]
         self._argument_names += ("activity_regularizer",)
@@ -77,98 +105,15 @@ class SimpleRNN(LayerOfCell):
 
     cell_class = SimpleRNNCell
 
-    def __init__(
-        self,
-        units: int,
-        activation: Any = "tanh",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        self.make(locals())
-
 
 class GRU(LayerOfCell):
     """A layer of `GRUCell`: see there for the cell's arguments, and RNN for the others."""
 
     cell_class = GRUCell
-
-    def __init__(
-        self,
-        units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        implementation: int = 1,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        reset_after: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        self.make(locals())
+    last_arguments = ("reset_after",)
 
 
 class LSTM(LayerOfCell):
     """A layer of `LSTMCell`: see there for the cell's arguments, and RNN for the others."""
 
     cell_class = LSTMCell
-
-    def __init__(
-        self,
-        units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "hard_sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        implementation: int = 1,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        self.make(locals())
