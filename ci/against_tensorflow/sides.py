@@ -47,10 +47,10 @@ def side_environment() -> dict[str, str]:
 
 def run_side(python: str, script: str, side: str, folder: Path, *options: str) -> None:
     """Runs one side of a script; ends the program, with its last words, where it fails."""
-    command = [python, script, "--side", side, str(folder), *options]
+    command = [python, str(Path(script).resolve()), "--side", side, str(folder.resolve()), *options]
     done = subprocess.run(
-        command, capture_output=True, text=True, env=side_environment(), check=False
-    )
+        command, capture_output=True, text=True, env=side_environment(), check=False, cwd=folder
+    )  # in the folder: some programs write files where they are
     if done.returncode:
         raise SystemExit(f"the side of {side} failed:\n{done.stderr[-4000:]}")
 
