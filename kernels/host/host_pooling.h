@@ -87,8 +87,8 @@ static double gg_window_share(const gg_window *w) { return 1.0 / gg_max(w->rows 
 
 typedef struct {
     const gg_pool *p;
-    const gg_real *images;  /* null if there are none */
-    const gg_real *given;   /* the gradient */
+    const gg_real *images, *images_end; /* null if there are none */
+    const gg_real *given, *given_end;   /* the gradient */
     gg_real *out;
 } GG_NAME(gg_pool_work);
 
@@ -118,8 +118,10 @@ static int GG_NAME(gg_pool_run)(void *block, int by_windows, int images, int giv
     gg_source *source = block;
     gg_pool p = gg_pool_of(source, by_windows);
     if (!p.rows || !p.channels || !(by_windows ? p.x.windows : p.x.size)) return GG_DONE;
-    GG_NAME(gg_pool_job) job = {{&p, images < 0 ? NULL : source->at[images],
-                                 given < 0 ? NULL : source->at[given], source->at[out]}, rows};
+    GG_NAME(gg_pool_job) job = {{&p, NULL, NULL, NULL, NULL, source->at[out]}, rows};
+    GG_NAME(gg_pool_work) *work = &job.work;
+    if (images >= 0) work->images_end = (work->images = source->at[images]) + source->count[images];
+    if (given >= 0) work->given_end = (work->given = source->at[given]) + source->count[given];
     source->parallel(GG_NAME(gg_pool_part), &job, p.parts, source->threads);
     return GG_DONE;
 }
@@ -130,6 +132,26 @@ GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_chosen)(GG_NAME(gg_mask) which, GG_NAME(
                                                 GG_NAME(gg_vector) b) {
     GG_NAME(gg_mask) chosen = (which & (GG_NAME(gg_mask))a) | (~which & (GG_NAME(gg_mask))b);
     return (GG_NAME(gg_vector))chosen;
+}
+
+/* The first `count` elements of a vector; the others are of no use. They are read beyond these, but
+   not beyond the array's end. */
+GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_first)(const gg_real *from, int64_t count,
+                                               const gg_real *end) {
+    gg_real first[GG_REAL_LANES];
+    if (end - from >= GG_REAL_LANES) return *(const GG_NAME(gg_vector) *)from;
+    for (int64_t lane = 0; lane < GG_REAL_LANES; lane++) first[lane] = lane < count ? from[lane] : 0;
+    return *(GG_NAME(gg_vector) *)first;
+}
+
+GG_ALWAYS void GG_NAME(gg_put_first)(GG_NAME(gg_vector) x, int64_t count, gg_real *to) {
+    gg_real first[GG_REAL_LANES];
+    if (count >= GG_REAL_LANES) {
+        *(GG_NAME(gg_vector) *)to = x;
+        return;
+    }
+    *(GG_NAME(gg_vector) *)first = x;
+    for (int64_t lane = 0; lane < count; lane++) to[lane] = first[lane];
 }
 
 /* One more element of a window. As in np.maximum a NaN stays, and wins. */
@@ -157,19 +179,23 @@ GG_ALWAYS void GG_NAME(gg_pool_vectors)(const int is_max, const int vectors, con
     }
 }
 
-GG_ALWAYS gg_real GG_NAME(gg_pooled_one)(const int is_max, const gg_pool *p, const gg_window *w,
-                                         const gg_real *from) {
-    gg_real best = is_max ? -(gg_real)INFINITY : 0;
-    for (int64_t i = 0; i < w->rows; i++)
-        for (int64_t j = 0; j < w->columns; j++) {
-            gg_real x = from[(i * p->x.size + j) * p->channels];
-            best = !is_max ? best + x : x > best || x != x ? x : best;
-        }
-    return is_max ? best : best * (gg_real)gg_window_share(w);
+/* The `count` channels that are left, fewer than a vector has. Which is largest is seldom foreseen,
+   so that a branch for each would be slow. */
+GG_ALWAYS void GG_NAME(gg_pool_rest)(const int is_max, int64_t count, const gg_pool *p,
+                                     const gg_window *w, const gg_real *from, const gg_real *end,
+                                     gg_real *to) {
+    GG_NAME(gg_vector) best = (is_max ? -(gg_real)INFINITY : 0) - (GG_NAME(gg_vector)){0};
+    for (int64_t i = 0; i < w->rows; i++) {
+        const gg_real *at = from + i * p->x.size * p->channels;
+        for (int64_t j = 0; j < w->columns; j++, at += p->channels)
+            best = GG_NAME(gg_pooled)(is_max, best, GG_NAME(gg_first)(at, count, end));
+    }
+    if (!is_max) best *= (gg_real)gg_window_share(w);
+    GG_NAME(gg_put_first)(best, count, to);
 }
 
 GG_ALWAYS void GG_NAME(gg_pool_window)(const int is_max, const gg_pool *p, const gg_window *w,
-                                       const gg_real *from, gg_real *to) {
+                                       const gg_real *from, const gg_real *end, gg_real *to) {
     int64_t c = 0, lanes = GG_REAL_LANES;
     for (; c + 4 * lanes <= p->channels; c += 4 * lanes)
         GG_NAME(gg_pool_vectors)(is_max, 4, p, w, from + c, to + c);
@@ -177,7 +203,8 @@ GG_ALWAYS void GG_NAME(gg_pool_window)(const int is_max, const gg_pool *p, const
         GG_NAME(gg_pool_vectors)(is_max, 2, p, w, from + c, to + c);
     for (; c + lanes <= p->channels; c += lanes)
         GG_NAME(gg_pool_vectors)(is_max, 1, p, w, from + c, to + c);
-    for (; c < p->channels; c++) to[c] = GG_NAME(gg_pooled_one)(is_max, p, w, from + c);
+    if (c < p->channels)
+        GG_NAME(gg_pool_rest)(is_max, p->channels - c, p, w, from + c, end, to + c);
 }
 
 #define GG_POOL_FORWARD(name, is_max)                                                              \
@@ -188,7 +215,7 @@ GG_ALWAYS void GG_NAME(gg_pool_window)(const int is_max, const gg_pool *p, const
             for (int64_t ox = 0; ox < p->x.windows; ox++) {                                        \
                 gg_window w = gg_window_of(p, image, oy, ox);                                      \
                 GG_NAME(gg_pool_window)(is_max, p, &w, work->images + w.from * p->channels,        \
-                                        work->out + w.to * p->channels);                           \
+                                        work->images_end, work->out + w.to * p->channels);         \
             }                                                                                      \
     }                                                                                              \
     void GG_NAME(name##_plan)(gg_source * source) {                                                \

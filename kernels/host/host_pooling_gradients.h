@@ -7,50 +7,39 @@
 /* -- the gradient of the largest */
 
 /* Of some channels, the number (within the part that is inside) of each window's largest element;
-   -1 where none is larger than the lowest number. */
-static void GG_NAME(gg_find_places)(const gg_pool *p, const gg_real *images, const gg_window *w,
-                                    int64_t channels, gg_real *place) {
-    int64_t c = 0, row = p->x.size * p->channels;
-    for (; c + GG_REAL_LANES <= channels; c += GG_REAL_LANES) {
+   -1 where none is larger than the lowest number. `place` holds whole vectors. */
+static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t from,
+                                    const gg_window *w, int64_t channels, gg_real *place) {
+    const gg_pool *p = work->p;
+    int64_t row = p->x.size * p->channels;
+    for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
         GG_NAME(gg_vector) best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0}, found, number;
         found = number = (GG_NAME(gg_vector)){0};
         found -= 1;
         for (int64_t i = 0; i < w->rows; i++)
             for (int64_t j = 0; j < w->columns; j++, number += 1) {
-                GG_NAME(gg_vector) x =
-                    *(const GG_NAME(gg_vector) *)(images + i * row + j * p->channels + c);
+                const gg_real *at = work->images + from + i * row + j * p->channels + c;
+                GG_NAME(gg_vector) x = GG_NAME(gg_first)(at, channels - c, work->images_end);
                 GG_NAME(gg_mask) is_larger = x > best;
                 best = GG_NAME(gg_chosen)(is_larger, x, best);
                 found = GG_NAME(gg_chosen)(is_larger, number, found);
             }
         *(GG_NAME(gg_vector) *)(place + c) = found;
     }
-    for (; c < channels; c++) {
-        gg_real best = -(gg_real)INFINITY;
-        place[c] = -1;
-        for (int64_t i = 0; i < w->rows; i++)
-            for (int64_t j = 0; j < w->columns; j++) {
-                gg_real x = images[i * row + j * p->channels + c];
-                if (x > best) best = x, place[c] = (gg_real)(i * w->columns + j);
-            }
-    }
 }
 
 /* Gives the gradient to an element of the window, where it is the one. */
 static void GG_NAME(gg_give_place)(int is_first, const gg_real *place, gg_real number,
-                                   const gg_real *given, int64_t channels, gg_real *to) {
-    int64_t c = 0;
+                                   const gg_real *given, const gg_real *given_end,
+                                   int64_t channels, gg_real *to) {
     GG_NAME(gg_vector) nothing = {0};
-    for (; c + GG_REAL_LANES <= channels; c += GG_REAL_LANES) {
+    for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
+        int64_t count = channels - c;
         GG_NAME(gg_mask) is_here = *(const GG_NAME(gg_vector) *)(place + c) == number;
-        GG_NAME(gg_vector) more = *(const GG_NAME(gg_vector) *)(given + c);
+        GG_NAME(gg_vector) more = GG_NAME(gg_first)(given + c, count, given_end);
         more = GG_NAME(gg_chosen)(is_here, more, nothing);
-        if (!is_first) more += *(GG_NAME(gg_vector) *)(to + c);
-        *(GG_NAME(gg_vector) *)(to + c) = more;
-    }
-    for (; c < channels; c++) {
-        gg_real more = place[c] == number ? given[c] : 0;
-        to[c] = is_first ? more : to[c] + more;
+        if (!is_first) more += GG_NAME(gg_first)(to + c, count, to + channels);
+        GG_NAME(gg_put_first)(more, count, to + c);
     }
 }
 
@@ -91,12 +80,12 @@ static void GG_NAME(gg_max_back_window)(const GG_NAME(gg_pool_work) * work, cons
     for (int64_t start = 0; start < p->channels; start += GG_POOL_CHANNELS) {
         int64_t channels = gg_min(p->channels - start, GG_POOL_CHANNELS);
         const gg_real *given = work->given + w->to * p->channels + start;
-        const gg_real *images = work->images + w->from * p->channels + start;
-        GG_NAME(gg_find_places)(p, images, w, channels, place);
+        GG_NAME(gg_find_places)(work, w->from * p->channels + start, w, channels, place);
         for (int64_t i = gg_max(first - w->y, 0); i < gg_min(w->rows, last - w->y); i++)
             for (int64_t j = 0; j < w->columns; j++)
                 GG_NAME(gg_give_place)(
-                    p->is_tiled, place, (gg_real)(i * w->columns + j), given, channels,
+                    p->is_tiled, place, (gg_real)(i * w->columns + j), given, work->given_end,
+                    channels,
                     work->out + (w->from + i * p->x.size + j) * p->channels + start);
     }
 }
@@ -148,7 +137,7 @@ static void GG_NAME(gg_max_back_back_rows)(const GG_NAME(gg_pool_work) * work, i
             int64_t channels = gg_min(p->channels - start, GG_POOL_CHANNELS);
             int64_t from = w.from * p->channels + start;
             gg_real *to = work->out + w.to * p->channels + start;
-            GG_NAME(gg_find_places)(p, work->images + from, &w, channels, place);
+            GG_NAME(gg_find_places)(work, from, &w, channels, place);
             for (int64_t c = 0; c < channels; c++) {
                 int64_t found = (int64_t)place[c], columns = gg_max(w.columns, 1);
                 int64_t element = found / columns * p->x.size + found % columns;
