@@ -97,12 +97,12 @@ def _is_variable(value: Any) -> bool:
 
 def leaves(value: Any) -> Iterator[Any]:
     """The values in lists, tuples and dicts, those of dicts by sorted keys."""
-    if isinstance(value, Mapping):
-        for key in sorted(value, key=str):
-            yield from leaves(value[key])
-    elif isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from leaves(value[key])
     else:
         yield value
 

@@ -32,6 +32,8 @@ ULPS = 8
 INEXACT = ("exp(", "log(", "pow(")
 
 LEFT_OUT = {
+    "ArgMax": "it is not along the last axis of floating-point numbers",
+    "ArgMin": "it is not along the last axis of floating-point numbers",
     "BiasAddGrad": "a reduction over axes",  # the channels are in the middle
     "EuclideanNorm": "a reduction over axes",
     "OneHot": "the new axis is not the last",
@@ -65,6 +67,11 @@ def large() -> Iterator[tuple[str, Sample]]:
         yield "Softmax", case(x(*shape))
         yield "LogSoftmax", case(x(*shape))
         yield "SoftmaxCrossEntropyWithLogits", case(x(*shape), x(*shape, low=0.0))
+    coarse, last = np.round(x(70, 1000)), np.array(-1, np.int32)
+    coarse[:30:2, ::3], coarse[1:30:2, 1::3], coarse[0] = np.nan, np.inf, np.nan
+    for op_type in ("ArgMax", "ArgMin"):
+        yield op_type, case(coarse, last)
+        yield op_type, case(-coarse.astype(np.float64), last, output_type=tf.int32)
     yield "SparseSoftmaxCrossEntropyWithLogits", case(x(70, 1000), labels.astype(np.int32))
     yield "SparseSoftmaxCrossEntropyWithLogits", case(x(1, 1000), labels[:1])
     yield "OneHot", case(labels, np.array(1000, np.int32), number(1), number(0))

@@ -76,7 +76,8 @@ class Candidate(NamedTuple):
                 copies[span] = array.copy()
             elif not is_input and span not in copies:
                 copies[span] = np.empty_like(array)
-        return self._replace(arrays=[copies.get(_span(array), array) for array in self.arrays])
+        arrays = [_in_place_of(array, copies.get(_span(array))) for array in self.arrays]
+        return self._replace(arrays=arrays)
 
     def new_scratch(self, size: int) -> Any:
         """So many bytes for the time that the step runs."""
@@ -95,6 +96,13 @@ class Candidate(NamedTuple):
 def _span(array: Any) -> tuple[int, int]:
     """The address and size of an array. Arrays of a plan that overlap are the same."""
     return array.ctypes.data, array.nbytes
+
+
+def _in_place_of(array: Any, memory: Any) -> Any:
+    """`memory` as an array of the same dtype and shape; where there is none the array itself."""
+    if memory is None:
+        return array
+    return memory.reshape(-1).view(array.dtype).reshape(array.shape)
 
 
 class Calls(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras import keras_constraints, keras_initializers, keras_regularizers
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.backend.keras_variables import batch_set_value
@@ -23,10 +24,13 @@ from gpugraph.variables.replication_modes import VariableAggregation, VariableSy
 UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_inbound_nodes"),
     *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
-    "_states",
+    *("_states", "_argument_names", "_network_graph", "_graph", "inputs", "outputs"),
     *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
 )
 """Attributes whose values are no sublayers and variables of a layer's own."""
+
+PLAIN = (str, int, float, type(None), np.ndarray, DType, Tensor)
+"""Classes of values that have no sublayers and variables."""
 
 
 def distinct(items: Iterable[Any]) -> list[Any]:
@@ -68,23 +72,25 @@ class LayerWeights(LayerLosses):
         """The metrics in this layer's attributes."""
         return [layer for layer in self._assigned_layers() if layer.is_metric]
 
+    def _assigned(self) -> Iterator[Any]:
+        """The values of attributes, and those in lists, tuples and dicts, but plain ones."""
+        for name, value in vars(self).items():
+            if isinstance(value, PLAIN) or name in UNSEARCHED:
+                continue
+            if isinstance(value, (list, tuple, Mapping)):
+                yield from leaves(value)
+            else:
+                yield value
+
     def _assigned_layers(self) -> list[Any]:
-        values = [
-            leaf
-            for name, value in vars(self).items()
-            if name not in UNSEARCHED
-            for leaf in leaves(value)
-        ]
-        return distinct(value for value in values if isinstance(value, LayerWeights))
+        return distinct(value for value in self._assigned() if isinstance(value, LayerWeights))
 
     def _assigned_variables(self) -> list[Any]:
         """The variables in the attributes that `add_weight` did not add."""
         known = {id(weight) for weight in self._trainable_weights + self._non_trainable_weights}
         return [
             part
-            for name, value in vars(self).items()
-            if name not in UNSEARCHED
-            for leaf in leaves(value)
+            for leaf in self._assigned()
             if isinstance(leaf, (Variable, PartitionedVariable))
             for part in variable_parts(leaf)
             if id(part) not in known

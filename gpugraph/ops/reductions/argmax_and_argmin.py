@@ -16,11 +16,13 @@ from gpugraph.base.named_function import named
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Reduction, Signature
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
+from gpugraph.ops.reductions.reduction_ops import INTEGER_MIN, MAX, MIN
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -91,6 +93,19 @@ def _launch(most: bool, signature: Signature) -> list[Launch]:
     return best_place(Arg(0), Arg(1), axis, dtype, out_type, most)
 
 
+def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) -> list[Term]:
+    """The smallest of the positions along the last axis at which x has its best number."""
+    axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
+    if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:
+        raise NotImplementedError("it is not along the last axis of floating-point numbers")
+    numbers = x.apply(f"x != x ? (T)({worst}) : x")
+    places = x.index(x.shape[axis], dtypes.int32)
+    is_best = numbers.apply("x == y", numbers.reduced(best, [axis]), dtype=dtypes.bool)
+    candidates = is_best.apply("x ? y : 0x7fffffff", places, dtype=dtypes.int32)
+    position = candidates.reduced(INTEGER_MIN, [axis])
+    return [position.apply("x", dtype=signature.output_types[0])]
+
+
 class ArgFunction(Protocol):
     """A function that looks for an element along an axis."""
 
@@ -105,7 +120,7 @@ class ArgFunction(Protocol):
         """The index of the element along `axis`, or `dimension`, its older name."""
 
 
-def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
+def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str) -> ArgFunction:
     op_function = op(
         op_type,
         inputs="input: T, dimension: scalar Tidx",
@@ -118,6 +133,7 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
         infer=_infer,
         host=[1],
         **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
+        native=decomposition(partial(_position_terms, best, worst)),
         grad=NO_GRADIENT,
         doc=f"The index of the {element} element, the first of equals, along `dimension`.",
     )
@@ -145,8 +161,8 @@ def _declare(op_type: str, cpu: Call, element: str) -> ArgFunction:
     return public
 
 
-argmax = _declare("ArgMax", _searching(np.argmax, -np.inf), "largest")
-argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest")
+argmax = _declare("ArgMax", _searching(np.argmax, -np.inf), "largest", MAX, "-1.0 / 0.0")
+argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0 / 0.0")
 
 
 def arg_max(

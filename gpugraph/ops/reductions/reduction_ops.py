@@ -223,8 +223,13 @@ _MAX = _extreme(np.maximum, lowest=True)
 _MIN = _extreme(np.minimum, lowest=False)
 
 SUM = Reduction("(T)0", "a + b", _SUM)
-MAX = Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX)
+MAX, MIN = (
+    Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX),
+    Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
+)
 """Of floats."""
+
+INTEGER_MIN = Reduction(_HIGHEST, _SMALLER, _MIN)
 
 sum_op = _reduction("Sum", NUMERIC, SUM, sum_gradient, "The sum")
 mean_op = _reduction(
@@ -240,16 +245,8 @@ prod_op = _reduction(
 )
 max_op = _reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
 register_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
-min_op = _reduction(
-    "Min",
-    REAL,
-    Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
-    chosen_gradient,
-    "The smallest element",
-)
-register_kernel(
-    "Min", "GPU", Reduction(_HIGHEST, _SMALLER, _MIN), types={"T": INTEGRAL}, priority=1
-)
+min_op = _reduction("Min", REAL, MIN, chosen_gradient, "The smallest element")
+register_kernel("Min", "GPU", INTEGER_MIN, types={"T": INTEGRAL}, priority=1)
 
 
 _AND = Reduction("(T)1", "a && b", _logic(np.logical_and))
