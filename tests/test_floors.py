@@ -121,9 +121,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "keras/pictures": ("layered_layout", "model_picture", "plot_model"),
     "keras/engine": (
-        "input_spec layer_configs layer_inputs layer_nodes operation_history reachable_tensors",
-        "layer_calls layer_losses network_graph",
-        "layer_weights",
+        "layer_configs layer_inputs layer_paths operation_history reachable_tensors",
+        "layer_losses layer_nodes network_checks",
+        "layer_calls layer_weights network_graph",
+        "input_spec",
         "keras_layer model_summary network_config",
         "input_layer",
         "network",

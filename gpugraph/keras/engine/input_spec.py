@@ -8,6 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.base.value_text import shown
+from gpugraph.keras.engine.layer_calls import next_call_text
 
 
 class InputSpec:
@@ -85,25 +86,31 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
     return size is None or wanted is None or size == wanted
 
 
-def check_inputs(specs: Any, inputs: Sequence[Any], layer: str) -> None:
-    """ValueError for inputs of a layer that violate `specs`, one or a list.
+def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
+    """ValueError for inputs of a layer that violate `specs`, one or a list; None is any input.
 
     TypeError for a spec that is no InputSpec, and for inputs that are no tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
     for spec in listed:
-        if not isinstance(spec, InputSpec):
+        if spec is not None and not isinstance(spec, InputSpec):
             raise TypeError(f"Layer input_spec must be an instance of InputSpec. Got: {spec!r}")
-    if len(inputs) != len(listed):
-        raise ValueError(
-            f"Layer {layer} expects {len(listed)} inputs, but it received {len(inputs)} input "
-            f"tensors. Inputs received: {list(inputs)}"
-        )
+    check_input_count(len(listed), inputs, layer)
     for number, (spec, tensor) in enumerate(zip(listed, inputs, strict=True)):
         if not hasattr(tensor, "shape") or not hasattr(tensor, "dtype"):
             raise TypeError(f"Inputs to a layer should be tensors. Got: {shown(tensor)}")
-        fault = spec._fault(tensor.shape, tensor.dtype)
+        fault = "" if spec is None else spec._fault(tensor.shape, tensor.dtype)
         if fault:
             raise ValueError(
-                f"Input {number} of layer {layer} is incompatible with the layer: {fault}"
+                f"Input {number} of layer {layer.name} is incompatible with the layer: {fault}"
+                f"{next_call_text(layer, [tensor])}"
             )
+
+
+def check_input_count(count: int, inputs: Sequence[Any], layer: Any) -> None:
+    """ValueError where a layer does not get as many inputs as it expects."""
+    if len(inputs) != count:
+        raise ValueError(
+            f"Layer {layer.name} expects {count} inputs, but it received {len(inputs)} input "
+            f"tensors. Inputs received: {list(inputs)}{next_call_text(layer, inputs)}"
+        )

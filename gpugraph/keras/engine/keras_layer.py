@@ -24,10 +24,11 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.keras.backend.keras_session import get_uid, track_variable
 from gpugraph.keras.engine.input_spec import check_inputs
-from gpugraph.keras.engine.layer_calls import LayerCall, innermost_call
+from gpugraph.keras.engine.layer_calls import LayerCall, innermost_call, next_call_text
 from gpugraph.keras.engine.layer_inputs import (
     has_tensors,
     is_tensor,
+    refuse_keywords,
     take_input_shape,
     tensor_of_value,
 )
@@ -77,8 +78,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         self._dynamic = bool(kwargs.pop("dynamic", False))
         self._batch_input_shape = take_input_shape(kwargs)
         self._initial_weights = kwargs.pop("weights", None)
-        if kwargs:
-            raise TypeError(f"Keyword argument not understood: {', '.join(kwargs)}")
+        refuse_keywords(self, kwargs)
         LayerWeights.__init__(self, trainable)
         LayerNodes.__init__(self)
         self.built = False
@@ -150,12 +150,12 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the outputs: that of the inputs. TypeError where masks are not supported."""
-        del inputs
         if self.supports_masking:
             return mask
         if any(part is not None for part in flatten(mask)):
             raise TypeError(
                 f"Layer {self._name} does not support masking, but was passed an input_mask: {mask}"
+                f"{next_call_text(self, flatten(inputs))}"
             )
         return None
 
@@ -211,6 +211,11 @@ class Layer(LayerWeights, LayerNodes, Module):
                 self._build(inputs)
             self._check_spec(inputs)
             outputs = self.call(inputs, *args, **call.keywords)
+            if outputs is None:
+                raise ValueError(
+                    "A layer's `call` method should return a Tensor or a list of Tensors, not None "
+                    f"(layer: {self._name}).{next_call_text(self, flatten(inputs))}"
+                )
             if self._activity_regularizer is not None:
                 self._regularize_activity(inputs, outputs)
             self._set_masks(inputs, outputs, call.mask)
@@ -274,7 +279,7 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     def _check_spec(self, inputs: Any) -> None:
         if self.input_spec is not None:
-            check_inputs(self.input_spec, flatten(inputs), self._name)
+            check_inputs(self.input_spec, flatten(inputs), self)
 
     def _check_graph(self, inputs: Any) -> None:
         graph = graph_of(flatten(inputs))

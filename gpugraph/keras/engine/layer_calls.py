@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.keras.engine.layer_nodes import mask_of
+from gpugraph.keras.engine.layer_paths import call_text
 
 
 class _Calls(threading.local):
@@ -23,6 +25,12 @@ _CALLS = _Calls()
 def innermost_call() -> LayerCall | None:
     """The call that the current thread is in; None outside of all."""
     return _CALLS.stack[-1] if _CALLS.stack else None
+
+
+def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
+    """The words for a call of a layer on `inputs` that is not recorded yet, for error messages."""
+    around = [call.layer for call in _CALLS.stack if call.layer is not layer]
+    return call_text(layer, len(layer.inbound_nodes), inputs, around)
 
 
 class LayerCall:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,20 @@ def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
     if sizes is None:
         return None
     return (batch_size, *(sizes if isinstance(sizes, (list, tuple)) else (sizes,)))
+
+
+def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
+    """TypeError for options of a layer's constructor that no class of the layer has taken."""
+    if options:
+        known = [
+            parameter.name
+            for parameter in inspect.signature(type(layer).__init__).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ][1:]
+        raise TypeError(
+            f"Keyword argument not understood: {', '.join(options)}. {type(layer).__name__} takes "
+            f"{', '.join(known)}, and what every layer takes"
+        )
 
 
 def has_tensors(value: Any) -> bool:

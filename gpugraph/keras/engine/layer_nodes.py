@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from gpugraph.base.named_function import named
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.keras.backend.keras_variables import int_shape
+from gpugraph.keras.engine.layer_paths import nodes_text
 from gpugraph.ops.framework.identity_and_shape import identity
 
 
@@ -57,6 +58,13 @@ class LayerNode:
         self.tensor_indices = [number for _, _, number in histories]
         self.input_tensors, self.output_tensors = inputs, outputs
         self.arguments = arguments
+
+    def needed_tensors(self) -> list[Any]:
+        """The tensors of layers that the call takes: its inputs, then those among its arguments."""
+        if self.is_input:
+            return []
+        arguments = [value for value in flatten(self.arguments) if hasattr(value, "_keras_history")]
+        return [*flatten(self.input_tensors), *arguments]
 
     input_shapes = _mapped("input_tensors", int_shape, "The shapes of the inputs, tuples.")
     output_shapes = _mapped("output_tensors", int_shape, "The shapes of the outputs, tuples.")
@@ -168,32 +176,35 @@ class LayerNodes:
     def _node_at(self, index: int, kind: str) -> LayerNode:
         nodes = self._inbound_nodes
         if not nodes:
-            raise RuntimeError(f"The layer has never been called and thus has no defined {kind}.")
+            raise RuntimeError(
+                f"The layer has never been called and thus has no defined {kind}.{nodes_text(self)}"
+            )
         if not -len(nodes) <= index < len(nodes):
             raise ValueError(
                 f"Asked to get {kind} at node {index}, but the layer has only {len(nodes)} "
-                "inbound nodes."
+                f"inbound nodes.{nodes_text(self)}"
             )
         return nodes[index]
 
     def _check_one(self, notion: str, missing: str, method: str) -> None:
         if not self._inbound_nodes:
-            raise AttributeError(f"Layer {self._name} {missing}.")
+            raise AttributeError(f"Layer {self._name} {missing}.{nodes_text(self)}")
         if len(self._inbound_nodes) > 1:
             raise AttributeError(
                 f"Layer {self._name} has multiple inbound nodes, hence the notion of "
-                f'"{notion}" is ill-defined. Use `{method}(node_index)` instead.'
+                f'"{notion}" is ill-defined. Use `{method}(node_index)` instead.{nodes_text(self)}'
             )
 
     def _only_shape(self, kind: str, shapes: list[Any]) -> Any:
         if not shapes:
             raise AttributeError(
                 f"The layer has never been called and thus has no defined {kind} shape."
+                f"{nodes_text(self)}"
             )
         if len({str(shape) for shape in shapes}) > 1:
             raise AttributeError(
                 f'The layer "{self._name}" has multiple inbound nodes, with different {kind} '
                 f'shapes. Hence the notion of "{kind} shape" is ill-defined for the layer. Use '
-                f"`get_{kind}_shape_at(node_index)` instead."
+                f"`get_{kind}_shape_at(node_index)` instead.{nodes_text(self)}"
             )
         return shapes[0]

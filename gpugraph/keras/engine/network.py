@@ -6,16 +6,21 @@ is a layer, so networks nest.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.keras.engine.input_layer import InputLayer
-from gpugraph.keras.engine.input_spec import InputSpec
+from gpugraph.keras.engine.input_spec import check_input_count
 from gpugraph.keras.engine.keras_layer import Layer, record_operations
-from gpugraph.keras.engine.layer_nodes import KerasHistory, LayerNode, mask_of
+from gpugraph.keras.engine.layer_nodes import LayerNode, mask_of
 from gpugraph.keras.engine.layer_weights import distinct
 from gpugraph.keras.engine.model_summary import print_summary
+from gpugraph.keras.engine.network_checks import (
+    check_input_layers,
+    check_inputs_of_network,
+    check_outputs_of_network,
+)
 from gpugraph.keras.engine.network_config import network_config, network_of_config
 from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
@@ -71,15 +76,11 @@ class Network(NetworkFiles, Layer):
         inputs, outputs = _only(inputs), _only(outputs)
         self._nested_inputs, self._nested_outputs = inputs, outputs
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
-        self._check_inputs()
+        check_inputs_of_network(self)
         record_operations(self.outputs)
-        for tensor in self.outputs:
-            if not hasattr(tensor, "_keras_history"):
-                raise ValueError(
-                    f"Output tensors to a {type(self).__name__} must be the output of a "
-                    f"TensorFlow `Layer` (thus holding past layer metadata). Found: {tensor}"
-                )
+        check_outputs_of_network(self)
         self._network_graph = map_network(self.inputs, self.outputs)
+        check_input_layers(self)
         self._layers = self._network_graph.layers
         self._graph = self.inputs[0].graph
         self.built = True
@@ -87,26 +88,6 @@ class Network(NetworkFiles, Layer):
         for layer in node.inbound_layers:
             layer.outbound_nodes.append(node)
         self._inbound_nodes.append(node)
-
-    def _check_inputs(self) -> None:
-        kind = type(self).__name__
-        if len({id(tensor) for tensor in self.inputs}) != len(self.inputs):
-            raise ValueError(
-                "The list of inputs passed to the model is redundant. All inputs should only "
-                f"appear once. Found: {self.inputs}"
-            )
-        for tensor in self.inputs:
-            history: KerasHistory | None = getattr(tensor, "_keras_history", None)
-            if history is None:
-                raise ValueError(
-                    f"Input tensors to a {kind} must come from `tf.keras.Input`. Received: "
-                    f"{tensor} (missing previous layer metadata)."
-                )
-            if not isinstance(history.layer, InputLayer):
-                raise ValueError(
-                    f"Input layers to a `{kind}` must be `InputLayer` objects. Received input: "
-                    f"{tensor}, which layer {history.layer.name} made. Begin with `tf.keras.Input`."
-                )
 
     # -- its layers
 
@@ -162,17 +143,19 @@ class Network(NetworkFiles, Layer):
             if len(layers) <= index:
                 raise ValueError(
                     f"Was asked to retrieve layer at index {index} but model only has "
-                    f"{len(layers)} layers."
+                    f"{len(layers)} layers.{self._layers_text()}"
                 )
             return layers[index]
         if not name:
-            raise ValueError("Provide either a layer name or layer index.")
+            raise ValueError(f"Provide either a layer name or layer index.{self._layers_text()}")
         for layer in layers:
             if layer.name == name:
                 return layer
-        raise ValueError(
-            f"No such layer: {name}. The layers are {', '.join(layer.name for layer in layers)}"
-        )
+        raise ValueError(f"No such layer: {name}.{self._layers_text()}")
+
+    def _layers_text(self) -> str:
+        names = [f"{index} {layer.name}" for index, layer in enumerate(self.layers)]
+        return f" The layers of {self.name} are {', '.join(names)}"
 
     @property
     def input_names(self) -> list[str]:
@@ -184,12 +167,11 @@ class Network(NetworkFiles, Layer):
         """The names of the outputs' layers; a further output of one layer gets a number."""
         names: list[str] = []
         for tensor in self.outputs:
-            name = tensor._keras_history.layer.name
-            count = sum(
-                other._keras_history.layer is tensor._keras_history.layer
-                for other in self.outputs[: len(names)]
-            )
-            names.append(f"{name}_{count}" if count else name)
+            name = layer_name = tensor._keras_history.layer.name
+            numbers = count(1)
+            while name in names:
+                name = f"{layer_name}_{next(numbers)}"
+            names.append(name)
         return names
 
     @property
@@ -227,16 +209,9 @@ class Network(NetworkFiles, Layer):
 
     @property
     def input_spec(self) -> Any:
-        """The requirements on the inputs of a graph of layers, None for those of others."""
-        if not self.is_graph_network:
-            return None
-        specs = [
-            InputSpec(shape=(None, *tensor.shape.as_list()[1:]), ndim=tensor.shape.rank)
-            if tensor.shape.rank is not None
-            else InputSpec()
-            for tensor in self.inputs
-        ]
-        return specs[0] if len(specs) == 1 else specs
+        """The requirements on the inputs: only how many they are; None for one, and a subclass."""
+        several = self.is_graph_network and len(self.inputs) > 1
+        return [None] * len(self.inputs) if several else None
 
     # -- runs
 
@@ -274,6 +249,7 @@ class Network(NetworkFiles, Layer):
         inputs: tensors in the structure of the network's inputs, or a list of them.
         """
         tensors = flatten(inputs)
+        check_input_count(len(self.inputs), tensors, self)
         masks = [None] * len(tensors) if mask is None else flatten(mask)
         for tensor, its_mask in zip(tensors, masks):
             if its_mask is not None:
@@ -303,6 +279,11 @@ class Network(NetworkFiles, Layer):
         if not self.is_graph_network:
             return None
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
+
+    def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
+        """Nothing for a graph of layers: these have given the outputs their masks."""
+        if not self.is_graph_network:
+            super()._set_masks(inputs, outputs, mask)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shapes of the outputs for shapes of the inputs, layer by layer."""

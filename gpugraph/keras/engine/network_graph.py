@@ -6,12 +6,13 @@ all its nodes that are met later have at least that.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base.nest import flatten
 from gpugraph.keras.engine.layer_nodes import LayerNode
+from gpugraph.keras.engine.layer_paths import Call, calls_to, layer_text, path_text
 
 
 class NetworkGraph(NamedTuple):
@@ -66,8 +67,8 @@ def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
         ],
         dict(layers_by_depth),
     )
-    _check_connected(inputs, graph)
-    _check_names(graph.layers)
+    _check_connected(inputs, outputs, graph)
+    _check_names(graph)
     return graph
 
 
@@ -95,16 +96,25 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
             layer, index, _ = tensor._keras_history
             node = layer._inbound_nodes[index]
             if node in in_progress:
+                cycle = [(layer, index), *_calls_of(stack, since=node), (layer, index)]
                 raise ValueError(
-                    f'The tensor "{tensor}" at layer "{layer.name}" is part of a cycle.'
+                    f'The tensor {tensor} at layer "{layer.name}" is part of a cycle. Node {index} '
+                    f"of {layer_text(layer)} needs itself: {path_text(cycle)}"
                 )
             if node in finished:
                 continue
             order.setdefault(layer, len(order))
             in_progress.add(node)
             stack.append((node, index, waiting))
-            waiting = iter([] if node.is_input else flatten(node.input_tensors))
+            waiting = iter(node.needed_tensors())
     return calls
+
+
+def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
+    """The calls that a walk back from an output is in, after that of a node, inputs first."""
+    nodes = [node for node, _, _ in stack]
+    inner = stack[nodes.index(since) + 1 :]
+    return [(node.outbound_layer, index) for node, index, _ in reversed(inner)]
 
 
 def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int], dict[Any, int]]:
@@ -114,13 +124,14 @@ def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int
     for node, _ in reversed(calls):
         depth = max(nodes.get(node, 0), layers.get(node.outbound_layer, 0))
         nodes[node] = layers[node.outbound_layer] = depth
-        for layer, index in zip(node.inbound_layers, node.node_indices):
+        for tensor in node.needed_tensors():
+            layer, index, _ = tensor._keras_history
             inbound = layer._inbound_nodes[index]
             nodes[inbound] = max(depth + 1, nodes.get(inbound, 0))
     return nodes, layers
 
 
-def _check_connected(inputs: Sequence[Any], graph: NetworkGraph) -> None:
+def _check_connected(inputs: Sequence[Any], outputs: Sequence[Any], graph: NetworkGraph) -> None:
     computable = {id(tensor) for tensor in inputs}
     passed: list[str] = []
     for depth in sorted(graph.nodes_by_depth, reverse=True):
@@ -131,16 +142,52 @@ def _check_connected(inputs: Sequence[Any], graph: NetworkGraph) -> None:
                     raise ValueError(
                         f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
                         f'"{layer.name}". The following previous layers were accessed without '
-                        f"issue: {passed}"
+                        f"issue: {passed}. An output needs node {_index(node)} of "
+                        f"{layer_text(layer)}: {path_text(_calls_after(node, outputs))}. Is it "
+                        "missing among the inputs of the model?"
                     )
             computable.update(id(tensor) for tensor in flatten(node.output_tensors))
             passed.append(layer.name)
 
 
-def _check_names(layers: Sequence[Any]) -> None:
-    for name, count in Counter(layer.name for layer in layers).items():
+def _calls_after(first: LayerNode, outputs: Sequence[Any]) -> list[Call]:
+    """The calls of a shortest path from a node to an output."""
+    path: tuple[Call, ...] = ()
+    waiting = deque((tensor, path) for tensor in outputs)
+    seen: set[LayerNode] = set()
+    while waiting:
+        tensor, after = waiting.popleft()
+        layer, index, _ = tensor._keras_history
+        node, path = layer.inbound_nodes[index], ((layer, index), *after)
+        if node is first:
+            break
+        if node not in seen:
+            seen.add(node)
+            waiting.extend((needed, path) for needed in node.needed_tensors())
+    return list(path)
+
+
+def _check_names(graph: NetworkGraph) -> None:
+    for name, count in Counter(layer.name for layer in graph.layers).items():
         if count != 1:
+            nodes = [
+                node
+                for depth in sorted(graph.nodes_by_depth, reverse=True)
+                for node in graph.nodes_by_depth[depth]
+                if node.outbound_layer.name == name
+            ]
             raise ValueError(
                 f'The name "{name}" is used {count} times in the model. All layer names should be '
-                "unique."
+                f"unique. The calls of that name: {', '.join(map(_node_text, nodes))}"
             )
+
+
+def _index(node: LayerNode) -> int:
+    index: int = node.outbound_layer.inbound_nodes.index(node)
+    return index
+
+
+def _node_text(node: LayerNode) -> str:
+    layer, index = node.outbound_layer, _index(node)
+    path = path_text([*calls_to(node.needed_tensors()), (layer, index)])
+    return f"node {index} of {layer_text(layer)} by {path}"

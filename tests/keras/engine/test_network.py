@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -156,7 +157,9 @@ def test_a_subclass_defines_call():
 
 def test_what_is_not_there():
     model = siamese()
-    with pytest.raises(ValueError, match=r"No such layer: nope. The layers are x, y, shared"):
+    with pytest.raises(
+        ValueError, match=r"No such layer: nope. The layers of siamese are 0 x, 1 y"
+    ):
         model.get_layer("nope")
     with pytest.raises(ValueError, match="index 9 but model only has 5 layers"):
         model.get_layer(index=9)
@@ -194,3 +197,81 @@ def test_the_table_is_that_of_keras():
     lines = []
     siamese().summary(print_fn=lines.append)
     assert "\n".join(lines) + "\n" == SUMMARY
+
+
+class Recorded(tf.keras.layers.Layer):
+    """A layer that notes its calls, with a loss and an update of its inputs."""
+
+    calls: ClassVar[list[str]] = []
+
+    def call(self, inputs):
+        self.calls.append(self.name)
+        outputs = tf.add_n(tf.nest.flatten(inputs)) * 2.0
+        self.add_loss(tf.reduce_sum(outputs), inputs=inputs)
+        self.add_update(tf.identity(outputs), inputs=inputs)
+        return outputs
+
+
+def recorded_diamond():
+    x = Input([2], name="x")
+    near = Recorded(name="near")(x)
+    far = Recorded(name="far_2")(Recorded(name="far_1")(x))
+    model = Model(x, Recorded(name="sum")([near, far]))
+    Recorded.calls.clear()
+    return model
+
+
+def test_layers_are_called_by_depth_and_again_for_each_call():
+    model = recorded_diamond()
+    value = tf.ones([1, 2])
+    first = model(value)
+    assert sorted(Recorded.calls) == ["far_1", "far_2", "near", "sum"]
+    assert (Recorded.calls[0], Recorded.calls[3]) == ("far_1", "sum")
+    # tf.keras has no cache of outputs by inputs and masks, which Keras 2.1.6 has: new operations
+    again = model(value)
+    assert again is not first and len(Recorded.calls) == 8
+    assert K.eval(first).tolist() == K.eval(again).tolist() == [[12.0, 12.0]]
+
+
+def test_losses_and_updates_are_of_their_inputs():
+    model = recorded_diamond()
+    own, value = model.inputs[0], tf.ones([1, 2])
+    model(value)
+    for of in (model.get_losses_for, model.get_updates_for):
+        assert len(of(own)) == len(of(value)) == 4 and of(None) == []
+    assert len(model.losses) == 8
+
+
+class Twice(tf.keras.layers.Layer):
+    """Two outputs, and as many masks as `count` says."""
+
+    def __init__(self, count, **kwargs):
+        super().__init__(**kwargs)
+        self.count = count
+
+    def call(self, inputs):
+        return [inputs + 1.0, inputs + 2.0]
+
+    def compute_mask(self, inputs, mask=None):
+        return [tf.constant([[True]])] * self.count
+
+
+def test_each_output_has_its_mask():
+    x = Input([3, 1])
+    layer = Twice(2)
+    one, other = layer(x)
+    assert layer.output_mask[0].dtype == tf.bool and layer.get_output_mask_at(0)[1] is not None
+    model = Model(x, [one, other])
+    assert [mask is None for mask in model.compute_mask(tf.zeros([1, 3, 1]))] == [False, False]
+    # Keras 2.1.6 raises "Layers should have equal number of output tensors and output masks"
+    fewer = Twice(1)
+    fewer(x)
+    assert [mask is None for mask in fewer.output_mask] == [False, True]
+
+
+def test_a_mask_ends_at_a_layer_that_knows_none():
+    x = Input([3, 2])
+    masked = tf.keras.layers.Masking()(x)
+    flat = tf.keras.layers.Flatten()
+    flat(masked)
+    assert flat.input_mask is not None and flat.output_mask is None
