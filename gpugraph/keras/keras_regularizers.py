@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.keras.backend.backend_config import cast_to_floatx
 from gpugraph.keras.keras_objects import deserialize_keras_object, object_of, serialize_keras_object
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, square
 from gpugraph.ops.framework.tensor_conversion import constant
@@ -24,10 +25,10 @@ class Regularizer:
 
 
 class L1L2(Regularizer):
-    """l1 * sum(|x|) + l2 * sum(x ** 2)."""
+    """l1 * sum(|x|) + l2 * sum(x ** 2), both rounded to Keras's default dtype."""
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
-        self.l1, self.l2 = float(l1), float(l2)
+        self.l1, self.l2 = float(cast_to_floatx(l1)), float(cast_to_floatx(l2))
 
     def __call__(self, x: Any) -> Any:
         if not self.l1 and not self.l2:

@@ -6,10 +6,16 @@ from typing import Any
 
 from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.backend_config import cast_to_floatx
 from gpugraph.keras.backend.elementwise_and_reductions import elu, relu, softmax
 from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.layers.configured_layer import SameShape
 from gpugraph.ops.arrays.cast import cast
+
+
+def _rounded(value: Any) -> float:
+    """A number as Keras's default dtype has it, which configurations show."""
+    return float(cast_to_floatx(value))
 
 
 class LeakyReLU(SameShape):
@@ -17,7 +23,7 @@ class LeakyReLU(SameShape):
 
     def __init__(self, alpha: Any = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.alpha = float(alpha)
+        self.alpha = _rounded(alpha)
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
@@ -64,7 +70,7 @@ class ELU(SameShape):
 
     def __init__(self, alpha: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.alpha = float(alpha)
+        self.alpha = _rounded(alpha)
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
@@ -77,7 +83,7 @@ class ThresholdedReLU(SameShape):
 
     def __init__(self, theta: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.theta = float(theta)
+        self.theta = _rounded(theta)
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
@@ -109,8 +115,8 @@ class ReLU(SameShape):
         self, max_value: Any = None, negative_slope: Any = 0, threshold: Any = 0, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.max_value = None if max_value is None else float(max_value)
-        self.negative_slope, self.threshold = float(negative_slope), float(threshold)
+        self.max_value = None if max_value is None else _rounded(max_value)
+        self.negative_slope, self.threshold = _rounded(negative_slope), _rounded(threshold)
         self.keep_arguments(locals())
         for limit in ("max_value", "negative_slope"):
             if (getattr(self, limit) or 0.0) < 0.0:

@@ -107,22 +107,27 @@ class Convolution(ConfiguredLayer):
 
     def convolve(self, inputs: Tensor) -> Tensor:
         """The convolution of the inputs with the kernel."""
-        is_1d, padding = self.dimensions == 1, self.padding
-        if padding == "causal":
-            inputs, padding = self.padded_before(inputs), "valid"
+        is_1d = self.dimensions == 1
+        inputs, padding = self.padded(inputs)
         return self.convolution(
             inputs,
             self.kernel,
             self.strides[0] if is_1d else self.strides,
-            padding.upper(),
+            padding,
             data_format=self.layout,
             dilations=self.dilation_rate[0] if is_1d else self.dilation_rate,
         )
 
-    def padded_before(self, inputs: Tensor) -> Tensor:
-        """Sequences with zeros before the first step, as many as a window sees before its last."""
+    def padded(self, inputs: Tensor) -> tuple[Tensor, str]:
+        """The inputs and the padding, as ops take them.
+
+        "causal" puts zeros before the first step, as many as a window sees before its last.
+        """
+        if self.padding != "causal":
+            return inputs, self.padding.upper()
         before = [self.dilation_rate[0] * (self.kernel_size[0] - 1), 0]
-        return pad(inputs, [[0, 0], [0, 0], before] if self.first else [[0, 0], before, [0, 0]])
+        paddings = [[0, 0], [0, 0], before] if self.first else [[0, 0], before, [0, 0]]
+        return pad(inputs, paddings), "VALID"
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """The sum of convolution and bias in the shape of the layer's outputs."""

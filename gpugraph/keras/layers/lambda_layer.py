@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpugraph.base.nest import map_structure
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.keras.backend.backend_config import floatx
 from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.engine.network import map_shapes
 from gpugraph.keras.layers.function_configs import function_config, function_of_config
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 
 _FUNCTIONS = ("function", "output_shape", "mask")
 
@@ -55,15 +60,27 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """That of the constructor; NotImplementedError where it has none."""
+        """That of the constructor, else of a call of the function in a graph of its own.
+
+        NotImplementedError where this fails, as for functions that use tensors of a program.
+        """
         if self._output_shape is None:
-            raise NotImplementedError(
-                f"Layer {self.name} cannot infer the shape of its function's outputs: pass "
-                "`output_shape`"
-            )
+            return self._shape_by_call(input_shape)
         if callable(self._output_shape):
             return as_shape(self._output_shape(input_shape))
         return TensorShape([as_shape(input_shape)[0], *self._output_shape])
+
+    def _shape_by_call(self, input_shape: Any) -> Any:
+        dtype = self._dtype or floatx()
+        try:
+            with Graph().as_default():
+                inputs = map_shapes(lambda shape: placeholder(dtype, shape), input_shape)
+                return map_structure(lambda tensor: tensor.shape, self.call(inputs))
+        except Exception as error:  # of the program's function
+            raise NotImplementedError(
+                "We could not infer the shape of the Lambda's output. Please specify "
+                f"`output_shape` for this Lambda (layer {self.name}): {error}"
+            ) from error
 
     def get_config(self) -> dict[str, Any]:
         """The functions by their names or as bytecode, and the other arguments."""

@@ -194,9 +194,11 @@ class SeparableConv1D(Separable):
     __doc__ = Separable.__doc__
 
     dimensions = 1
+    further_paddings = ("causal",)
 
     def convolve(self, inputs: Tensor) -> Tensor:
         """The separable convolution of sequences as images one pixel high."""
+        inputs, padding = self.padded(inputs)
         axis, stride = (2 if self.first else 1), self.strides[0]
         strides = [1, 1, stride, stride] if self.first else [1, stride, stride, 1]
         return separable_conv2d_of(
@@ -204,7 +206,7 @@ class SeparableConv1D(Separable):
             expand_dims(self.depthwise_kernel, 0),
             expand_dims(self.pointwise_kernel, 0),
             strides,
-            self.padding.upper(),
+            padding,
             [1, *self.dilation_rate],
             data_format="NCHW" if self.first else "NHWC",
         )

@@ -64,8 +64,12 @@ def test_masking():
 def test_functions_of_the_program():
     layer = L.Lambda(lambda x, factor: x * factor, output_shape=(6,), arguments={"factor": 3.0})
     np.testing.assert_allclose(run(layer, VALUE), VALUE * 3, rtol=1e-6)
-    with pytest.raises(NotImplementedError, match="pass `output_shape`"):
-        L.Lambda(tf.abs).compute_output_shape((2, 6))
+    assert L.Lambda(lambda x: x[:, 2:]).compute_output_shape((None, 6)).as_list() == [None, 4]
+    pair = L.Lambda(lambda x: [x[0] + x[1], x[1]]).compute_output_shape([(2, 1), (2, 3)])
+    assert [shape.as_list() for shape in pair] == [[2, 3], [2, 3]]
+    tensor = tf.constant(1.0)
+    with pytest.raises(NotImplementedError, match="specify `output_shape`"):
+        L.Lambda(lambda x: x + tensor).compute_output_shape((2, 6))
 
 
 def test_noise_is_of_training():

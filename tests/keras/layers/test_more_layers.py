@@ -151,6 +151,38 @@ def test_locally_connected():
     assert L.LocallyConnected2D(2, 3)(tf.constant(IMAGE)).shape.as_list() == [2, 3, 4, 2]
     with pytest.raises(ValueError, match="only 'valid' is supported"):
         L.LocallyConnected1D(4, 3, padding="same")
+    with pytest.raises(ValueError, match="Unrecognized implementation mode: 4"):
+        L.LocallyConnected1D(4, 3, implementation=4)
+
+
+def test_locally_connected_by_matrices():
+    options = {"strides": 2, "padding": "same", "use_bias": False}
+    kernel = RANDOM.rand(6, 3, 3, 4)
+    windows = [(0, 2), (1, 4), (3, 6)]  # the steps that each of three outputs sees
+    seen = np.zeros((6, 3, 3, 4), bool)
+    for place, (start, end) in enumerate(windows):
+        seen[start:end, :, place] = True
+    expected = np.einsum("nic,icpf->npf", SEQUENCE, kernel * seen)
+    dense = L.LocallyConnected1D(4, 3, implementation=2, **options)
+    np.testing.assert_allclose(run(dense, SEQUENCE, [kernel]), expected, rtol=1e-5)
+    by_output = kernel.reshape(18, 12).T[seen.reshape(18, 12).T]
+    sparse = L.LocallyConnected1D(4, 3, implementation=3, **options)
+    np.testing.assert_allclose(run(sparse, SEQUENCE, [by_output]), expected, rtol=1e-5)
+    first_channels = L.LocallyConnected2D(2, 2, data_format="channels_first", implementation=3)
+    assert first_channels(tf.constant(first(IMAGE))).shape.as_list() == [2, 2, 4, 5]
+
+
+def test_separable_of_what_was_before():
+    layer = L.SeparableConv1D(1, 3, padding="causal", use_bias=False, dilation_rate=2)
+    ones = [np.ones((3, 3, 1)), np.ones((1, 3, 1))]
+    padded = np.pad(SEQUENCE.sum(-1), [(0, 0), (4, 0)])
+    expected = padded[:, :6] + padded[:, 2:8] + padded[:, 4:]
+    np.testing.assert_allclose(run(layer, SEQUENCE, ones)[..., 0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_numbers_are_rounded_to_the_default_dtype():
+    assert L.LeakyReLU(0.1).get_config()["alpha"] == float(np.float32(0.1))
+    assert L.ReLU(6.1).get_config()["max_value"] == float(np.float32(6.1))
 
 
 def test_depthwise():
