@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.api.import_paths import PUBLIC_MODULES
+from gpugraph.api.import_paths import PUBLIC_MODULES, TENSORFLOW_MODULES
 
 CONTRIB = (
     tf.contrib,
@@ -933,6 +933,7 @@ keras.losses.categorical_crossentropy: y_true y_pred from_logits label_smoothing
 keras.losses.categorical_hinge: y_true y_pred
 keras.losses.cosine: y_true y_pred axis
 keras.losses.deserialize: name custom_objects
+keras.losses.serialize: loss
 keras.losses.get: identifier
 keras.losses.hinge: y_true y_pred
 keras.losses.logcosh: y_true y_pred
@@ -978,6 +979,7 @@ keras.metrics.TruePositives: thresholds name dtype
 keras.metrics.binary_accuracy: y_true y_pred threshold
 keras.metrics.categorical_accuracy: y_true y_pred
 keras.metrics.deserialize: config custom_objects
+keras.metrics.serialize: metric
 keras.metrics.get: identifier
 keras.metrics.sparse_categorical_accuracy: y_true y_pred
 keras.metrics.sparse_top_k_categorical_accuracy: y_true y_pred k
@@ -994,6 +996,7 @@ keras.optimizers.Optimizer: name
 keras.optimizers.RMSprop: learning_rate rho momentum epsilon centered name
 keras.optimizers.SGD: learning_rate momentum nesterov name
 keras.optimizers.deserialize: config custom_objects
+keras.optimizers.serialize: optimizer
 keras.optimizers.get: identifier
 keras.optimizers.schedules.ExponentialDecay: initial_learning_rate decay_steps decay_rate
     staircase name
@@ -1004,6 +1007,7 @@ keras.optimizers.schedules.PiecewiseConstantDecay: boundaries values name
 keras.optimizers.schedules.PolynomialDecay: initial_learning_rate decay_steps end_learning_rate
     power cycle name
 keras.optimizers.schedules.deserialize: config custom_objects
+keras.optimizers.schedules.serialize: learning_rate_schedule
 keras.backend.backend:
 keras.backend.batch_get_value: tensors
 keras.backend.batch_set_value: tuples
@@ -1050,7 +1054,10 @@ keras.activations.get: identifier
 keras.activations.linear: x
 keras.activations.relu: x alpha max_value threshold
 keras.activations.serialize: activation
+keras.activations.selu: x
 keras.activations.softmax: x axis
+keras.activations.softplus: x
+keras.activations.softsign: x
 keras.layers.Activation: activation
 keras.layers.ActivityRegularization: l1 l2
 keras.layers.Add: trainable name dtype
@@ -1071,10 +1078,12 @@ keras.layers.Subtract: trainable name dtype
 keras.layers.add: inputs
 keras.layers.average: inputs
 keras.layers.concatenate: inputs axis
+keras.layers.deserialize: config custom_objects
 keras.layers.dot: inputs axes normalize
 keras.layers.maximum: inputs
 keras.layers.minimum: inputs
 keras.layers.multiply: inputs
+keras.layers.serialize: layer
 keras.layers.subtract: inputs
 keras.layers.InputLayer: input_shape batch_size dtype input_tensor sparse name ragged
 keras.layers.InputSpec: dtype shape ndim max_ndim min_ndim axes
@@ -1088,6 +1097,7 @@ keras.models.save_model: model filepath overwrite include_optimizer save_format 
 keras.regularizers.L1L2: l1 l2
 keras.regularizers.Regularizer:
 keras.regularizers.deserialize: config custom_objects
+keras.regularizers.serialize: regularizer
 keras.regularizers.get: identifier
 keras.regularizers.l1: l
 keras.regularizers.l1_l2: l1 l2
@@ -1267,7 +1277,7 @@ keras.constraints.min_max_norm: min_value max_value rate axis
 keras.constraints.non_neg:
 keras.constraints.radial_constraint:
 keras.constraints.reshape: tensor shape name
-keras.constraints.serialize: instance
+keras.constraints.serialize: constraint
 keras.constraints.sqrt: x
 keras.constraints.square: x
 keras.constraints.sum_of: x axis keepdims
@@ -1297,7 +1307,7 @@ keras.initializers.ones: dtype
 keras.initializers.orthogonal: gain seed dtype
 keras.initializers.random_normal: mean stddev seed dtype
 keras.initializers.random_uniform: minval maxval seed dtype
-keras.initializers.serialize: instance
+keras.initializers.serialize: initializer
 keras.initializers.truncated_normal: mean stddev seed dtype
 keras.initializers.uniform: minval maxval seed dtype
 keras.initializers.zeros: dtype
@@ -1943,6 +1953,7 @@ sort: values axis direction name
 space_to_batch: input paddings block_size name block_shape
 space_to_batch_nd: input block_shape paddings name
 space_to_depth: input block_size name data_format
+sparse.SparseConditionalAccumulator: dtype shape shared_name name reduction_type
 sparse.expand_dims: sp_input axis name
 sparse.eye: num_rows num_columns dtype name
 sparse.from_dense: tensor name
@@ -2447,6 +2458,14 @@ def test_aliases_are_the_same_objects():
 
 def test_the_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", tf.__version__)
+
+
+def test_every_public_module_is_one_of_tensorflow():
+    """It answers `import tensorflow.keras.losses` too; but for those that are ours alone."""
+    known = {id(module) for module in TENSORFLOW_MODULES.values()}
+    assert [m.__name__ for m in (*FACES[1:], *ROOMS) if id(m) not in known] == [
+        module.__name__ for module in OURS_ALONE
+    ]
 
 
 @pytest.mark.parametrize("path", sorted(PUBLIC_MODULES))

@@ -49,7 +49,9 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
     "gpugraph.errors": errors,
     "gpugraph.flags": flags,
     "gpugraph.io.gfile": gfile_v2,
+    "gpugraph.keras.constraints": keras.constraints,
     "gpugraph.keras.experimental": keras.experimental,
+    "gpugraph.keras.initializers": keras.initializers,
     "gpugraph.keras.regularizers": keras.regularizers,
     "gpugraph.keras.utils": keras.utils,
     "gpugraph.logging": logging,
@@ -72,7 +74,8 @@ _PACKAGES = {
     module.__name__: module
     for module in (
         config, config.experimental, distributions, keras, keras.activations, keras.backend,
-        keras.layers, keras.models, layers, losses, metrics, summary, train, train.experimental,
+        keras.callbacks, keras.layers, keras.losses, keras.metrics, keras.models, keras.optimizers,
+        keras.optimizers.schedules, layers, losses, metrics, summary, train, train.experimental,
     )
 }
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules

@@ -1,5 +1,8 @@
 """Sparse tensors."""
 
+from gpugraph.ops.queues.accumulator_classes import (
+    SparseConditionalAccumulator as SparseConditionalAccumulator,
+)
 from gpugraph.ops.strings.sparse_cross import cross as cross, cross_hashed as cross_hashed
 from gpugraph.ops.sparse.sparse_functions import from_dense as from_dense
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor as SparseTensor

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from gpugraph.base.errors import NotFoundError, OpError, UnimplementedError
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.ops.framework.removed_op_types import INSTEAD, REMOVED, removed_function
+from gpugraph.ops.framework.left_out_op_types import left_out_reason
+from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
 
 
 def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) -> OpError | None:
@@ -26,10 +27,10 @@ def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) ->
             None, None, f"Node '{node_name}' calls the function '{op_type}': functions of graphs "
             "are not run here. Inline them, or freeze the graph, before it is written."
         )  # fmt: skip
-    if op_type in INSTEAD:
+    if reason := left_out_reason(op_type):
         return UnimplementedError(
             None, None, f"Node '{node_name}' is of op type '{op_type}', which is left out: "
-            f"{INSTEAD[op_type]}"
+            f"{reason}"
         )  # fmt: skip
     return NotFoundError(
         None, None, f"Op type not registered '{op_type}' in binary running on this machine. "

@@ -28,9 +28,21 @@ def linear(x: Any) -> Any:
     return x
 
 
-selu = selu_softsign_swish.selu
-softsign = selu_softsign_swish.softsign
-softplus = unary_functions.softplus
+def selu(x: Any) -> Tensor:
+    """scale * x above 0, else scale * alpha * (exp(x) - 1), with the constants of `tf.nn.selu`."""
+    return selu_softsign_swish.selu(x)
+
+
+def softplus(x: Any) -> Tensor:
+    """log(1 + exp(x))."""
+    return unary_functions.softplus(x)
+
+
+def softsign(x: Any) -> Tensor:
+    """x / (1 + |x|)."""
+    return selu_softsign_swish.softsign(x)
+
+
 tanh = unary_functions.tanh
 sigmoid = unary_functions.sigmoid
 exponential = unary_functions.exp

@@ -113,7 +113,10 @@ _CONSTRAINTS: dict[str, Any] = {
     "radial_constraint": RadialConstraint,
 }
 
-serialize = serialize_keras_object
+
+def serialize(constraint: Any) -> Any:
+    """The name, or class and configuration, of a constraint."""
+    return serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:

@@ -84,7 +84,10 @@ _INITIALIZERS: dict[str, Any] = {
     "truncated_normal": TruncatedNormal,
 }
 
-serialize = serialize_keras_object
+
+def serialize(initializer: Any) -> Any:
+    """The name, or class and configuration, of an initializer."""
+    return serialize_keras_object(initializer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:

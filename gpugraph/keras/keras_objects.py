@@ -154,6 +154,11 @@ METRIC_CLASSES: dict[str, Any] = {}
 """The classes of metrics that configurations name; `gpugraph.keras.metrics` fills it."""
 
 
+def serialize_layer(layer: Any) -> Any:
+    """The class and configuration of a layer."""
+    return serialize_keras_object(layer)
+
+
 def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """The layer of a configuration `{"class_name": ..., "config": ...}`."""
     return deserialize_keras_object(config, LAYER_CLASSES, custom_objects, "layer")

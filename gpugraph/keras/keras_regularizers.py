@@ -62,7 +62,10 @@ def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
 
 _REGULARIZERS = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2}
 
-serialize = serialize_keras_object
+
+def serialize(regularizer: Any) -> Any:
+    """The name, or class and configuration, of a regularizer."""
+    return serialize_keras_object(regularizer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:

@@ -10,6 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from gpugraph.tensorflow_import.left_out import instead_of
 from gpugraph.tensorflow_import.missing_names import MissingNames, advice, shown
 from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
 
@@ -76,13 +77,19 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of TensorFlow; None for others, and for those that are not there."""
+        """The spec of a module of TensorFlow; None for others, and for those that are not there.
+
+        ModuleNotFoundError for what is left out on purpose, with the reason.
+        """
         root, _, rest = fullname.partition(".")
         if root != ROOT:
             return None
         if is_module(rest):
             return self._spec(rest)
         self.missing.add(rest)
+        if reason := instead_of(rest):
+            # Without its name: `from` passes over an error that names the module it looks for.
+            raise ModuleNotFoundError(f"No module or name '{fullname}' in gpugraph: {reason}")
         return None
 
     def _spec(self, path: str) -> ModuleSpec:

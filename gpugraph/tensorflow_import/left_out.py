@@ -1,16 +1,24 @@
 """Names that are not here on purpose, or no more in TensorFlow 1.15: what to use instead.
 
-A row holds for a path below `tensorflow` and all paths below it.
+A row is paths below `tensorflow`, or patterns of them, and a reason, which holds for all below them
+too; a line that is indented goes on.
 """
 
 from __future__ import annotations
 
 import inspect
+from fnmatch import fnmatchcase
 from typing import Any
+
+from gpugraph.ops.framework.left_out_op_types import left_out_reason
+from gpugraph.tensorflow_import import left_out_contrib
+from gpugraph.tensorflow_import.later_names import PATTERNS
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
+_COLUMNS = "there are no feature columns: use tf.one_hot and tf.nn.embedding_lookup"
 _CODEC = "there is no codec: use PNG or BMP files, or another library's codec in tf.py_func"
+_NO_RAGGED = "there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask"
 _RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
 _UNICODE = (
     "there are no ragged tensors: use tf.strings.unicode_transcode to UTF-32-BE, and tf.decode_raw"
@@ -21,106 +29,70 @@ _REWRITE = (
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
-_MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAttention"
 _PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
-_REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
-_TABLES = "there are no tables in graphs: look values up in Python, or by tf.py_func"
 _CLUSTER = "programs run in one process: there are no clusters"
 
 _ROWS = f"""
-CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
-GradientTape: there is no eager execution: use tf.gradients
+audio: there is no codec of sound: tf.signal has its transforms
 autograph: programs build their graphs: use tf.cond and tf.while_loop
 compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
-config.experimental_connect_to_cluster: there is no eager execution: give a Session its target
-config.experimental_connect_to_host: there is no eager execution: give a Session its target
+config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
+    execution: give a Session its target
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
-contrib.autograph: programs build their graphs: use tf.cond and tf.while_loop
-contrib.data: {_DATASETS}
-contrib.eager: there is no eager execution: build a graph and run it in a Session
-contrib.framework.fuse_op: graphs are fused when a Session compiles them
-contrib.layers.RevBlock: {_REVERSIBLE}
-contrib.layers.rev_block: {_REVERSIBLE}
-contrib.seq2seq.BahdanauMonotonicAttention: {_MONOTONIC}
-contrib.seq2seq.LuongMonotonicAttention: {_MONOTONIC}
-contrib.seq2seq.monotonic_attention: {_MONOTONIC}
-contrib.cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
-contrib.gan: write both losses by tf.losses, and train them by two optimizers
-contrib.graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
-contrib.image: there are no transforms of images by matrices: use tf.image, or tf.py_func
-contrib.learn: there are no estimators: use tf.layers and a tf.train.MonitoredTrainingSession
-contrib.lookup: {_TABLES}
-contrib.losses: use tf.losses, whose arguments are labels, then predictions
-contrib.metrics: use tf.metrics, where streaming_mean is tf.metrics.mean
-contrib.nccl: variables of several GPUs are added by tf.add_n
-contrib.nn: use tf.nn
-contrib.opt: use the optimizers of tf.train, or subclass one
-contrib.quantize: use tf.quantization.fake_quant_with_min_max_vars
-contrib.resampler: there is no sampling between pixels at places: use tf.gather_nd and weights
-contrib.slim.learning.train: run the train op in a tf.train.MonitoredTrainingSession
-contrib.slim.learning.train_step: run the train op in a tf.train.MonitoredTrainingSession
-contrib.lite: models are run by a Session, not by TensorFlow Lite
-contrib.tensorrt: graphs are compiled when a Session runs them
-contrib.text: pairs of words are chosen in Python, or by tf.py_func
-contrib.tpu: there are no TPUs: GPUs are used where there are kernels
+CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
+data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
+distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
-function: there is no eager execution: build a graph and run it in a Session
-image.adjust_jpeg_quality: {_CODEC}
-image.decode_and_crop_jpeg: {_CODEC}
-image.decode_gif: {_CODEC}
-image.decode_jpeg: {_CODEC}
-image.encode_jpeg: {_CODEC}
-image.extract_jpeg_shape: {_CODEC}
-image.random_jpeg_quality: {_CODEC}
-io.decode_and_crop_jpeg: {_CODEC}
-io.decode_gif: {_CODEC}
-io.decode_jpeg: {_CODEC}
-io.encode_jpeg: {_CODEC}
-io.extract_jpeg_shape: {_CODEC}
+estimator: there are no estimators: use tf.keras, or tf.layers and a
+    tf.train.MonitoredTrainingSession
+feature_column keras.experimental.SequenceFeatures keras.layers.DenseFeatures: {_COLUMNS}
+function wrap_function: there is no eager execution: build a graph and run it in a Session
+GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
+image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif image.decode_jpeg
+    image.encode_jpeg image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
+    io.decode_gif io.decode_jpeg io.encode_jpeg io.extract_jpeg_shape: {_CODEC}
+io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
+io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
+    RaggedTensorSpec: {_NO_RAGGED}
+keras.datasets: nothing is fetched from the net: read a file by numpy.load
+keras.estimator: there are no estimators: use fit and evaluate of a tf.keras.Model
+keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a layer's dtype is
+    its argument, or that of its first input
+keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
+    train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
+linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular is here
 lite: models are run by a Session, not by TensorFlow Lite
 LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
 load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
-load_library: {_OWN_OPS}
-load_op_library: {_OWN_OPS}
+load_library load_op_library sysconfig: {_OWN_OPS}
+mlir xla: graphs are compiled when a Session runs them
 nn.quantized_avg_pool: {_QUANTIZED}nn.avg_pool
 nn.quantized_conv2d: {_QUANTIZED}nn.conv2d
 nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
 nn.quantized_relu_x: {_QUANTIZED}clip_by_value
 profiler: {_PROFILER}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
-python.eager.backprop: there is no eager execution: use tf.gradients
-python.tpu: there are no TPUs: GPUs are used where there are kernels
-quantization.quantized_concat: {_QUANTIZED}concat
-quantized_concat: {_QUANTIZED}concat
-random.Generator: {_GENERATORS}
-random.create_rng_state: {_GENERATORS}
-random.experimental: {_GENERATORS}
-random.get_global_generator: {_GENERATORS}
-random.set_global_generator: {_GENERATORS}
-strings.bytes_split: {_RAGGED} (with the delimiter "")
-strings.ngrams: there are no ragged tensors: join slices by tf.strings.join
-strings.unicode_decode: {_UNICODE}
-strings.unicode_decode_with_offsets: {_UNICODE}
-strings.unicode_encode: {_UNICODE}
-strings.unicode_split: {_UNICODE}
-strings.unicode_split_with_offsets: {_UNICODE}
-strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
-sysconfig: {_OWN_OPS}
-test.create_local_cluster: {_CLUSTER}
-tpu: there are no TPUs: GPUs are used where there are kernels
+python.tpu tpu: there are no TPUs: GPUs are used where there are kernels
+quantization.quantized_concat quantized_concat: {_QUANTIZED}concat
+random.create_rng_state random.experimental random.Generator random.get_global_generator
+    random.set_global_generator: {_GENERATORS}
 saved_model.experimental: {_FUNCTIONS}
 saved_model.load_v2: {_FUNCTIONS}: use tf.saved_model.load, or gpugraph.saved_model.load_function
 saved_model.save: {_FUNCTIONS}: use tf.saved_model.simple_save, or tf.saved_model.Builder
+strings.bytes_split: {_RAGGED} (with the delimiter "")
+strings.ngrams: there are no ragged tensors: join slices by tf.strings.join
+strings.unicode_decode strings.unicode_decode_with_offsets strings.unicode_encode
+    strings.unicode_split strings.unicode_split_with_offsets: {_UNICODE}
+strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
 summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
 summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+test.create_local_cluster: {_CLUSTER}
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
-train.experimental.disable_mixed_precision_graph_rewrite: {_REWRITE}
-train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
-train.sdca_fprint: {_DUAL}
-train.sdca_optimizer: {_DUAL}
-train.sdca_shrink_l1: {_DUAL}
+train.experimental.PythonState: keep the value in a tf.Variable, or in a file of its own
+train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1: {_DUAL}
+user_ops.my_fact: an example for those who compile ops against TensorFlow: use tf.register_op
 """
 
 _RENAMED = """
@@ -171,13 +143,13 @@ unpack: unstack
 """
 
 
-def _read(text: str) -> dict[str, str]:
-    pairs = (line.partition(": ") for line in filter(None, text.splitlines()))
-    return {path: reason for path, _, reason in pairs}
+def _read(text: str, prefix: str = "") -> dict[str, str]:
+    rows = (row.partition(": ") for row in text.replace("\n    ", " ").strip().splitlines())
+    return {prefix + path: reason for paths, _, reason in rows for path in paths.split()}
 
 
-LEFT_OUT = _read(_ROWS)
-"""For paths that are not here on purpose, the reason and what to use."""
+LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
+"""For paths that are not here on purpose, or patterns of them, the reason and what to use."""
 
 RENAMED = _read(_RENAMED)
 """Names from before TensorFlow 1.0 that 1.15 has not: what they are called since then."""
@@ -185,12 +157,16 @@ RENAMED = _read(_RENAMED)
 
 def instead_of(path: str) -> str:
     """What to use for `tensorflow.<path>`, which is not here; nothing where that is not known."""
-    for prefix, reason in LEFT_OUT.items():
-        if path == prefix or path.startswith(f"{prefix}."):
-            return reason
+    if path.startswith("raw_ops."):
+        return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
         if path == prefix or path.startswith(f"{prefix}."):
             return f"since TensorFlow 1.0 it is tf.{name}{path[len(prefix) :]}"
+    for pattern, reason in LEFT_OUT.items():
+        if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
+            return reason
+    if any(fnmatchcase(path, pattern) for pattern in PATTERNS):
+        return "TensorFlow 1.15 does not have it"
     return ""
 
 

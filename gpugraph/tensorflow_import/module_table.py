@@ -8,7 +8,8 @@ A row is a path below `tensorflow`, and what is looked through for a name, in th
     gen             all declared ops, by their names in snake case: `mat_mul`
     tf.nn/          the module and all below it, by the same names: a whole tree
 
-A line that is indented goes on. The public modules need no row. A module looks through more than
+A path that ends in names in parentheses is a row for each of them. A line that is indented goes on.
+The public modules need no row. A module looks through more than
 TensorFlow's has: what matters is that the names it has there are found.
 """
 
@@ -37,142 +38,100 @@ python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
 python.eager.context: gpugraph.compatibility.graph_mode tf
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
-python.framework.constant_op: tf
+python.framework.(constant_op function importer indexed_slices load_library op_def_library
+    tensor_spec type_spec): tf
 python.framework.device: DeviceSpec=tf.DeviceSpec
 python.framework.dtypes: tf.dtypes tf
-python.framework.errors: tf.errors
-python.framework.errors_impl: tf.errors
-python.framework.function: tf
+python.framework.(errors errors_impl): tf.errors
 python.framework.graph_util: tf.graph_util tf
-python.framework.importer: tf
-python.framework.indexed_slices: tf
-python.framework.load_library: tf
 python.framework.meta_graph: gpugraph.graph_files.meta_graph_export
     gpugraph.graph_files.meta_graph_import tf.train
-python.framework.op_def_library: tf
 python.framework.ops: tf gpugraph.tensorflow_import.private_names
 python.framework.random_seed: tf tf.random
 python.framework.smart_cond: smart_cond=gpugraph.control_flow.smart_cond.smart_cond
     smart_constant_value=gpugraph.control_flow.smart_cond.static_bool
 python.framework.sparse_tensor: tf tf.sparse
 python.framework.tensor_shape: gpugraph.base.shapes gpugraph.base.dimensions tf
-python.framework.tensor_spec: tf
 python.framework.tensor_util: tf tf.io constant_value=tf.get_static_value
 python.framework.test_util: tf.test
-python.framework.type_spec: tf
 python.framework.versions: tf tf.version
-python.keras.backend: tf.keras.backend
-python.keras.utils.tf_utils:
+python.keras._impl: tf.keras
+python.keras._impl.keras: python.keras/
+python.keras: tf.keras/
+python.keras.backend_config: tf.keras.backend
+python.keras.callbacks_v1: tf.keras.callbacks
+python.keras.engine: tf.keras.layers tf.keras
+python.keras.engine.(base_layer base_layer_utils input_layer input_spec): tf.keras.layers
+    Node=gpugraph.keras.engine.layer_nodes.LayerNode
+    TensorFlowOpLayer=gpugraph.keras.engine.keras_layer.TensorFlowOpLayer
+python.keras.engine.(network topology): tf.keras.layers tf.keras
+    Container=gpugraph.keras.engine.network.Network Network=gpugraph.keras.engine.network.Network
+python.keras.engine.(sequential training): tf.keras
+python.keras.layers.(advanced_activations convolutional convolutional_recurrent core cudnn_recurrent
+    dense_attention embeddings local merge noise normalization normalization_v2 pooling recurrent
+    recurrent_v2 rnn_cell_wrapper_v2 serialization wrappers): tf.keras.layers
+python.keras.optimizer_v2: tf.keras.optimizers
+python.keras.optimizer_v2.(adadelta adagrad adam adamax ftrl gradient_descent nadam optimizer_v2
+    rmsprop): tf.keras.optimizers
+    OptimizerV2=gpugraph.keras.optimizers.optimizer_v2.OptimizerV2
+python.keras.optimizer_v2.learning_rate_schedule: tf.keras.optimizers.schedules
+python.keras.saving: tf.keras.models
+python.keras.saving.(hdf5_format model_config save): tf.keras.models
+    load_model_from_hdf5=tf.keras.models.load_model save_model_to_hdf5=tf.keras.models.save_model
+python.keras.utils.(conv_utils generic_utils layer_utils): tf.keras.utils
+    gpugraph.tensorflow_import.private_keras_names gpugraph.keras.engine.model_summary
+python.keras.utils.(data_utils io_utils multi_gpu_utils np_utils vis_utils): tf.keras.utils
+python.keras.utils.losses_utils: gpugraph.keras.losses.loss_class
+python.keras.utils.tf_utils: gpugraph.tensorflow_import.private_keras_names
+    constant_value=tf.get_static_value smart_cond=gpugraph.control_flow.smart_cond.smart_cond
     get_reachable_from_inputs=gpugraph.keras.engine.reachable_tensors.get_reachable_from_inputs
-python.layers.base: tf.layers
-python.layers.convolutional: tf.layers
-python.layers.core: tf.layers
-python.layers.layers: tf.layers
-python.layers.normalization: tf.layers
-python.layers.pooling: tf.layers
+python.layers.(base convolutional core layers normalization pooling): tf.layers
 python.layers.utils: gpugraph.keras.layers.configured_layer
     normalize_tuple=gpugraph.keras.layers.configured_layer.numbers
     constant_value=tf.get_static_value smart_cond=gpugraph.control_flow.smart_cond.smart_cond
 python.lib.io.file_io: tf.gfile
-python.lib.io.python_io: tf.python_io
-python.lib.io.tf_record: tf.python_io
+python.lib.io.(python_io tf_record): tf.python_io
 python.ops.array_ops: tf tf.manip gen
 python.ops.bitwise_ops: tf.bitwise gen
 python.ops.candidate_sampling_ops: tf.nn tf.random
-python.ops.check_ops: tf tf.debugging
-python.ops.clip_ops: tf gen
-python.ops.collective_ops: gen
-python.ops.cond_v2: tf
+python.ops.(check_ops numerics): tf tf.debugging
+python.ops.(clip_ops logging_ops script_ops standard_ops state_ops tensor_array_ops): tf gen
+python.ops.(collective_ops gen_array_ops gen_bitwise_ops gen_candidate_sampling_ops
+    gen_control_flow_ops gen_data_flow_ops gen_image_ops gen_io_ops gen_linalg_ops gen_logging_ops
+    gen_lookup_ops gen_manip_ops gen_math_ops gen_nn_ops gen_parsing_ops gen_random_ops
+    gen_resource_variable_ops gen_rnn_ops gen_script_ops gen_set_ops gen_sparse_ops
+    gen_spectral_ops gen_state_ops gen_string_ops gen_user_ops inplace_ops list_ops): gen
+python.ops.(cond_v2 control_flow_util custom_gradient functional_ops gradients_util histogram_ops
+    lookup_ops map_fn partitioned_variables session_ops sort_ops summary_ops_v2 template): tf
 python.ops.confusion_matrix: tf.math tf
     remove_squeezable_dimensions=gpugraph.ops.nn.losses.loss_weights.remove_squeezable_dimensions
 python.ops.control_flow_ops: tf gen
     with_dependencies=gpugraph.ops.control.group_and_no_op.with_dependencies
-python.ops.control_flow_util: tf
-python.ops.ctc_ops: tf.nn
-python.ops.custom_gradient: tf
+python.ops.(ctc_ops embedding_ops): tf.nn
 python.ops.data_flow_ops: tf gpugraph.ops.queues.staging_classes gpugraph.ops.queues.barrier gen
-python.ops.distributions.bernoulli: tf.distributions
-python.ops.distributions.beta: tf.distributions
-python.ops.distributions.categorical: tf.distributions
-python.ops.distributions.dirichlet: tf.distributions
-python.ops.distributions.dirichlet_multinomial: tf.distributions
-python.ops.distributions.distribution: tf.distributions
-python.ops.distributions.distributions: tf.distributions
-python.ops.distributions.exponential: tf.distributions
-python.ops.distributions.gamma: tf.distributions
-python.ops.distributions.kullback_leibler: tf.distributions
-python.ops.distributions.laplace: tf.distributions
-python.ops.distributions.multinomial: tf.distributions
-python.ops.distributions.normal: tf.distributions
-python.ops.distributions.student_t: tf.distributions
-python.ops.distributions.uniform: tf.distributions
-python.ops.distributions.util: tf.distributions
-python.ops.embedding_ops: tf.nn
-python.ops.functional_ops: tf
-python.ops.gen_array_ops: gen
-python.ops.gen_bitwise_ops: gen
-python.ops.gen_candidate_sampling_ops: gen
-python.ops.gen_control_flow_ops: gen
-python.ops.gen_data_flow_ops: gen
-python.ops.gen_image_ops: gen
-python.ops.gen_io_ops: gen
-python.ops.gen_linalg_ops: gen
-python.ops.gen_logging_ops: gen
-python.ops.gen_lookup_ops: gen
-python.ops.gen_manip_ops: gen
-python.ops.gen_math_ops: gen
-python.ops.gen_nn_ops: gen
-python.ops.gen_parsing_ops: gen
-python.ops.gen_random_ops: gen
-python.ops.gen_resource_variable_ops: gen
-python.ops.gen_rnn_ops: gen
-python.ops.gen_script_ops: gen
-python.ops.gen_set_ops: gen
-python.ops.gen_sparse_ops: gen
-python.ops.gen_spectral_ops: gen
-python.ops.gen_state_ops: gen
-python.ops.gen_string_ops: gen
-python.ops.gen_user_ops: gen
+python.ops.distributions.(bernoulli beta categorical dirichlet dirichlet_multinomial distribution
+    distributions exponential gamma kullback_leibler laplace multinomial normal student_t uniform
+    util): tf.distributions
 python.ops.gradient_checker: tf.test
-python.ops.gradients: tf gpugraph.gradients
-python.ops.gradients_impl: tf gpugraph.gradients
-python.ops.gradients_util: tf
-python.ops.histogram_ops: tf
-python.ops.image_ops: tf.image gen
-python.ops.image_ops_impl: tf.image gen
-python.ops.init_ops: tf tf.initializers
-    Constant=tf.initializers.constant Identity=tf.initializers.identity
-    Initializer=gpugraph.ops.random.variable_initializers.Initializer
-    Ones=tf.initializers.ones Orthogonal=tf.initializers.orthogonal
-    RandomNormal=tf.initializers.random_normal RandomUniform=tf.initializers.random_uniform
-    TruncatedNormal=tf.initializers.truncated_normal
+python.ops.(gradients gradients_impl): tf gpugraph.gradients
+python.ops.(image_ops image_ops_impl): tf.image gen
+python.ops.init_ops: tf tf.initializers Constant=tf.initializers.constant
+    Identity=tf.initializers.identity
+    Initializer=gpugraph.ops.random.variable_initializers.Initializer Ones=tf.initializers.ones
+    Orthogonal=tf.initializers.orthogonal RandomNormal=tf.initializers.random_normal
+    RandomUniform=tf.initializers.random_uniform TruncatedNormal=tf.initializers.truncated_normal
     UniformUnitScaling=tf.initializers.uniform_unit_scaling
     VarianceScaling=tf.initializers.variance_scaling Zeros=tf.initializers.zeros
 python.ops.init_ops_v2: tf.initializers
-python.ops.inplace_ops: gen
-python.ops.io_ops: tf tf.io gen
-python.ops.linalg.linalg: tf.linalg
-python.ops.linalg.linalg_impl: tf.linalg
-python.ops.linalg.linear_operator: tf.linalg
-python.ops.linalg.linear_operator_lower_triangular: tf.linalg
+python.ops.(io_ops parsing_ops): tf tf.io gen
+python.ops.linalg.(linalg linalg_impl linear_operator linear_operator_lower_triangular): tf.linalg
 python.ops.linalg_ops: tf tf.linalg gen
-python.ops.list_ops: gen
-python.ops.logging_ops: tf gen
-python.ops.lookup_ops: tf
-python.ops.losses.losses: tf.losses
-python.ops.losses.losses_impl: tf.losses
-python.ops.losses.util: tf.losses
+python.ops.losses.(losses losses_impl util): tf.losses
 python.ops.manip_ops: tf.manip
-python.ops.map_fn: tf
 python.ops.math_ops: tf tf.math gen
-python.ops.metrics: tf.metrics
-python.ops.metrics_impl: tf.metrics
+python.ops.(metrics metrics_impl): tf.metrics
 python.ops.nn: tf.nn tf gen
-python.ops.nn_impl: tf.nn gen
-python.ops.nn_ops: tf.nn gen
-python.ops.numerics: tf tf.debugging
-python.ops.parsing_ops: tf tf.io gen
-python.ops.partitioned_variables: tf
+python.ops.(nn_impl nn_ops): tf.nn gen
 python.ops.random_ops: tf tf.random gen
 python.ops.resource_variable_ops: gen
     ResourceVariable=gpugraph.variables.resource_variable.ResourceVariable
@@ -182,29 +141,14 @@ python.ops.rnn_cell_impl: tf.nn.rnn_cell LayerRNNCell=gpugraph.rnn.rnn_cell_base
     assert_like_rnncell=gpugraph.rnn.rnn_cell_base.check_cell
     _zero_state_tensors=gpugraph.keras.layers.recurrent.state_sizes.zero_state
     _BIAS_VARIABLE_NAME='bias _WEIGHTS_VARIABLE_NAME='kernel
-python.ops.script_ops: tf gen
-python.ops.session_ops: tf
 python.ops.sets: tf.sets
-python.ops.signal.dct_ops: tf.signal
-python.ops.signal.fft_ops: tf.signal
-python.ops.signal.mel_ops: tf.signal
-python.ops.signal.mfcc_ops: tf.signal
-python.ops.signal.reconstruction_ops: tf.signal
-python.ops.signal.shape_ops: tf.signal
-python.ops.signal.signal: tf.signal
-python.ops.signal.spectral_ops: tf.signal
-python.ops.signal.window_ops: tf.signal
-python.ops.sort_ops: tf
+python.ops.signal.(dct_ops fft_ops mel_ops mfcc_ops reconstruction_ops shape_ops signal
+    spectral_ops window_ops): tf.signal
 python.ops.sparse_ops: tf tf.sparse gen
 python.ops.special_math_ops: tf tf.math
 python.ops.spectral_ops: tf.spectral tf.signal
-python.ops.standard_ops: tf gen
-python.ops.state_ops: tf gen
 python.ops.stateless_random_ops: tf.random
 python.ops.string_ops: tf tf.strings gen
-python.ops.summary_ops_v2: tf
-python.ops.template: tf
-python.ops.tensor_array_ops: tf gen
 python.ops.variable_scope: tf
     _pure_variable_scope=gpugraph.variable_scope.scope_entry_and_reuse.pure_variable_scope
 python.ops.variables: tf RefVariable=tf.Variable VariableV1=tf.Variable
@@ -215,57 +159,34 @@ python.ops.weights_broadcast_ops:
 python.platform.app: tf.app
 python.platform.flags: tf.flags
 python.platform.gfile: tf.gfile
-python.platform.googletest: tf.test
+python.platform.(googletest test): tf.test
 python.platform.resource_loader: gpugraph.platform.resource_loader
-python.platform.test: tf.test
 python.platform.tf_logging: tf.logging
-python.training.adadelta: tf.train
-python.training.adagrad: tf.train
-python.training.adagrad_da: tf.train
-python.training.adam: tf.train
-python.training.basic_loops: tf.train
-python.training.basic_session_run_hooks: tf.train
+python.training.(adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks
+    checkpoint_utils coordinator device_setter evaluation ftrl gradient_descent input
+    learning_rate_decay learning_rate_decay_v2 momentum monitored_session optimizer
+    proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop server_lib
+    session_manager session_run_hook supervisor sync_replicas_optimizer training training_util
+    warm_starting_util): tf.train
 python.training.checkpoint_management: tf.train gpugraph.train.savers.checkpoint_files
-python.training.checkpoint_utils: tf.train
-python.training.coordinator: tf.train
-python.training.device_setter: tf.train
-python.training.evaluation: tf.train
-python.training.ftrl: tf.train
-python.training.gradient_descent: tf.train
-python.training.input: tf.train
-python.training.learning_rate_decay: tf.train
-python.training.learning_rate_decay_v2: tf.train
-python.training.momentum: tf.train
-python.training.monitored_session: tf.train
 python.training.moving_averages: gpugraph.train.moving_averages
-python.training.optimizer: tf.train
-python.training.proximal_adagrad: tf.train
-python.training.proximal_gradient_descent: tf.train
-python.training.queue_runner: tf.train
-python.training.queue_runner_impl: tf.train
-python.training.rmsprop: tf.train
 python.training.saver: tf.train gpugraph.train.savers.saver_builder
 python.training.saving.saveable_object: gpugraph.train.savers.saveable_objects
-python.training.server_lib: tf.train
-python.training.session_manager: tf.train
-python.training.session_run_hook: tf.train
 python.training.slot_creator: gpugraph.train.optimizers.slot_creator
-python.training.summary_io: tf
-python.training.supervisor: tf.train
-python.training.sync_replicas_optimizer: tf.train
+python.summary: tf.summary
+python.summary.(summary summary_iterator): tf.summary tf.train
+python.summary.writer.(event_file_writer writer writer_cache): tf.summary
+    SummaryWriterCache=tf.summary.FileWriterCache
+python.training.summary_io: tf.summary tf.train SummaryWriterCache=tf.summary.FileWriterCache
+    SummaryWriter=tf.summary.FileWriter
 python.training.tracking.base: gpugraph.trackable
-python.training.training: tf.train
 python.training.training_ops: gen
-python.training.training_util: tf.train
-python.training.warm_starting_util: tf.train
-python.util.all_util: gpugraph.compatibility.deprecation_decorators
+python.util.(all_util deprecation keyword_args tf_decorator):
+    gpugraph.compatibility.deprecation_decorators
 python.util.compat: tf.compat
-python.util.deprecation: gpugraph.compatibility.deprecation_decorators
 python.util.function_utils: gpugraph.compatibility.python_inspection
-python.util.keyword_args: gpugraph.compatibility.deprecation_decorators
 python.util.nest: tf.nest gpugraph.base.nest_by_depth is_sequence=tf.nest.is_nested
 python.util.tf_contextlib: contextlib
-python.util.tf_decorator: gpugraph.compatibility.deprecation_decorators
 python.util.tf_export: tf_export=gpugraph.compatibility.deprecation_decorators.unchanged
     estimator_export=gpugraph.compatibility.deprecation_decorators.unchanged
     keras_export=gpugraph.compatibility.deprecation_decorators.unchanged
@@ -289,83 +210,54 @@ core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
     ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
     GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
     RunOptions=tf.RunOptions TensorConnection=gpugraph.config.TensorConnection
-"""
-
-_MESSAGES = """
-core.example: example_pb2 feature_pb2
-core.framework: allocation_description_pb2 attr_value_pb2 cost_graph_pb2 device_attributes_pb2
+core.example.(example_pb2 feature_pb2): gpugraph.formats.messages_pb2
+core.framework.(allocation_description_pb2 attr_value_pb2 cost_graph_pb2 device_attributes_pb2
     function_pb2 graph_pb2 node_def_pb2 op_def_pb2 resource_handle_pb2 step_stats_pb2 summary_pb2
     tensor_description_pb2 tensor_pb2 tensor_shape_pb2 tensor_slice_pb2 types_pb2 variable_pb2
-    versions_pb2
-core.lib.core: error_codes_pb2
-core.protobuf: cluster_pb2 control_flow_pb2 meta_graph_pb2 queue_runner_pb2 saved_model_pb2
+    versions_pb2): gpugraph.formats.messages_pb2
+core.lib.core.error_codes_pb2: gpugraph.formats.messages_pb2
+core.protobuf.(cluster_pb2 control_flow_pb2 meta_graph_pb2 queue_runner_pb2 saved_model_pb2
     saved_object_graph_pb2 saver_pb2 struct_pb2 tensor_bundle_pb2 tensorflow_server_pb2
-    trackable_object_graph_pb2
-core.util: event_pb2
-contrib.training.python.training: hparam_pb2
-python.training: checkpoint_state_pb2
+    trackable_object_graph_pb2): gpugraph.formats.messages_pb2
+core.util.event_pb2: gpugraph.formats.messages_pb2
+contrib.training.python.training.hparam_pb2: gpugraph.formats.messages_pb2
+python.training.checkpoint_state_pb2: gpugraph.formats.messages_pb2
 """
-"""Modules of messages by their folders: all have all of `formats.messages_pb2`."""
 
 _CONTRIB = """
 contrib.crf.python.ops.crf: tf.contrib.crf
 contrib.distributions.python.ops: tf.contrib.distributions
-contrib.distributions.python.ops.mvn_diag: tf.contrib.distributions
-contrib.distributions.python.ops.mvn_tril: tf.contrib.distributions
-contrib.distributions.python.ops.onehot_categorical: tf.contrib.distributions
-contrib.framework.python.framework: tf.contrib.framework
-contrib.framework.python.framework.checkpoint_utils: tf.contrib.framework tf
-contrib.framework.python.framework.graph_util: tf.contrib.framework tf
-contrib.framework.python.framework.tensor_util: tf.contrib.framework tf
-contrib.framework.python.ops: tf.contrib.framework
-contrib.framework.python.ops.arg_scope: tf.contrib.framework
-contrib.framework.python.ops.checkpoint_ops: tf.contrib.framework
-contrib.framework.python.ops.ops: tf.contrib.framework
-contrib.framework.python.ops.variables: tf.contrib.framework
+contrib.distributions.python.ops.(mvn_diag mvn_tril onehot_categorical): tf.contrib.distributions
+contrib.framework.python.(framework ops): tf.contrib.framework
+contrib.framework.python.framework.(checkpoint_utils graph_util tensor_util): tf.contrib.framework
+    tf
+contrib.framework.python.ops.(arg_scope checkpoint_ops ops variables): tf.contrib.framework
 contrib.layers.python.layers: tf.contrib.layers
-contrib.layers.python.layers.embedding_ops: tf.contrib.layers
-contrib.layers.python.layers.encoders: tf.contrib.layers
-contrib.layers.python.layers.feature_column: tf.contrib.layers
-contrib.layers.python.layers.initializers: tf.contrib.layers
-contrib.layers.python.layers.layers: tf.contrib.layers
-contrib.layers.python.layers.normalization: tf.contrib.layers
-contrib.layers.python.layers.optimizers: tf.contrib.layers
-contrib.layers.python.layers.regularizers: tf.contrib.layers
-contrib.layers.python.layers.summaries: tf.contrib.layers
-contrib.layers.python.layers.utils: tf.contrib.layers
+contrib.layers.python.layers.(embedding_ops encoders feature_column initializers layers
+    normalization optimizers regularizers summaries utils): tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
 contrib.learn.datasets.mnist: gpugraph.datasets.mnist_files
 contrib.learn.python.learn.datasets.mnist: gpugraph.datasets.mnist_files
 contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
-contrib.rnn.python.ops.core_rnn: tf.contrib.rnn
-contrib.rnn.python.ops.core_rnn_cell: tf.contrib.rnn
-contrib.rnn.python.ops.core_rnn_cell_impl: tf.contrib.rnn
-contrib.rnn.python.ops.fused_rnn_cell: tf.contrib.rnn
-contrib.rnn.python.ops.gru_ops: tf.contrib.rnn
-contrib.rnn.python.ops.lstm_ops: tf.contrib.rnn
-contrib.rnn.python.ops.rnn: tf.contrib.rnn
-contrib.rnn.python.ops.rnn_cell: tf.contrib.rnn
+contrib.rnn.python.ops.(core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops
+    rnn rnn_cell): tf.contrib.rnn
 contrib.seq2seq.python.ops: tf.contrib.seq2seq
-contrib.seq2seq.python.ops.attention_wrapper: tf.contrib.seq2seq
-contrib.seq2seq.python.ops.basic_decoder: tf.contrib.seq2seq
-contrib.seq2seq.python.ops.beam_search_decoder: tf.contrib.seq2seq
-contrib.seq2seq.python.ops.decoder: tf.contrib.seq2seq
-contrib.seq2seq.python.ops.helper: tf.contrib.seq2seq
-contrib.seq2seq.python.ops.loss: tf.contrib.seq2seq
+contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder decoder helper
+    loss): tf.contrib.seq2seq
+contrib.keras: tf.keras/
+contrib.keras.(api api.keras): tf.keras/
 contrib.signal: tf.signal
+contrib.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim: tf.contrib.slim
-contrib.slim.python.slim.evaluation: tf.contrib.slim
+contrib.slim.python.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim.learning: tf.contrib.slim.learning
 contrib.slim.python.slim.model_analyzer: tf.contrib.slim.model_analyzer
 contrib.slim.python.slim.nets: tf.contrib.slim.nets/
-contrib.slim.python.slim.queues: tf.contrib.slim
-contrib.slim.python.slim.summaries: tf.contrib.slim
 contrib.stateless: stateless_multinomial=tf.random.stateless_multinomial
     stateless_random_normal=tf.random.stateless_normal
     stateless_random_uniform=tf.random.stateless_uniform
     stateless_truncated_normal=tf.random.stateless_truncated_normal
-contrib.training.python.training.training: tf.contrib.training
-contrib.training.python.training.hparam: tf.contrib.training
+contrib.training.python.training.(hparam training): tf.contrib.training
 """
 
 
@@ -377,23 +269,21 @@ class Row(NamedTuple):
 
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
-    """The rows by their paths, and the trees: path to public path."""
+    """The rows by their paths, and the trees: path to public path, trees in trees first."""
     rows, trees = {}, {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
-        path, _, tokens = line.partition(":")
+        paths, _, tokens = line.partition(":")
         pairs = [token.partition("=") for token in tokens.split()]
         names = {name: target for name, equals, target in pairs if equals}
         sources = tuple(name for name, equals, _ in pairs if not equals)
-        if len(sources) == 1 and sources[0].endswith("/"):
-            trees[path] = sources[0].rstrip("/")
-        else:
-            rows[path] = Row(names, sources)
-    return rows, trees
+        folder, _, listed = paths.rstrip(")").partition("(")
+        for path in [folder + name for name in listed.split()] or [paths]:
+            if len(sources) == 1 and sources[0].endswith("/"):
+                trees[path] = sources[0].rstrip("/")
+            else:
+                rows[path] = Row(names, sources)
+    return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
 ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
-for _folder, _row in _read(_MESSAGES)[0].items():
-    ROWS |= {
-        f"{_folder}.{name}": Row({}, ("gpugraph.formats.messages_pb2",)) for name in _row.sources
-    }
 """The rows, and the trees that are answered by a public module and what is below it."""

@@ -47,7 +47,12 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """The path with its trees answered: `compat.v1.nn` is `nn`. The root is the empty text."""
+    """The path with its trees answered: `compat.v1.nn` is `nn`. The root is the empty text.
+
+    A row below a tree stands for itself: `python.keras.engine`.
+    """
+    if path in ROWS:
+        return path
     for prefix, target in TREES.items():
         if path == prefix or path.startswith(f"{prefix}."):
             rest = path[len(prefix) + 1 :]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 
 import pytest
 
 import gpugraph as tf
-from gpugraph.tensorflow_import.left_out import LEFT_OUT as INSTEAD_OF
+from gpugraph.tensorflow_import.left_out import LEFT_OUT as INSTEAD_OF, instead_of
+from gpugraph.tensorflow_import.tensorflow_names import is_module
 
 LEFT_OUT = {
     "CriticalSection": "use tf.control_dependencies",
@@ -38,6 +40,13 @@ LEFT_OUT = {
     "strings.unicode_script": "use unicodedata.name in tf.py_func",
     "sysconfig": "declare ops by tf.register_op",
     "contrib.data": "there are no datasets",
+    "data": "use tf.train.batch and other queues, or a tf.keras.utils.Sequence",
+    "distribute": "use tf.device",
+    "estimator": "use tf.keras",
+    "feature_column": "use tf.one_hot and tf.nn.embedding_lookup",
+    "keras.layers.DenseFeatures": "use tf.one_hot and tf.nn.embedding_lookup",
+    "linalg.LinearOperatorDiag": "only tf.linalg.LinearOperatorLowerTriangular",
+    "ragged": "use a SparseTensor",
     "contrib.lookup": "there are no tables",
     "test.create_local_cluster": "there are no clusters",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
@@ -72,6 +81,61 @@ def test_programs_that_import_tensorflow_read_the_same(path: str, instead: str) 
             whole_name(tensorflow, path)
         assert instead in str(caught.value)
         assert instead in str(missing)
+
+
+CONTRIB = """
+all_reduce android autograph batching bayesflow bigtable boosted_trees checkpoint cloud
+cluster_resolver cmake coder compiler constrained_optimization copy_graph crf cudnn_rnn data
+decision_trees deprecated distribute distributions eager estimator factorization feature_column
+ffmpeg framework fused_conv gan gdr graph_editor grid_rnn hadoop hooks hvx ignite image
+input_pipeline integrate kafka keras kernel_methods kfac kinesis labeled_tensor layers learn
+legacy_seq2seq libsvm linalg linear_optimizer lite lookup losses makefile memory_stats
+meta_graph_transform metrics mixed_precision model_pruning mpi mpi_collectives nccl ndlstm
+nearest_neighbor nn opt optimizer_v2 periodic_resample pi_examples predictor proto quantization
+quantize rate receptive_field recurrent reduce_slice_ops remote_fused_graph resampler rnn rpc
+saved_model seq2seq session_bundle signal slim solvers sparsemax specs staging stat_summarizer
+stateless summary tensor_forest tensorboard tensorrt testing text tfprof timeseries tpu training
+util verbs
+"""
+
+
+@pytest.mark.parametrize("name", CONTRIB.split())
+def test_each_module_of_contrib_is_there_or_has_a_reason(name: str) -> None:
+    path = f"contrib.{name}"
+    if is_module(path):
+        return
+    with tf.as_tensorflow():
+        with pytest.raises(ModuleNotFoundError) as caught:
+            importlib.import_module(f"tensorflow.{path}")
+        assert str(caught.value) == (
+            f"No module or name 'tensorflow.{path}' in gpugraph: {instead_of(path)}"
+        )
+        assert instead_of(path)
+
+
+def test_imports_of_what_is_left_out_say_why() -> None:
+    with tf.as_tensorflow() as missing:
+        with pytest.raises(ImportError, match=r"'tensorflow\.data' in gpugraph: there are"):
+            from tensorflow import data  # noqa: F401, PLC0415
+        with pytest.raises(ImportError, match=r"gpugraph: there is no eager execution: use tf\.g"):
+            from tensorflow.python.eager import backprop  # noqa: F401, PLC0415
+        with pytest.raises(ModuleNotFoundError, match=r"No module named 'tensorflow\.nothing'"):
+            import tensorflow.nothing  # noqa: F401, PLC0415
+    assert [name.path for name in missing] == ["data", "python.eager.backprop", "nothing"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "keras.layers.MultiHeadAttention",
+        "math.special.spence",
+        "train.CheckpointOptions",
+        "nn.silu",
+    ],
+)
+def test_names_of_later_versions_say_so(path: str) -> None:
+    with pytest.raises(AttributeError, match=r": TensorFlow 1\.15 does not have it"):
+        whole_name(tf, path)
 
 
 def test_other_names_are_missing_as_python_says_it() -> None:

@@ -10,6 +10,8 @@ import gpugraph
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
 from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names, target
 
+SCHEDULES = gpugraph.keras.optimizers.schedules
+
 
 @pytest.mark.parametrize("path", sorted({*ROWS, *TREES}))
 def test_every_path_can_be_imported_and_has_all_its_names(path: str) -> None:
@@ -48,6 +50,14 @@ def test_every_module_has_names() -> None:
         ("python.platform.tf_logging", "info", gpugraph.logging.info),
         ("python.util.nest", "is_sequence", gpugraph.nest.is_nested),
         ("python.training.adam", "AdamOptimizer", gpugraph.train.AdamOptimizer),
+        ("python.keras.layers", "Dense", gpugraph.keras.layers.Dense),
+        ("python.keras.layers.core", "Dense", gpugraph.keras.layers.Dense),
+        ("python.keras._impl.keras.layers.core", "Dense", gpugraph.keras.layers.Dense),
+        ("python.keras.engine.base_layer", "InputSpec", gpugraph.keras.layers.InputSpec),
+        ("python.keras.optimizer_v2.adam", "Adam", gpugraph.keras.optimizers.Adam),
+        ("contrib.keras.api.keras.layers", "Dense", gpugraph.keras.layers.Dense),
+        ("keras.optimizers.schedules", "ExponentialDecay", SCHEDULES.ExponentialDecay),
+        ("python.training.summary_io", "SummaryWriterCache", gpugraph.summary.FileWriterCache),
         ("compat.v1.nn", "relu", gpugraph.nn.relu),
         ("contrib.framework.python.ops", "arg_scope", gpugraph.contrib.framework.arg_scope),
         ("core.protobuf.config_pb2", "ConfigProto", gpugraph.ConfigProto),

@@ -3,6 +3,7 @@
 `core_layers` has layers around others, `merge_layers` those of several inputs.
 """
 
+from gpugraph.keras import keras_objects as _keras_objects
 from gpugraph.keras.engine.input_layer import InputLayer as InputLayer, input_tensor
 from gpugraph.keras.engine.input_spec import InputSpec as InputSpec
 from gpugraph.keras.engine.keras_layer import Layer as Layer
@@ -127,6 +128,8 @@ from gpugraph.keras.layers.wrapper_layers import (
 )
 
 Input = input_tensor
+deserialize = _keras_objects.deserialize_layer
+serialize = _keras_objects.serialize_layer
 AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
 MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
 GlobalAvgPool1D, GlobalMaxPool1D = GlobalAveragePooling1D, GlobalMaxPooling1D

@@ -46,7 +46,10 @@ BY_NAME: dict[str, Any] = {
 }
 """Functions and classes, by all their names."""
 
-serialize = serialize_keras_object
+
+def serialize(loss: Any) -> Any:
+    """The name, or class and configuration, of a loss."""
+    return serialize_keras_object(loss)
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:

@@ -44,7 +44,10 @@ BY_NAME: dict[str, Any] = {
 }
 """Functions and classes, by all their names."""
 
-serialize = serialize_keras_object
+
+def serialize(metric: Any) -> Any:
+    """The name, or class and configuration, of a metric."""
+    return serialize_keras_object(metric)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:

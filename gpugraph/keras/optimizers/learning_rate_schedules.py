@@ -155,7 +155,10 @@ _SCHEDULES = {
     )
 }
 
-serialize = serialize_keras_object
+
+def serialize(learning_rate_schedule: Any) -> Any:
+    """The name, or class and configuration, of a schedule."""
+    return serialize_keras_object(learning_rate_schedule)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:

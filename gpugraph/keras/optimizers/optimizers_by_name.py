@@ -16,7 +16,10 @@ _CLASSES = [
 ]
 _BY_NAME = {kind.__name__.lower(): kind for kind in _CLASSES}
 
-serialize = serialize_keras_object
+
+def serialize(optimizer: Any) -> Any:
+    """The name, or class and configuration, of an optimizer."""
+    return serialize_keras_object(optimizer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:

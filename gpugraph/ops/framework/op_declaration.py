@@ -34,8 +34,9 @@ from gpugraph.kernel import (
 )
 from gpugraph.ops.framework.input_ranks import RANKS, with_ranks
 from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.op_function import OpFunction
-from gpugraph.ops.framework.removed_op_types import INSTEAD, REMOVED, removed_function
+from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
 
 GradientFunction = Callable[..., Any]
 
@@ -281,8 +282,8 @@ class _RawOps:
         if op_type in REMOVED:
             refusing: Any = removed_function(op_type)
             return refusing
-        advice = f": {INSTEAD[op_type]}" if op_type in INSTEAD else ""
-        raise AttributeError(f"No op type '{op_type}' is declared{advice}")
+        reason = left_out_reason(op_type)
+        raise AttributeError(f"No op type '{op_type}' is declared{reason and f': {reason}'}")
 
     def __dir__(self) -> list[str]:
         return sorted({*DECLARATIONS, *REMOVED})

@@ -20,6 +20,7 @@ from gpugraph.ops.queues.gradient_accumulator import (
     SparseAccumulator,
 )
 from gpugraph.ops.queues.handle_ops import (
+    SHARING,
     Run,
     asking_op,
     handle_op,
@@ -68,6 +69,7 @@ for _type, _container, _what in (
         f"An accumulator of {_what} gradients.",
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
+        **SHARING,  # before the reduction, as TensorFlow has them
         reduction_type=Attr("string", "MEAN"),
     )
 

@@ -15,6 +15,7 @@ from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.queues.handle_ops import (
+    SHARING,
     Run,
     asking_op,
     handle_op,
@@ -83,9 +84,16 @@ _declare(
     record_bytes=Attr("int", required=True),
     footer_bytes=Attr("int", 0),
     hop_bytes=Attr("int", 0),
+    **SHARING,
     encoding=Attr("string", ""),
 )
-_declare("TFRecordReaderV2", _tf_records, "Reads TFRecords.", compression_type=Attr("string", ""))
+_declare(
+    "TFRecordReaderV2",
+    _tf_records,
+    "Reads TFRecords.",
+    **SHARING,
+    compression_type=Attr("string", ""),
+)
 
 
 def _reader_of(handle: Any) -> Reader:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 
 import pytest
 
 import gpugraph as tf
-from gpugraph.ops.framework.removed_op_types import INSTEAD
+from gpugraph.ops.framework.left_out_op_types import GROUP_REASONS, INSTEAD, left_out_reason
 
 
 def test_removed_op_types_refuse_calls_in_tensorflows_words():
@@ -38,13 +39,36 @@ def test_left_out_op_types_say_what_to_use():
         _ = tf.raw_ops.Frobnicate
 
 
+@pytest.mark.parametrize(
+    ("op_type", "reason"),
+    [
+        ("BatchDataset", "there are no datasets"),
+        ("IteratorGetNext", "use tf.train.batch"),
+        ("StatelessWhile", "use tf.cond and tf.while_loop"),
+        ("ScatterNdMax", "TensorFlow 1.15 does not have it"),
+        ("QueueEnqueue", "use the op type with V2"),
+    ],
+)
+def test_groups_of_op_types_have_a_reason(op_type, reason):
+    with pytest.raises(AttributeError, match=reason):
+        getattr(tf.raw_ops, op_type)
+    graph = tf.GraphDef()
+    graph.node.add(name="n", op=op_type)
+    with pytest.raises(tf.errors.UnimplementedError, match=reason):
+        tf.import_graph_def(graph)
+
+
+def test_no_op_type_that_is_here_has_a_reason():
+    assert [op_type for op_type in dir(tf.raw_ops) if left_out_reason(op_type)] == []
+
+
 def test_what_is_named_instead_of_left_out_op_types_is_there():
     assert not INSTEAD.keys() & set(dir(tf.raw_ops))
-    for words in INSTEAD.values():
+    for words in (*INSTEAD.values(), *GROUP_REASONS.values()):
         for path in re.findall(r"\btf\.([\w.]*\w)", words):
             value = tf
             for name in path.split("."):
                 value = getattr(value, name)
-            assert callable(value)
+            assert callable(value) or isinstance(value, ModuleType)
         for op_type in re.findall(r"\b(?:use|and|from) ([A-Z]\w+)(?=,|$| to| from)", words):
             assert op_type in {*dir(tf.raw_ops), "UTF"}

@@ -1,0 +1,45 @@
+"""Patterns of public names that TensorFlow has since 1.15, below `tensorflow`."""
+
+from __future__ import annotations
+
+_NAMES = """
+CXX_VERSION NoneTensorSpec approx_top_k check_pinned conv conv2d_backprop_*_v2
+nondifferentiable_batch_function random_index_shuffle type_spec_from_value config.*_visible_devices
+config.*functions_run_eagerly config.*ogical*evice* config.PhysicalDevice
+config.experimental.*_memory_* config.experimental.*able_mlir_bridge
+config.experimental.ClusterDeviceFilters config.experimental.get_device_details
+config.list_physical_devices config.run_functions_eagerly debugging.*_traceback_filtering*
+debugging.*able_check_numerics debugging.experimental.* dtypes.experimental.* experimental.*
+image.decode_jxl image.decode_webp image.generate_bounding* io.decode_jxl io.decode_webp
+io.gfile.get_registered_schemes io.gfile.join keras.applications.*ConvNeXt*
+keras.applications.*EfficientNet* keras.applications.*MobileNetV3* keras.applications.*RegNet*
+keras.applications.*ResNetRS* keras.applications.convnext* keras.applications.efficientnet*
+keras.applications.mobilenet_v3* keras.applications.regnet* keras.applications.resnet_rs*
+keras.activations.mish keras.activations.swish keras.backend.*focal* keras.backend.random_bernoulli
+keras.callbacks.SidecarEvaluatorModelExport keras.callbacks.experimental*
+keras.datasets.*.load_local keras.export* keras.layers.CategoryEncoding keras.layers.CenterCrop
+keras.layers.Conv*1DTranspose keras.layers.ConvLSTM[13]D keras.layers.DepthwiseConv1D
+keras.layers.Discretization keras.layers.EinsumDense keras.layers.Hashing keras.layers.Identity
+keras.layers.MultiHeadAttention keras.layers.Normalization keras.layers.Rescaling
+keras.layers.Resizing keras.layers.experimental* keras.losses.*[Ff]ocal* keras.losses.kl_divergence
+keras.losses.log_cosh keras.metrics.*[Ff]ocal* keras.metrics.*IoU keras.metrics.F1Score
+keras.metrics.FBetaScore keras.metrics.MeanMetricWrapper keras.metrics.PrecisionAtRecall
+keras.metrics.R2Score keras.metrics.RecallAtPrecision keras.metrics.kl_divergence
+keras.metrics.log*cosh keras.models.LinearModel keras.models.WideDeepModel keras.optimizers.legacy*
+keras.optimizers.schedules.CosineDecay* keras.regularizers.L[12] keras.saving*
+keras.utils.DeterministicRandomTestTool keras.utils.StepsPerExecutionTuner
+keras.utils.*_interactive_logging* keras.utils.get_or_create_layer keras.utils.legacy*
+keras.utils.to_ordinal keras.utils.track_tf1_style_variables keras.utils.warmstart_embedding_matrix
+linalg.eigh_tridiagonal linalg.experimental.* math.approx* math.sobol_sample math.special*
+mixed_precision* nn.approx* nn.experimental.* nn.silu quantization.experimental.*
+quantization.quantize_and_dequantize_v2 random.Algorithm random.fold_in random.split
+random.stateless_binomial random.stateless_gamma random.stateless_parameterized*
+random.stateless_poisson saved_model.Asset saved_model.SaveOptions
+saved_model.signature_def_utils.MethodNameUpdater signal.*mdct *fftnd signal.kaiser* signal.vorbis*
+sparse.bincount test.disable_with_predicate test.experimental* test.is_cpu_target_available
+test.with_eager_op_as_function train.CheckpointOptions train.experimental.MaxShardSizePolicy
+train.experimental.Shard* types.*
+"""
+
+PATTERNS = _NAMES.split()
+"""What `fnmatch` matches."""
