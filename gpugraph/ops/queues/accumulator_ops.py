@@ -67,6 +67,7 @@ for _type, _container, _what in (
         _type,
         partial(_bind_accumulator, _container, _type),
         f"An accumulator of {_what} gradients.",
+        output="handle",
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
         **SHARING,  # before the reduction, as TensorFlow has them

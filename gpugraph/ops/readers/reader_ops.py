@@ -80,6 +80,7 @@ _declare(
     "FixedLengthRecordReaderV2",
     _fixed_lengths,
     "Reads records of one length.",
+    is_whole=False,
     header_bytes=Attr("int", 0),
     record_bytes=Attr("int", required=True),
     footer_bytes=Attr("int", 0),
@@ -91,6 +92,7 @@ _declare(
     "TFRecordReaderV2",
     _tf_records,
     "Reads TFRecords.",
+    is_whole=False,
     **SHARING,
     compression_type=Attr("string", ""),
 )
