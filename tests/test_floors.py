@@ -113,7 +113,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "metrics_by_name",
     ),
     "keras/saving": (
-        "cudnn_weights hdf5_groups later_configs",
+        "checkpointed_weights cudnn_weights hdf5_groups later_configs",
         "model_json",
         "weight_groups",
         "model_files",

@@ -75,6 +75,11 @@ def object_named(
     )
 
 
+def is_custom_object(name: str) -> bool:
+    """Whether the program has a class or function of this name, here and now."""
+    return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
+
+
 def serialize_keras_object(instance: Any) -> Any:
     """An object as its class's name and configuration, a function as its name, None as None.
 

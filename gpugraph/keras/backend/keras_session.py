@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.client_graph import Graph
@@ -34,6 +34,7 @@ class _State(threading.local):
 
 _STATE = _State()
 _MANUAL_INITIALIZATION = [False]
+_RESTORES: WeakKeyDictionary[Any, WeakSet[Callable[[], None]]] = WeakKeyDictionary()
 _VARIABLES: WeakKeyDictionary[Graph, WeakKeyDictionary[Variable, None]] = WeakKeyDictionary()
 _UIDS: WeakKeyDictionary[Graph, defaultdict[str, int]] = WeakKeyDictionary()
 
@@ -77,6 +78,7 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     if not _MANUAL_INITIALIZATION[0]:
         with session.graph.as_default():
             _initialize_variables(session)
+    _restore(session)
     return session
 
 
@@ -122,6 +124,30 @@ def _initialize_variables(session: Any) -> None:
     missing = [variable for variable, is_initialized in zip(new, flags) if not is_initialized]
     if missing:
         session.run(variables_initializer(missing))
+
+
+def restore_later(session: Any, restore: Callable[[], None]) -> None:
+    """Has `restore()` called where variables may have come that it restores in this session.
+
+    It is called as long as someone else holds it.
+    """
+    _RESTORES.setdefault(session, WeakSet()).add(restore)
+
+
+def restore_created() -> None:
+    """Restores the variables of the default graph that came since; what a layer that is built asks.
+
+    Nothing is initialized: the layer may be built inside of a branch.
+    """
+    for session in list(_RESTORES):
+        if session.graph is get_graph():
+            _restore(session)
+
+
+def _restore(session: Any) -> None:
+    for restore in list(_RESTORES.get(session, ())):
+        with session.graph.as_default(), session.graph.control_dependencies(None):
+            restore()
 
 
 def _session_of_variables() -> Any:

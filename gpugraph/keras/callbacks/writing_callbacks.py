@@ -11,13 +11,9 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.callbacks.callback import Callback, Logs
 from gpugraph.keras.callbacks.watching_callbacks import Watch
 from gpugraph.platform import logging
-from gpugraph.train.savers.saver import Saver
-
-_HDF5_ENDINGS = (".h5", ".keras", ".hdf5")
 
 
 class CSVLogger(Callback):
@@ -77,8 +73,8 @@ class ModelCheckpoint(Callback):
 
     filepath: with fields of the epoch, from 1 on, and its values: "w.{epoch:02d}-{val_loss:.2f}".
     monitor, mode: see `Watch`. save_best_only: only where the monitored value becomes better.
-    save_weights_only: by `save_weights` where the path ends as an HDF5 file's, else as a
-      checkpoint of `tf.train.Saver`; the whole model is saved by `save`.
+    save_weights_only: whether it is saved by `save_weights`, as a checkpoint where the path does
+      not end as an HDF5 file's; else by `save`.
     save_freq: "epoch", or a number of examples. ValueError for another.
     """
 
@@ -102,7 +98,6 @@ class ModelCheckpoint(Callback):
         self.watch = Watch(monitor, mode, owner="ModelCheckpoint")
         self.best: Any = self.watch.worst()
         self._epoch, self._samples, self._epochs = 0, 0, 0
-        self._saver: Any = None
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Keeps the number of the epoch."""
@@ -137,20 +132,8 @@ class ModelCheckpoint(Callback):
             text += f"{self.monitor} improved from {self.best:0.5f} to {value:0.5f}, "
             self.best = value
         self._say(f"{text}saving model to {path}")
-        if not self.save_weights_only:
-            self.model.save(path, overwrite=True)
-        elif path.endswith(_HDF5_ENDINGS):
-            self.model.save_weights(path, overwrite=True)
-        else:
-            self._save_checkpoint(path)
-
-    def _save_checkpoint(self, path: str) -> None:
-        """Writes the variables as a checkpoint of TensorFlow's, for `tf.train.Saver`."""
-        weights = self.model.weights
-        if self._saver is None:
-            with weights[0].graph.as_default():
-                self._saver = Saver(weights, max_to_keep=None)
-        self._saver.save(get_session(weights), path, write_meta_graph=False)
+        save = self.model.save_weights if self.save_weights_only else self.model.save
+        save(path, overwrite=True)
 
     def _path(self, epoch: int, logs: dict[str, Any]) -> str:
         """The path of an epoch; KeyError for a field that has no value."""

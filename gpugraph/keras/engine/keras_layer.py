@@ -22,7 +22,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph, gra
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.keras.backend.keras_session import get_uid, track_variable
+from gpugraph.keras.backend.keras_session import get_uid, restore_created, track_variable
 from gpugraph.keras.engine.input_spec import check_inputs
 from gpugraph.keras.engine.layer_calls import LayerCall, innermost_call, next_call_text
 from gpugraph.keras.engine.layer_inputs import (
@@ -273,6 +273,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         if not self.built:
             self.build(input_shape)
         self.built = True
+        restore_created()
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)
             self._initial_weights = None

@@ -11,7 +11,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.base.version import KERAS_VERSION
-from gpugraph.keras.keras_objects import code_of_files, deserialize_layer
+from gpugraph.keras.keras_objects import code_of_files, custom_object_scope, deserialize_layer
 from gpugraph.keras.saving.later_configs import as_in_1_15
 
 
@@ -74,7 +74,8 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
             "`model_from_config` expects a dictionary, not a list. Maybe you meant to use "
             "`Sequential.from_config(config)`?"
         )
-    return deserialize_layer(as_in_1_15(config), custom_objects)
+    with custom_object_scope(custom_objects or {}):
+        return deserialize_layer(as_in_1_15(config), custom_objects)
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:

@@ -1,14 +1,19 @@
-"""What a network does with files: its configuration, its variables, all of it."""
+"""What a network does with files: its configuration, its variables, all of it.
+
+Variables are in an HDF5 file, or in a checkpoint of objects.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
+from gpugraph.keras.saving.checkpointed_weights import CheckpointedWeights
 from gpugraph.keras.saving.hdf5_groups import is_open_file, part_of, read_file, written_file
 from gpugraph.keras.saving.model_files import may_write, save_model
 from gpugraph.keras.saving.model_json import model_to_json
 from gpugraph.keras.saving.weight_groups import read_layers, read_named_layers, write_layers
+from gpugraph.train.object_checkpoints.load_status import LoadStatus
 
 _HDF5_ENDINGS = (".h5", ".keras", ".hdf5")
 
@@ -17,8 +22,10 @@ class NetworkFiles:
     """The part of a network that writes and reads files."""
 
     built: bool
+    name: Any
     layers: Any
     is_graph_network: Any
+    _checkpointed_weights: CheckpointedWeights | None = None
 
     def to_json(self, **kwargs: Any) -> str:
         """Its class and configuration as JSON, for `model_from_json`.
@@ -52,48 +59,103 @@ class NetworkFiles:
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None
     ) -> None:
-        """Writes the variables, layer by layer.
+        """Writes the variables: layer by layer, or as a checkpoint with those of the optimizer.
 
-        filepath: of an HDF5 file, or a group of h5py.
+        filepath: of an HDF5 file or a group of h5py, or what the paths of a checkpoint begin with.
         overwrite: whether a file that is there is replaced without asking.
-        save_format: "h5"; None: by the path's ending, `.h5`, `.hdf5` or `.keras`.
+        save_format: "h5" or "tf"; None: HDF5 where the path ends in `.h5`, `.hdf5` or `.keras`,
+          else a checkpoint.
 
-        ValueError for another format, and before the variables are created.
+        ValueError for another format, for a checkpoint of an HDF5 file's ending, and before the
+        variables are created.
         """
-        self._check_variables("save")
-        if not _is_hdf5(filepath, save_format):
-            raise ValueError(f"Unknown format {save_format!r} for {filepath}: use 'h5'")
-        if may_write(filepath, overwrite):
+        if not self.is_graph_network and not self.built:
+            raise ValueError(
+                f"Weights for model {self.name} have not yet been created. Weights are created "
+                "when the Model is first called on inputs or `build()` is called with an "
+                "`input_shape`."
+            )
+        if not _is_written_as_hdf5(filepath, save_format):
+            path = os.fspath(filepath)
+            if may_write(f"{path}.index", overwrite):
+                self._checkpoints().save(path)
+        elif may_write(filepath, overwrite):
             with written_file(filepath) as file:
                 write_layers(file, self.layers)
 
-    def load_weights(self, filepath: Any, by_name: bool = False) -> Any:
+    def load_weights(
+        self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False
+    ) -> LoadStatus | None:
         """Sets the variables to those of a file by `save_weights` or `save`.
 
+        filepath: of an HDF5 file, or of a checkpoint of objects, which may have the optimizer's
+          variables too. Those that are created later are set then.
         by_name: whether only layers are read whose names are in the file; else all, in order.
+        skip_mismatch: whether of these, layers with other variables are left as they are.
 
-        ValueError where layers, numbers of variables or shapes differ: then none is changed.
+        For a checkpoint it gives what `tf.train.Checkpoint.restore` gives, and by_name is a
+        NotImplementedError. ValueError where layers, numbers of variables or shapes of an HDF5
+        file differ: then none is changed.
         """
-        self._check_variables("load")
+        if skip_mismatch and not by_name:
+            raise ValueError(
+                "When calling model.load_weights, skip_mismatch can only be set to True when "
+                "by_name is True."
+            )
+        if not _is_read_as_hdf5(filepath):
+            if by_name:
+                raise NotImplementedError(
+                    "Weights may only be loaded based on topology into Models when loading "
+                    "TensorFlow-formatted weights (got by_name=True to load_weights)."
+                )
+            return self._checkpoints().load(os.fspath(filepath))
+        if not self.is_graph_network and not self.built:
+            raise ValueError(
+                "Unable to load weights saved in HDF5 format into a subclassed Model which has "
+                "not created its variables yet. Call the Model first, then load the weights."
+            )
         with read_file(filepath) as file:
             is_whole = "layer_names" not in file.attrs and "model_weights" in file
             group = part_of(file, "model_weights") if is_whole else file
             if by_name:
-                read_named_layers(group, self.layers)
+                read_named_layers(group, self.layers, skip_mismatch)
             else:
                 read_layers(group, self.layers)
         return None
 
-    def _check_variables(self, verb: str) -> None:
-        if not self.is_graph_network and not self.built:
-            raise ValueError(
-                f"Unable to {verb} weights in HDF5 format for a subclassed Model which has not "
-                "created its variables yet. Call the Model first."
-            )
+    def _checkpoints(self) -> CheckpointedWeights:
+        if self._checkpointed_weights is None:
+            self._checkpointed_weights = CheckpointedWeights(self)
+        return self._checkpointed_weights
 
 
-def _is_hdf5(filepath: Any, save_format: str | None) -> bool:
-    """Whether a file is to be HDF5: as the format says, or the path's ending."""
-    if save_format is not None:
-        return save_format.lower() in ("h5", "hdf5", "keras")
+def _has_hdf5_ending(filepath: Any) -> bool:
     return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_ENDINGS)
+
+
+def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
+    """Whether a file is to be HDF5: as the format says, or the path's ending.
+
+    ValueError for another format, and for a checkpoint of an HDF5 file's ending.
+    """
+    if save_format is None:
+        return _has_hdf5_ending(filepath)
+    name = save_format.lower().strip()
+    if name in ("hdf5", "h5", "keras"):
+        return True
+    if name not in ("tensorflow", "tf"):
+        raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
+    if _has_hdf5_ending(filepath):
+        raise ValueError(
+            f'save_weights got save_format="tf"/"tensorflow", but the filepath ("{filepath}") '
+            'looks like an HDF5 file. Omit the ".h5"/".keras" when saving in TensorFlow format.'
+        )
+    return False
+
+
+def _is_read_as_hdf5(filepath: Any) -> bool:
+    """Whether a file is HDF5: by its ending, or because it is one file, no checkpoint."""
+    if _has_hdf5_ending(filepath):
+        return True
+    path = os.fspath(filepath)
+    return os.path.isfile(path) and not os.path.exists(f"{path}.index")

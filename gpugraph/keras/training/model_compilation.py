@@ -25,6 +25,7 @@ from gpugraph.keras.training.output_training import (
     modes_by_output,
 )
 from gpugraph.keras.training.training_setup import TrainingSetup
+from gpugraph.trackable.trackable import Trackable
 
 _OPTIONS = ("options", "run_metadata")
 
@@ -76,6 +77,8 @@ class CompiledNetwork(Network):
                 f"Some keys in session_kwargs are not supported at this time: {unknown}"
             )
         self.optimizer = optimizers.get(optimizer)
+        if isinstance(self.optimizer, Trackable):
+            self._track_trackable(self.optimizer, "optimizer", overwrite=True)
         self.loss, self.loss_weights = loss, loss_weights
         self.sample_weight_mode = sample_weight_mode
         self._compile_metrics = metrics or []

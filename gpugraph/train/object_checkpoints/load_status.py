@@ -135,6 +135,10 @@ class CheckpointLoadStatus(LoadStatus):
         session = session_or_default(session, f'restore "{self._restore.path}"')
         self._match().run(session)
 
+    def restore_new(self, session: Any) -> None:
+        """Restores, in `session`, the values of objects that have come since the last restore."""
+        self._match().run(session, only_new=True)
+
     def initialize_or_restore(self, session: Any = None) -> None:
         """Restores the values that match, and initializes objects that are not there."""
         session = session_or_default(session, f'restore "{self._restore.path}"')

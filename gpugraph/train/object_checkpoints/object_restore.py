@@ -53,9 +53,9 @@ class ObjectRestore:
         self.unused: dict[int, list[str]] = {}
         self._prefix, self._cache = prefix, cache
         self.expects_partial = False
-        self._ready: list[tuple[str, Any, Any]] = []
         self._matched: list[tuple[str, Any, Any]] = []
-        self._operations: list[Any] = []
+        self._operations: list[list[Any]] = []  # of each that is matched, in order
+        self._restored = 0
 
     # -- matching
 
@@ -112,7 +112,7 @@ class ObjectRestore:
         values = item._gather_saveables_for_checkpoint()
         for attribute in self.graph.nodes[number].attributes:
             if attribute.name in values:
-                self._ready.append((attribute.checkpoint_key, values[attribute.name], item))
+                self._matched.append((attribute.checkpoint_key, values[attribute.name], item))
             else:
                 self.unused.setdefault(number, []).append(attribute.name)
 
@@ -141,27 +141,31 @@ class ObjectRestore:
 
     # -- values
 
-    def run(self, session: Any) -> None:
-        """Restores what is matched; NotFoundError, InvalidArgumentError for what does not fit."""
-        self._matched += self._ready
+    def run(self, session: Any, only_new: bool = False) -> None:
+        """Restores what is matched; NotFoundError, InvalidArgumentError for what does not fit.
+
+        only_new: whether what was restored before is left as it is.
+        """
+        begin = self._restored if only_new else 0
         if get_default_graph().finalized:
-            self._load(session)
-            return
-        self._add_operations()
-        if self._operations:
-            session.run(self._operations, {self._prefix: self.path})
+            self._load(session, self._matched[begin:])
+        else:
+            self._add_operations()
+            operations = self._operations[begin:]
+            if any(operations):
+                session.run(operations, {self._prefix: self.path})
+        self._restored = len(self._matched)
 
     def _add_operations(self) -> None:
         """Adds the operations of what was matched since; one reads it all."""
-        fresh: list[tuple[Any, SaveableObject]] = []
-        for key, value, item in self._ready:
+        fresh: list[tuple[list[Any], SaveableObject]] = []
+        for key, value, item in self._matched[len(self._operations) :]:
             name = key, id(item)
-            if name in self._cache:
-                self._operations += self._cache[name]
-            else:
+            if name not in self._cache:
                 self._cache[id(item)] = item  # which stays, so that its id is its own
-                fresh += [(name, saveable) for saveable in saveables_named(value, key)]
-        self._ready = []
+                self._cache[name] = []
+                fresh += [(self._cache[name], saveable) for saveable in saveables_named(value, key)]
+            self._operations.append(self._cache[name])
         specs = [spec for _, saveable in fresh for spec in saveable.specs]
         if not specs:
             return
@@ -175,18 +179,16 @@ class ObjectRestore:
                 )
             )
         position = 0
-        for name, saveable in fresh:
+        for operations, saveable in fresh:
             size = len(saveable.specs)
             operation = saveable.restore(tensors[position : position + size], None)
-            operation = getattr(operation, "op", operation)
-            self._cache.setdefault(name, []).append(operation)
-            self._operations.append(operation)
+            operations.append(getattr(operation, "op", operation))
             position += size
 
-    def _load(self, session: Any) -> None:
+    def _load(self, session: Any, matched: list[tuple[str, Any, Any]]) -> None:
         """Restores variables of a graph that is finalized: their initializers are fed."""
         initializers, feeds, reader = [], {}, NewCheckpointReader(self.path)
-        for key, variable, _ in self._matched:
+        for key, variable, _ in matched:
             if not isinstance(variable, Variable):
                 raise RuntimeError(
                     f"Graph is finalized and cannot be modified: restore {key} before, which is "

@@ -109,8 +109,10 @@ def test_a_subclass_has_variables_first(tmp_path):
             return self.layer(inputs)
 
     model = Own()
-    with pytest.raises(ValueError, match="has not created its variables yet"):
+    with pytest.raises(ValueError, match="Weights for model own have not yet been created"):
         model.save_weights(tmp_path / "w.h5")
+    with pytest.raises(ValueError, match="has not created its variables yet"):
+        model.load_weights(tmp_path / "w.h5")
     model(tf.zeros([1, 3]))
     model.save_weights(tmp_path / "w.h5")
     copy = Own()
