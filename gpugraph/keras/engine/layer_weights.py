@@ -16,6 +16,7 @@ from gpugraph.keras import keras_constraints, keras_initializers, keras_regulari
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.backend.keras_variables import batch_set_value
 from gpugraph.keras.engine.layer_losses import LayerLosses
+from gpugraph.keras.engine.layer_paths import layer_text
 from gpugraph.trackable.trackable import Trackable
 from gpugraph.variables import PartitionedVariable, Variable, is_created_since, variable_parts
 from gpugraph.variables.module import leaves
@@ -169,9 +170,20 @@ class LayerWeights(LayerLosses):
             if not variable.shape.is_compatible_with(array.shape):
                 raise ValueError(
                     f"Layer weight shape {tuple(variable.shape.as_list())} not compatible with "
-                    f"provided weight shape {array.shape} (variable {variable.name})"
+                    f"provided weight shape {array.shape} ({self._weight_text(variable)})"
                 )
         batch_set_value(list(zip(variables, arrays)))
+
+    def _weight_text(self, variable: Any) -> str:
+        """A variable's number in the layer, or sublayer, that it is of, and its name."""
+        owner: Any = self
+        layers = self.sublayers()
+        while layers:
+            layer = layers.pop()
+            if any(weight is variable for weight in layer.weights):
+                owner, layers = layer, layer.sublayers()
+        number = [weight is variable for weight in owner.weights].index(True)
+        return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
 
     def _session(self, method: str) -> Any:
         """The session in which a method reads or sets values: Keras's."""

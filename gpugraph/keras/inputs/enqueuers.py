@@ -6,9 +6,11 @@ schedule them, and an enqueuer that is stopped leaves none behind.
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import itertools
 import os
+import pickle
 import random
 import threading
 from collections import deque
@@ -61,17 +63,29 @@ class SequenceEnqueuer:
         return int(np.random.randint(2**31 - 1))
 
     def get(self) -> Iterator[Any]:
-        """The batches, in order; an error of a worker is raised in its batch's place."""
+        """The batches, in order; an error of a worker is raised in its batch's place.
+
+        RuntimeError where a worker process ended.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 
     def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
         """The results of tasks, in order, some of which are computed ahead."""
         while self._executor is not None:
-            for function, argument in itertools.islice(tasks, self._size - len(self._waiting)):
-                self._waiting.append(self._executor.submit(function, self._number, argument))
+            for task in itertools.islice(tasks, self._size - len(self._waiting)):
+                self._waiting.append(self._executor.submit(_work, *task, self._number))
             if not self._waiting:
                 return
-            yield self._waiting.popleft().result()
+            yield self._result(self._waiting.popleft())
+
+    def _result(self, future: Future[Any]) -> Any:
+        try:
+            return future.result()
+        except futures.BrokenExecutor as error:
+            raise RuntimeError(
+                "A worker process ended before its batch was there: it was killed, as where memory "
+                "is short, or ended itself"
+            ) from error
 
     def stop(self, timeout: float | None = None) -> None:
         """Ends all workers, after the batches that they are computing."""
@@ -149,14 +163,54 @@ class _Locked:
             return next(self._generator, END)
 
 
-def _item(number: int, index: int) -> Any:
-    """What a worker does for a batch of a sequence."""
-    return _SOURCES[number][index]
+def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
+    """What a worker does for a batch; its error is one that another process can have."""
+    try:
+        return function(_SOURCES[number], argument)
+    except Exception as error:
+        portable = _portable(error)
+        if portable is error:
+            raise
+        raise portable from error
 
 
-def _next(number: int, _: Any) -> Any:
-    """What a worker does for a batch of a generator."""
-    return _SOURCES[number].take()
+def _item(sequence: Sequence, index: int) -> Any:
+    """A batch of a sequence."""
+    return sequence[index]
+
+
+def _next(generator: _Locked, _: Any) -> Any:
+    """The next batch of a generator."""
+    return generator.take()
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, as it can be pickled; one that says the same where its class cannot be."""
+    if _can_be_pickled(error):
+        return error
+    copyreg.pickle(type(error), _reduced)
+    if _can_be_pickled(error):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _can_be_pickled(value: Any) -> bool:
+    try:
+        return type(pickle.loads(pickle.dumps(value))) is type(value)
+    except Exception:
+        return False
+
+
+def _reduced(error: Exception) -> tuple[Any, ...]:
+    """An error as `copyreg` has it: what makes it, without a call of its constructor."""
+    attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
+    return _error_of, (type(error), error.args, attributes)
+
+
+def _error_of(kind: type[Exception], arguments: Any, attributes: dict[str, Any]) -> Exception:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(attributes)
+    return error
 
 
 def _seed_worker(seed: int) -> None:

@@ -99,7 +99,7 @@ class GeneratorBatches:
     """Batches of a generator, iterator or Sequence, which workers compute ahead.
 
     convert: makes a Batch of what it yields. steps: batches in an epoch; of a Sequence by default
-    as many as it has; None for a generator: until it ends. restarts: begins anew in each epoch.
+    as many as it has; None for a generator: until it ends. steps_name: the argument that said so.
     """
 
     counts_samples = False
@@ -113,8 +113,10 @@ class GeneratorBatches:
         max_queue_size: int = 10,
         use_multiprocessing: bool = False,
         shuffle: bool = False,
+        steps_name: str = "steps",
     ) -> None:
         self._source, self._convert = source, convert
+        self.steps_name = steps_name
         self.steps = len(source) if steps is None and hasattr(source, "__len__") else steps
         self.samples: int | None = None
         self._workers, self._size = workers, max_queue_size

@@ -55,8 +55,8 @@ def run_epoch(
 ) -> tuple[list[Any], int]:
     """One run for each batch: [mean of the losses, last results of metrics], number of batches.
 
-    Losses are weighed by the sizes of batches where the batches are of arrays. ValueError where
-    there is no batch.
+    Losses are weighed by the sizes of batches where the batches are of arrays. Without a batch the
+    results are empty.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -76,11 +76,7 @@ def run_epoch(
             hooks.after(index, size, results)
         if model.stop_training:
             break
-    if index < 0:
-        raise ValueError(
-            "The data has no batch: an iterator that ended before is empty in a further epoch"
-        )
-    return [total / count, *results[1:]], index + 1
+    return [total / count, *results[1:]] if results else [], index + 1
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
@@ -96,14 +92,18 @@ def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) 
         if bar is not None:
             bar.update(seen)
     if not parts:
-        raise ValueError("The data has no batch to predict of")
+        raise _no_batch(batches)
+    _ends_early(batches, len(parts))
     return [np.concatenate(part) if len(part) > 1 else part[0] for part in zip(*parts)]
 
 
 def evaluate_batches(
     model: Any, batches: Any, functions: Functions, callbacks: CallbackList, verbose: int
 ) -> list[Any]:
-    """The mean of the losses, and the results of the metrics."""
+    """The mean of the losses, and the results of the metrics; ValueError where there is no batch.
+
+    Where a generator ends early, a training that this is a validation of ends too.
+    """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)
     target = batches.samples if batches.counts_samples else batches.steps
@@ -114,9 +114,13 @@ def evaluate_batches(
     callbacks.call("on_test_begin", None)
     stopped, model.stop_training = model.stop_training, False
     try:
-        results, _ = run_epoch(model, batches, functions, hooks)
+        results, count = run_epoch(model, batches, functions, hooks)
     finally:
         model.stop_training = stopped
+    if not results:
+        raise _no_batch(batches)
+    if _ends_early(batches, count):
+        model.stop_training = True
     callbacks.call("on_test_end", None)
     return results
 
@@ -158,6 +162,7 @@ def fit_epochs(
     """All epochs of a training, with their validations; ends early where a callback asks for it."""
     setup = model.setup
     names = model.metrics_names
+    was_nan = False
     callbacks.call("on_train_begin", None)
     try:
         for epoch in range(first_epoch, epochs):
@@ -166,9 +171,16 @@ def fit_epochs(
             callbacks.call("on_epoch_begin", epoch, {})
             hooks = Hooks(callbacks, "train", names)
             results, count = run_epoch(model, batches, functions, hooks)
-            logs = dict(zip(names, results))
+            if not results and epoch == first_epoch:
+                raise _no_batch(batches)
             if not model.stop_training:
-                _check_steps(model, batches, count, epochs)
+                model.stop_training = _ends_early(batches, count, epochs)
+            if not results:
+                break
+            if np.isnan(results[0]) and not was_nan:
+                was_nan = True
+                _warn_of_nan(model, epoch)
+            logs = dict(zip(names, results))
             if validation is not None and validation.is_due(epoch):
                 values = evaluate_batches(
                     model, validation.batches, Functions(setup, "test"), callbacks, 0
@@ -184,15 +196,31 @@ def fit_epochs(
     callbacks.call("on_train_end", None)
 
 
-def _check_steps(model: Any, batches: Any, count: int, epochs: int) -> None:
-    """Ends a training whose data ended before the steps of the epoch, with a warning."""
+def _no_batch(batches: Any) -> ValueError:
+    reason = "the arrays have no examples"
+    if not batches.counts_samples:
+        reason = "the generator ended before its first batch, or gave its batches before"
+    return ValueError(f"Empty training data. There is no batch: {reason}")
+
+
+def _ends_early(batches: Any, count: int, epochs: int = 1) -> bool:
+    """Whether data ended before the steps of an epoch; then with a warning."""
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:
-        return
+        return False
     logging.warning(
         "Your dataset iterator ran out of data; interrupting training. Make sure that your "
-        "iterator can generate at least `steps_per_epoch * epochs` batches (in this case, %d "
-        "batches).",
-        steps * epochs,
-    )
-    model.stop_training = True
+        "iterator can generate at least `%s * epochs` batches (in this case, %d batches): it gave "
+        "%d of the %d of this epoch.",
+        batches.steps_name, steps * epochs, count, steps,
+    )  # fmt: skip
+    return True
+
+
+def _warn_of_nan(model: Any, epoch: int) -> None:
+    logging.warning(
+        "The loss of %s is nan in epoch %d, and so are the variables from now on. Are there nan in "
+        "the data, or is the learning rate too large? `tf.keras.callbacks.TerminateOnNaN` ends "
+        "such a training, an optimizer's `clipnorm` bounds its steps.",
+        model.name, epoch + 1,
+    )  # fmt: skip

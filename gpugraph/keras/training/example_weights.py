@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.keras.training.input_arrays import as_array
+from gpugraph.keras.training.input_arrays import as_array, check_output_names
 
 
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
     """What an argument says of each output: a list, a dict by name, or one value for one output.
 
-    kind: the argument's name. ValueError for a list of another length, TypeError for other values.
+    kind: the argument's name. ValueError for a list of another length and for names of no output,
+    TypeError for other values.
     """
     if weights is None or (isinstance(weights, (list, dict)) and not weights):
         return [None] * len(names)
@@ -21,7 +22,10 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
     if len(names) == 1:
         if isinstance(weights, list) and len(weights) == 1 and np.ndim(weights[0]) > 0:
             return [weights[0]]
-        return [weights[names[0]] if is_by_name and isinstance(weights, Mapping) else weights]
+        if isinstance(weights, Mapping) and (is_by_name or kind == "sample_weight"):
+            check_output_names(weights, names, kind)
+            return [weights[names[0]]]
+        return [weights]
     if isinstance(weights, (list, tuple)):
         if len(weights) != len(names):
             raise ValueError(
@@ -30,6 +34,7 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
             )
         return list(weights)
     if isinstance(weights, Mapping):
+        check_output_names(weights, names, kind)
         return [weights.get(name) for name in names]
     raise TypeError(
         f"The model has multiple outputs, so `{kind}` should be either a list or a dict. Provided "

@@ -37,13 +37,25 @@ def standardize_arrays(
     shapes: of the placeholders; an array of one axis gets another of 1, where more are expected.
     prefix: "input" or "target", in messages. checks_batch: whether the first axis counts too.
 
-    ValueError for a wrong number of arrays, for missing names and for shapes that do not fit.
+    ValueError for a wrong number of arrays, for missing names, for rows of several lengths and for
+    shapes that do not fit; TypeError for what is no array where several are expected.
     """
-    arrays = [as_array(value) for value in _listed(data, names, prefix)]
+    values = _listed(data, names, prefix)
+    arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]
     fitted = [_with_last_axis(array, shape) for array, shape in zip(arrays, shapes)]
     for array, name, shape in zip(fitted, names, shapes):
         _check_shape(array, name, shape, prefix, checks_batch)
     return fitted
+
+
+def _array_of(value: Any, name: str, prefix: str) -> Any:
+    try:
+        return as_array(value)
+    except ValueError as error:  # rows of several lengths
+        raise ValueError(
+            f"Error when checking {prefix}: expected {name} to be an array, but got "
+            f"{str(value)[:200]}: {error}"
+        ) from error
 
 
 def _listed(data: Any, names: Sequence[str], prefix: str) -> list[Any]:
@@ -75,13 +87,13 @@ def _listed_of_list(data: list[Any], names: Sequence[str], prefix: str) -> list[
     if len(data) == len(names) and (is_of_arrays or np.ndim(data[0]) > 0 or len(names) > 1):
         return data
     if len(names) == 1 and data and not is_of_arrays:
-        return [np.asarray(data)]
+        return [data]
     raise _wrong_count(data, names, prefix)
 
 
-def _wrong_count(data: list[Any], names: Sequence[str], prefix: str) -> ValueError:
+def _wrong_count(data: list[Any], names: Sequence[str], prefix: str) -> Exception:
     if len(data) == 1 and not hasattr(data[0], "shape"):
-        return ValueError(
+        return TypeError(
             f"Error when checking model {prefix}: data should be a Numpy array, or list/dict of "
             f"Numpy arrays. Found: {str(data[0])[:200]}..."
         )
@@ -144,6 +156,16 @@ def check_sample_counts(
             "Sample_weight arrays should have the same number of samples as target arrays. Got "
             f"{min(counts['sample_weight'])} sample_weight samples and {min(counts['y'])} target "
             "samples."
+        )
+
+
+def check_output_names(argument: Mapping[Any, Any], names: Sequence[str], kind: str) -> None:
+    """ValueError where a dict by output, the argument `kind`, has names of no output."""
+    unknown = sorted(set(argument) - set(names), key=str)
+    if unknown:
+        raise ValueError(
+            f"Unknown entries in {kind} dictionary: {unknown}. Only expected following keys: "
+            f"{list(names)}"
         )
 
 

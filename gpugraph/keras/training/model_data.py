@@ -37,11 +37,17 @@ class ModelData:
         self.model, self.setup = model, setup
 
     def inputs(self, x: Any, checks_batch: bool = False) -> list[Any]:
-        """The arrays of the inputs."""
+        """The arrays of the inputs; ValueError where one is missing, and as of arrays."""
         model = self.model
         tensors = model.feed_inputs
         shapes = [int_shape(tensor) for tensor in tensors]
         arrays = standardize_arrays(x, model.feed_input_names, shapes, "input", checks_batch)
+        for array, name in zip(arrays, model.feed_input_names):
+            if array is None:
+                raise ValueError(
+                    f'No data provided for "{name}". Need data for each key in: '
+                    f"{list(model.feed_input_names)}"
+                )
         return [_of_dtype(array, tensor) for array, tensor in zip(arrays, tensors)]
 
     def batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
@@ -76,13 +82,15 @@ class ModelData:
         return targets
 
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
-        """The batch of what a generator yields; ValueError for what is no (x, y) or (x, y, w)."""
-        if not isinstance(value, tuple) or len(value) not in (2, 3):
+        """The batch of a generator's x, (x, y) or (x, y, weights); ValueError for what is none."""
+        parts = value if isinstance(value, tuple) else (value,)
+        if value is None or len(parts) not in (1, 2, 3):
             raise ValueError(
-                "Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. "
-                f"Found: {str(value)[:200]}"
+                "Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or "
+                "(input, target) or (input, target, sample_weights). Received "
+                f"{str(value)[:200]}"
             )
-        x, y, sample_weight = (*value, None)[:3]
+        x, y, sample_weight = (*parts, None, None)[:3]
         return self.batch(x, y, sample_weight, class_weight)
 
     def of_inputs(self, value: Any) -> Batch:

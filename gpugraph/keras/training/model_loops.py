@@ -87,7 +87,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
             size = self._batch_size(batch_size)
             arguments = x, y, sample_weight, class_weight
             batches = data.training_batches(arguments, size, steps_per_epoch, shuffle)
-            if 0.0 < validation_split < 1.0 and validation_data is None:
+            _check_part(validation_split)
+            if validation_split and validation_data is None:
                 batches, held = _split(batches, validation_split)
                 validation = Validation(held, validation_freq)
             self._check_stateful(batches)
@@ -225,7 +226,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         data = ModelData(self, self.setup)
 
         convert = partial(data.of_value, class_weight=class_weight)
-        return GeneratorBatches(x, convert, steps, shuffle=bool(shuffle), **options)
+        return GeneratorBatches(
+            x, convert, steps, shuffle=bool(shuffle), steps_name=name, **options
+        )
 
     def _set_inputs_of(self, x: Any) -> None:
         """Builds a model whose inputs only the data say, by the first batch of a Sequence."""
@@ -256,7 +259,13 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return batches
 
     def _batch_size(self, batch_size: int | None) -> int | None:
-        """The size of batches: that of the inputs, where they have one. ValueError for another."""
+        """The size of batches: that of the inputs, where they have one.
+
+        ValueError for another, and for what is no number of examples.
+        """
+        is_whole = hasattr(batch_size, "__index__")
+        if batch_size is not None and (not is_whole or batch_size < 1):
+            raise ValueError(f"`batch_size` is a number of examples above 0, got {batch_size!r}")
         for tensor in self.feed_inputs:
             static = tensor.shape[0].value if tensor.shape.rank else None
             if static is not None:
@@ -323,6 +332,14 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
             return outputs[0]
         nested = getattr(self, "_nested_outputs", None)
         return pack_sequence_as(nested, outputs) if isinstance(nested, dict) else outputs
+
+
+def _check_part(validation_split: float) -> None:
+    if not 0.0 <= validation_split < 1.0:
+        raise ValueError(
+            "`validation_split` is a part of the examples, from 0 to below 1, got "
+            f"{validation_split!r}"
+        )
 
 
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:

@@ -13,6 +13,7 @@ from gpugraph.keras.losses import loss_functions
 from gpugraph.keras.losses.loss_class import LossFunctionWrapper, ReductionV2
 from gpugraph.keras.metrics.metric_class import Metric
 from gpugraph.keras.metrics.metric_means import MeanMetricWrapper
+from gpugraph.keras.training.input_arrays import check_output_names
 from gpugraph.platform import logging
 
 _BY_OUTPUT = {
@@ -90,7 +91,7 @@ class OutputTraining:
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
     """The loss of each output, an object or function; ValueError for other names and numbers."""
     if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
-        _check_names(loss, names, "loss")
+        check_output_names(loss, names, "loss")
         for name in names:
             if name not in loss:
                 logging.warning(
@@ -122,21 +123,12 @@ def _loss_object(loss: Any) -> Any:
     return LossFunctionWrapper(loss, reduction=reduction, name=loss.__name__)
 
 
-def _check_names(argument: Mapping[str, Any], names: Sequence[str], kind: str) -> None:
-    unknown = sorted(set(argument) - set(names))
-    if unknown:
-        raise ValueError(
-            f"Unknown entries in {kind} dictionary: {unknown}. Only expected following keys: "
-            f"{list(names)}"
-        )
-
-
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
     """The weight of each output's loss; errors as of `losses_by_output`, TypeError for others."""
     if weights is None:
         return [1.0] * len(names)
     if isinstance(weights, Mapping):
-        _check_names(weights, names, "loss_weights")
+        check_output_names(weights, names, "loss_weights")
         return [weights.get(name, 1.0) for name in names]
     if isinstance(weights, (list, tuple)):
         if len(weights) != len(names):
@@ -153,7 +145,7 @@ def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
 def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
     """Whether each output's weights are of time steps; ValueError for other names and numbers."""
     if isinstance(mode, Mapping):
-        _check_names(mode, names, "sample_weight_mode")
+        check_output_names(mode, names, "sample_weight_mode")
         return [mode.get(name) == "temporal" for name in names]
     if isinstance(mode, (list, tuple)):
         if len(mode) != len(names):
@@ -171,7 +163,7 @@ def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
     if not metrics:
         return [[] for _ in names]
     if isinstance(metrics, Mapping):
-        _check_names(metrics, names, "metrics")
+        check_output_names(metrics, names, "metrics")
         return [_as_list(metrics.get(name)) for name in names]
     if not isinstance(metrics, (list, tuple)):
         raise TypeError(
