@@ -96,7 +96,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "keras_experimental training",
         "model_cloning",
         "models",
+        "applications",
     ),
+    "keras/applications": ("applications_package", "application_modules"),
     "keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
     "keras/optimizers": (
         "learning_rate_schedules",
@@ -125,7 +127,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "layer_losses layer_nodes network_checks",
         "layer_calls layer_weights network_graph",
         "input_spec",
-        "keras_layer model_summary network_config",
+        "keras_layer model_summary network_config source_inputs",
         "input_layer",
         "network",
     ),
@@ -195,6 +197,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "ray": "cluster",
     "cairosvg": "keras/pictures/plot_model.py",
     "h5py": "keras/saving/hdf5_groups.py",
+    "keras_applications": "keras/applications/applications_package.py",
     "re2": "ops/strings/regex_engine.py",
     "tqdm": "train/hooks/progress_hook.py",
 }
@@ -216,6 +219,7 @@ DOORS = frozenset(
         ),
         # An extra, for programs that have messages: imported when the first one is asked for.
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
+        ("gpugraph.keras.applications.applications_package", "keras_applications"),
         # An extra, for programs that have regular expressions.
         ("gpugraph.keras.inputs.enqueuers", "multiprocessing"),
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),

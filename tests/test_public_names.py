@@ -81,6 +81,7 @@ ROOMS = (
     tf.io.gfile,
     tf.keras,
     tf.keras.activations,
+    tf.keras.applications,
     tf.keras.backend,
     tf.keras.constraints,
     tf.keras.experimental,
@@ -899,8 +900,28 @@ keras.callbacks.TensorBoard: log_dir histogram_freq batch_size write_graph write
     write_images embeddings_freq embeddings_layer_names embeddings_metadata embeddings_data
     update_freq profile_batch
 keras.callbacks.TerminateOnNaN:
+keras.applications.DenseNet121: include_top weights input_tensor input_shape pooling classes
+keras.applications.DenseNet169: include_top weights input_tensor input_shape pooling classes
+keras.applications.DenseNet201: include_top weights input_tensor input_shape pooling classes
+keras.applications.InceptionResNetV2: include_top weights input_tensor input_shape pooling classes
+keras.applications.InceptionV3: include_top weights input_tensor input_shape pooling classes
+keras.applications.MobileNet: input_shape alpha depth_multiplier dropout include_top weights
+    input_tensor pooling classes
+keras.applications.MobileNetV2: input_shape alpha include_top weights input_tensor pooling classes
+keras.applications.NASNetLarge: input_shape include_top weights input_tensor pooling classes
+keras.applications.NASNetMobile: input_shape include_top weights input_tensor pooling classes
+keras.applications.ResNet101: include_top weights input_tensor input_shape pooling classes
+keras.applications.ResNet101V2: include_top weights input_tensor input_shape pooling classes
+keras.applications.ResNet152: include_top weights input_tensor input_shape pooling classes
+keras.applications.ResNet152V2: include_top weights input_tensor input_shape pooling classes
+keras.applications.ResNet50: include_top weights input_tensor input_shape pooling classes
+keras.applications.ResNet50V2: include_top weights input_tensor input_shape pooling classes
+keras.applications.VGG16: include_top weights input_tensor input_shape pooling classes
+keras.applications.VGG19: include_top weights input_tensor input_shape pooling classes
+keras.applications.Xception: include_top weights input_tensor input_shape pooling classes
 keras.utils.GeneratorEnqueuer: generator use_multiprocessing random_seed
 keras.utils.OrderedEnqueuer: sequence use_multiprocessing shuffle
+keras.utils.get_source_inputs: tensor layer node_index
 keras.utils.Progbar: target width verbose interval stateful_metrics unit_name
 keras.utils.Sequence:
 keras.utils.SequenceEnqueuer: sequence use_multiprocessing
@@ -2328,6 +2349,8 @@ def face_name(module: types.ModuleType, name: str) -> str:
 @functools.cache
 def names_of(module: types.ModuleType) -> tuple[str, ...]:
     """What a module defines, or re-exports as `name as name`, without an underscore."""
+    if not hasattr(module, "__file__"):  # made of a table
+        return tuple(name for name in vars(module) if not name.startswith("_"))
     names: dict[str, None] = {}
     for statement in ast.parse(inspect.getsource(module)).body:
         match statement:

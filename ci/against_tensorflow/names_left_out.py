@@ -25,6 +25,7 @@ fill: layout
 image.non_max_suppression_padded: sorted_input canonicalized_coordinates tile_size
 image.adjust_jpeg_quality: dct_method
 image.ssim: return_index_map
+keras.applications.*: classifier_activation
 keras.backend.rnn: return_all_outputs
 keras.backend.sparse_categorical_crossentropy: ignore_class
 keras.*: use_legacy_format

@@ -40,6 +40,9 @@ _SLIM = (contrib.slim.learning, contrib.slim.model_analyzer, contrib.slim.nets, 
 PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in _API} | {
     module.__name__.replace(".slim_models.", ".contrib.slim.", 1): module for module in _SLIM
 } | {
+    f"gpugraph.keras.applications.{name}": module
+    for name, module in keras.applications.application_modules.MODULES.items()
+} | {
     "gpugraph.app": app,
     "gpugraph.app.flags": flags,
     "gpugraph.config.optimizer": config.optimizer,
@@ -73,9 +76,10 @@ PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in
 _PACKAGES = {
     module.__name__: module
     for module in (
-        config, config.experimental, distributions, keras, keras.activations, keras.backend,
-        keras.callbacks, keras.layers, keras.losses, keras.metrics, keras.models, keras.optimizers,
-        keras.optimizers.schedules, layers, losses, metrics, summary, train, train.experimental,
+        config, config.experimental, distributions, keras, keras.activations, keras.applications,
+        keras.backend, keras.callbacks, keras.layers, keras.losses, keras.metrics, keras.models,
+        keras.optimizers, keras.optimizers.schedules, layers, losses, metrics, summary, train,
+        train.experimental,
     )
 }
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules

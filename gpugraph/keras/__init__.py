@@ -7,6 +7,7 @@ it, `inputs` computes batches ahead.
 
 from gpugraph.keras import (
     activations as activations,
+    applications as applications,
     backend as backend,
     callbacks as callbacks,
     keras_constraints,

@@ -1,6 +1,7 @@
 """`tf.keras.utils`: objects by name, pictures of models, batches of data, a progress bar."""
 
 from gpugraph.keras.callbacks.progress_bar import Progbar as Progbar
+from gpugraph.keras.engine.source_inputs import get_source_inputs as get_source_inputs
 from gpugraph.keras.inputs.categories import (
     normalize as normalize,
     to_categorical as to_categorical,
