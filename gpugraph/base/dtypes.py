@@ -278,6 +278,12 @@ _BY_TYPE: dict[type[Any], DType] = {
 }
 
 
+def runtime_name(dtype: DType) -> str:
+    """The name that TensorFlow's runtime has for a type, without the reference: `float`."""
+    name = dtype.base_dtype.name
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(name, name)
+
+
 def as_dtype(type_value: object) -> DType:
     """The `DType` that `type_value` means.
 

@@ -57,8 +57,8 @@ def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> N
     if attr.allowed and dtype not in attr.allowed:
         names = ", ".join(element_type.name for element_type in attr.allowed)
         raise TypeError(
-            f"Value passed to parameter '{argument}' of '{op_type}' Op has DataType "
-            f"{dtype.name} not in list of allowed values: {names}"
+            f"Value passed to parameter '{argument}' has DataType {dtype.name} not in list of "
+            f"allowed values: {names} ('{op_type}' Op)"
         )
     if dtype is bfloat16:
         dtype.as_numpy_dtype  # noqa: B018 - an error where there are no arrays of it

@@ -18,6 +18,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {}
 
 _conversions: list[Callable[[Any], Any]] = []
 _constant_values: list[Callable[[Any, bool], Any]] = []
+_of_node_defs: list[Callable[..., None]] = []
 
 
 def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
@@ -38,3 +39,13 @@ def register_conversion(function: Callable[[Any], Any]) -> None:
 def as_tensor(value: Any) -> Any:
     """A value as a tensor; TypeError or ValueError where it can't become one."""
     return _conversions[0](value)
+
+
+def register_of_node_def(function: Callable[..., None]) -> None:
+    """Registers what makes a new Operation that of a NodeDef message."""
+    _of_node_defs[:] = [function]
+
+
+def make_of_node_def(op: Any, node_def: Any, graph: Any, *args: Any) -> None:
+    """Makes `op`, which has nothing yet, that of a NodeDef message, and enters it in the graph."""
+    _of_node_defs[0](op, node_def, graph, *args)

@@ -5,16 +5,19 @@ The errors are those of TensorFlow's node_def_util.cc.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.formats.attr_value_messages import KINDS, as_text, read_attr_value
+from gpugraph.formats.tensor_proto import proto_value_count
 from gpugraph.graph.client.client_graph import arg_types
 from gpugraph.graph.client.node_messages import CONSTANT_ATTRS, OWN_ATTRS
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import AttrDef, OpDef
-from gpugraph.graph_files.op_def_text import signature_text, types_text
+from gpugraph.graph_files.op_def_text import signature_text, type_text, types_text
 
 _LATER: dict[str, list[Any] | None] = {
     "allowed_devices": [[]],
@@ -168,9 +171,50 @@ def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str
             )
 
 
-def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
+def check_inputs(
+    op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor], name: str
+) -> None:
+    """ValueError unless the inputs are as many, and of the dtypes, that the attrs ask for."""
+    wanted = _input_types(op_def, attrs, len(inputs))
+    if wanted is None or len(wanted) != len(inputs):
+        expected = "more inputs" if wanted is None else f"inputs '{types_text(wanted)}'"
+        raise node_error(
+            f"NodeDef expected {expected} do not match {len(inputs)} inputs specified", name, op_def
+        )
+    for slot, (tensor, dtype) in enumerate(zip(inputs, wanted)):
+        check_type(name, slot, tensor, dtype)
+
+
+def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
+    """ValueError for an input of another dtype than its slot's."""
+    dtype = tensor._dtype
+    if dtype is wanted or (dtype.base_dtype is wanted and not wanted.is_ref_dtype):
+        return
+    raise ValueError(
+        f"Input {slot} of node {name} was passed {type_text(dtype)} from {tensor.name} "
+        f"incompatible with expected {type_text(wanted)}."
+    )
+
+
+def _input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
     """The dtypes of the inputs that a node with these attrs takes; None for more than there are."""
     try:
         return arg_types(op_def.inputs, attrs, op_def.name, max(available, _MANY))
     except ValueError:
         return None
+
+
+def checked_value_count(op: Operation, tensor: Any) -> int | None:
+    """Of how many values a message is written for a constant, where they fill its shape.
+
+    tensor: the TensorProto. ValueError where it is not of the constant's dtype.
+    """
+    dtype = op._attrs["dtype"]
+    if tensor.dtype != dtype.as_datatype_enum:
+        raise node_error(
+            f"Attr 'value' has the DataType enum {tensor.dtype}, but attr 'dtype' is "
+            f"{type_text(dtype)}",
+            op.name,
+            op._op_def,
+        )
+    return proto_value_count(tensor)

@@ -8,18 +8,22 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.formats.tensor_proto import proto_value_count
 from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
 from gpugraph.graph.client.creation_origin import here
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid
 from gpugraph.graph.op_def import OpDef
-from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.graph_files.attr_import import complete, input_types, node_error, read_attrs
+from gpugraph.graph_files.attr_import import (
+    check_inputs,
+    check_type,
+    checked_value_count,
+    complete,
+    node_error,
+    read_attrs,
+)
 from gpugraph.graph_files.graph_def_index import GraphDefIndex, Source
-from gpugraph.graph_files.op_def_text import type_text, types_text
-from gpugraph.graph_files.op_type_support import op_type_refusal
+from gpugraph.graph_files.op_type_support import declared_op
 
 _MOST_OUTPUTS = 1 << 16
 """Of one node: a file of few bytes could ask for any number."""
@@ -105,12 +109,12 @@ class NodeImport:
         attrs = read_attrs(node, op_def, full)
         inputs, controls = self._sources(number)
         complete(attrs, op_def, [tensor._dtype for tensor in inputs], full)
-        self._check_inputs(op_def, attrs, inputs, full)
+        check_inputs(op_def, attrs, inputs, full)
         if node.device:
             check_valid(node.device)
         if "_class" in attrs:
             attrs["_class"] = self._prefixed(attrs["_class"], name)
-        op = Operation(
+        op = Operation._of(
             self.graph, full, op_def, inputs, _types(op_def, attrs, full), attrs, self._origin
         )
         op._control_inputs = controls
@@ -118,30 +122,15 @@ class NodeImport:
         self._infer(op, node)
         self.ops[name] = op
         if node.op == "Const":
-            self._note_values(op, node.attr["value"].tensor)
+            count = checked_value_count(op, node.attr["value"].tensor)
+            if count is not None:
+                self._value_counts[op] = count
         for slot, source in enumerate(index.sources[number]):
             if self._is_back(number, source):
                 self._back.append((op, slot, source))
 
-    def _note_values(self, op: Operation, tensor: Any) -> None:
-        """How the constant is written again; ValueError where it is not of its own dtype."""
-        dtype = op._attrs["dtype"]
-        if tensor.dtype != dtype.as_datatype_enum:
-            raise node_error(
-                f"Attr 'value' has the DataType enum {tensor.dtype}, but attr 'dtype' is "
-                f"{type_text(dtype)}",
-                op.name,
-                op._op_def,
-            )
-        count = proto_value_count(tensor)
-        if count is not None:
-            self._value_counts[op] = count
-
     def _op_def(self, op_type: str, name: str) -> OpDef:
-        refusal = op_type_refusal(op_type, name, self.functions)
-        if refusal is not None:
-            raise refusal
-        return OP_DEFS[op_type]
+        return declared_op(op_type, name, self.functions)
 
     def _is_back(self, number: int, source: Source) -> bool:
         return source not in self.mapped and self.index.is_back_edge(number, source)
@@ -182,34 +171,10 @@ class NodeImport:
             )
         return outputs[source[1]]
 
-    def _check_inputs(
-        self, op_def: OpDef, attrs: Mapping[str, Any], inputs: tuple[Tensor, ...], name: str
-    ) -> None:
-        """ValueError unless the inputs are as many, and of the dtypes, that the attrs ask for."""
-        wanted = input_types(op_def, attrs, len(inputs))
-        if wanted is None or len(wanted) != len(inputs):
-            expected = "more inputs" if wanted is None else f"inputs '{types_text(wanted)}'"
-            raise node_error(
-                f"NodeDef expected {expected} do not match {len(inputs)} inputs specified",
-                name,
-                op_def,
-            )
-        for slot, (tensor, dtype) in enumerate(zip(inputs, wanted)):
-            self._check_type(name, slot, tensor, dtype)
-
-    def _check_type(self, name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
-        dtype = tensor._dtype
-        if dtype is wanted or (dtype.base_dtype is wanted and not wanted.is_ref_dtype):
-            return
-        raise ValueError(
-            f"Input {slot} of node {name} was passed {type_text(dtype)} from {tensor.name} "
-            f"incompatible with expected {type_text(wanted)}."
-        )
-
     def _close(self, op: Operation, slot: int, source: Source) -> None:
         """Makes the last operation of an iteration the input of its loop's Merge."""
         tensor = self._output(op.name, source)
-        self._check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
+        check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:

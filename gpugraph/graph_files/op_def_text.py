@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, runtime_name
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.op_def import OpDef
 
-_RUNTIME_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
-
 
 def type_text(dtype: DType) -> str:
     """A dtype's name as the runtime has it: `float`, `float_ref`, `half`."""
-    base = dtype.base_dtype.name
-    return _RUNTIME_NAMES.get(base, base) + ("_ref" if dtype.is_ref_dtype else "")
+    return runtime_name(dtype) + ("_ref" if dtype.is_ref_dtype else "")
 
 
 def types_text(types: Iterable[DType]) -> str:

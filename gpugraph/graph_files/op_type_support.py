@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gpugraph.base.errors import NotFoundError, OpError, UnimplementedError
+from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
@@ -37,3 +38,11 @@ def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) ->
         "Make sure the Op and Kernel are registered in the binary running in this process: "
         f"node '{node_name}' needs it. tf.register_op declares one."
     )  # fmt: skip
+
+
+def declared_op(op_type: str, node_name: str, functions: Collection[str] = ()) -> OpDef:
+    """The signature of an op type; the error of `op_type_refusal` where it is not here."""
+    refusal = op_type_refusal(op_type, node_name, functions)
+    if refusal is not None:
+        raise refusal
+    return OP_DEFS[op_type]

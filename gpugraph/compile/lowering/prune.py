@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpugraph.base.dtypes import DType, resource
+from gpugraph.base.dtypes import DType, resource, runtime_name
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.resource_variable_lowering import (
@@ -109,7 +109,7 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
     if not unfed:
         return
     op = unfed[0]
-    dtype = _SHORT.get(op.attrs["dtype"].name, op.attrs["dtype"].name)
+    dtype = runtime_name(op.attrs["dtype"])
     sizes = op.attrs["shape"].sizes
     listed = "<unknown>" if sizes is None else _listed(sizes)
     also = ", ".join(f"'{other.name}'" for other in unfed[1:6])
@@ -123,9 +123,6 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
 def _refusal(op: Operation, message: str) -> InvalidArgumentError:
     where = f"\n\t [[node {op.name} (defined at {op.origin})]]"
     return InvalidArgumentError(op._record, op, message + where)
-
-
-_SHORT = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def _listed(sizes: Sequence[int | None]) -> str:

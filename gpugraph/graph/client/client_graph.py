@@ -111,20 +111,24 @@ class Graph(Scopes, Collections):
                     f"{here(self._origins)}; it was made at {tensor.op.origin}."
                 )
         name = self._op_name(name or op_def.name)
-        op = Operation(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
+        op = Operation._of(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
         if in_context:
             self._check_contexts(op)
         if compute_shapes and op_def.infer is not None:
             infer_shapes(op)
         self._enter_scopes(op)
+        self._add(op)
+        return op
+
+    def _add(self, op: Operation) -> None:
+        """Appends an operation that is whole; ValueError where its name is in use."""
         with self._lock:
-            if self._by_name.setdefault(name, op) is not op:
-                raise name_in_use(name)
+            if self._by_name.setdefault(op.name, op) is not op:
+                raise name_in_use(op.name)
             op._id = len(self._ops)
             self._ops.append(op)
         for block in self._scope.controls:
             block.seen.add(op)
-        return op
 
     def _check_contexts(self, op: Operation) -> None:
         """ValueError where an input is inside a loop that the op is not in."""

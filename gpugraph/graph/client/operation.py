@@ -16,6 +16,7 @@ from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.node_messages import node_def_of, op_def_message, public_attr
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import NodeDef, OpDef
+from gpugraph.graph.op_library import make_of_node_def
 
 if TYPE_CHECKING:
     from gpugraph.graph.client.client_graph import Graph
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 class Operation:
     """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""
+
+    _original_op: Operation | None = None
 
     __slots__ = (
         "__dict__",  # programs hang their own attributes on operations
@@ -41,6 +44,59 @@ class Operation:
     )
 
     def __init__(
+        self,
+        node_def: Any,
+        g: Graph,
+        inputs: Any = None,
+        output_types: Any = None,
+        control_inputs: Any = None,
+        input_types: Any = None,
+        original_op: Operation | None = None,
+        op_def: Any = None,
+    ) -> None:
+        """Adds the operation of a NodeDef message to a graph.
+
+        It has the name, op type, device and attrs of the message. Scopes around don't change it.
+
+        Args:
+          node_def: the message. Its `input` is not looked at.
+          g: the graph.
+          inputs: the tensors that it takes, those of lists one after the other.
+          output_types: follow from the attrs, whatever is given, as in TensorFlow.
+          control_inputs: operations, or tensors whose operations are meant.
+          input_types: the dtypes of the inputs, where they differ by being references.
+          original_op: the operation that this one belongs to, as a gradient does: `_original_op`.
+          op_def: nothing, the op type is a declared one.
+
+        Raises:
+          TypeError: what is no NodeDef, graph, list of tensors or operation; inputs that
+            `input_types` does not describe.
+          ValueError: a name that is none or in use, attrs and inputs that the op type does not
+            have, a tensor of another graph.
+          NotFoundError: an op type that is not declared.
+        """
+        del output_types, op_def
+        make_of_node_def(self, node_def, g, inputs, control_inputs, input_types)
+        if original_op is not None:
+            self._original_op = original_op
+
+    @classmethod
+    def _of(
+        cls,
+        graph: Graph,
+        name: str,
+        op_def: OpDef,
+        inputs: tuple[Tensor, ...],
+        output_types: Sequence[DType],
+        attrs: dict[str, Any],
+        origin: Origin,
+    ) -> Operation:
+        """An operation that its graph does not have yet."""
+        op = cls.__new__(cls)
+        op._set(graph, name, op_def, inputs, output_types, attrs, origin)
+        return op
+
+    def _set(
         self,
         graph: Graph,
         name: str,

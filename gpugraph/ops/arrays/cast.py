@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import NUMERIC, DType, as_dtype
+from gpugraph.base.dtypes import NUMERIC, DType, as_dtype, runtime_name
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.named_function import named
@@ -31,7 +31,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     """The shape of x; a run refuses strings."""
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
     if dtypes.string in (source, target):
-        what = f"Cast {source.name} to {target.name} is not supported"
+        what = f"Cast {runtime_name(source)} to {runtime_name(target)} is not supported"
         instead = "tf.as_string and tf.strings.to_number convert numbers and strings"
         raise Misfit(f"{what}: {instead}", "", context.shapes, UnimplementedError)
     return context.shapes

@@ -280,7 +280,10 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         return _pack(listed, axis=axis, name=name)
     if isinstance(values, Tensor):
         return values
-    return _packed(list(values), _common_dtype(values), name)
+    try:
+        return _packed(list(values), _common_dtype(values), name)
+    except TypeError:
+        return _pack(list(values), name=name)  # says all the types
 
 
 # -- lists of tensors

@@ -147,8 +147,10 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     with op_scope(name, "Complex", *parts) as scope:
         types = [part.dtype.base_dtype for part in parts]
         if types[0] is not types[1] or types[0] not in _WHOLE:
-            names = " and ".join(dtype.name for dtype in types)
-            raise TypeError(f"Complex numbers are of two float32 or two float64, not of {names}")
+            names = " ".join(dtype.name for dtype in types)
+            raise TypeError(
+                f"real and imag have incorrect types: {names}; both are float32, or both float64"
+            )
         return _complex(*parts, Tout=_WHOLE[types[0]], name=scope)
 
 

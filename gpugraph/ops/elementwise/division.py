@@ -223,22 +223,26 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         _check_same(x, y)
         return realdiv(x, y, name=name or "truediv")
     with op_scope(name, "truediv", x, y) as scope:
-        left, right = _pair(x, y)
+        left, right = _pair(x, y, is_hint=True)
         exact = _EXACT.get(left.dtype.base_dtype)
         if exact is not None:
             left, right = cast(left, exact), cast(right, exact)
         return realdiv(left, right, name=scope)
 
 
-def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one dtype: that of x if it has one, else that of y."""
+def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
+    """Both as tensors of one dtype: that of x if it has one, else that of y.
+
+    is_hint: a plain y that can't have the dtype becomes a tensor of its own, which is refused.
+    """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):
         known = getattr(y, "dtype", None)
     wanted = known.base_dtype if isinstance(known, DType) else None
     left = convert_to_tensor(x, wanted if not isinstance(x, Tensor) else None, "x")
     plain = not isinstance(getattr(y, "dtype", None), DType)
-    right = convert_to_tensor(y, left.dtype.base_dtype if plain else None, "y")
+    dtype = left.dtype.base_dtype if plain else None
+    right = convert_to_tensor(y, None if is_hint else dtype, "y", dtype)
     _check_same(left, right)
     return left, right
 

@@ -63,7 +63,8 @@ def _matmul(x: Any, y: Any, name: str) -> Tensor:
     """MatMul of two matrices; BatchMatMulV2 of anything else."""
     with op_scope(name, name, x, y) as scope:
         known = (x if isinstance(x, Tensor) else y).dtype.base_dtype
-        left, right = convert_to_tensor(x, known, "x"), convert_to_tensor(y, known, "y")
+        left = convert_to_tensor(x, known, "x")
+        right = convert_to_tensor(y, None, "y", known)
         matrices = left.shape.rank == 2 and right.shape.rank == 2
         return (raw_ops.MatMul if matrices else raw_ops.BatchMatMulV2)(left, right, name=scope)
 

@@ -298,18 +298,30 @@ class OpFunction:
         if wanted is None:
             known = [dtype for dtype in map(_dtype_of, values) if dtype is not None]
             wanted = next(iter(known), None)
-            if any(dtype is not wanted for dtype in known):
-                raise TypeError(
-                    f"Tensors in list passed to '{arg.name}' of '{self.op_def.name}' Op have types "
-                    f"[{', '.join(dtype.name for dtype in known)}] that don't all match."
-                )
         labelled = [
             ArgDef(f"{arg.name}_{index}", arg.type, arg.type_attr) for index in range(len(values))
         ]
-        return [
-            self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
-            for label, value in zip(labelled, values)
-        ]
+        is_known = arg.type_attr in attrs
+        try:
+            return [
+                self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
+                for label, value in zip(labelled, values)
+            ]
+        except (TypeError, ValueError) as error:
+            why = None if is_known else self._unlike(arg, values)
+            if why is None:
+                raise
+            raise why from error
+
+    def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
+        """The error of values of a list that are of different types by themselves, if they are."""
+        types = [_own_type(value) for value in values]
+        if len({*types}) < 2:
+            return None
+        return TypeError(
+            f"Tensors in list passed to '{arg.name}' of '{self.op_def.name}' Op have types "
+            f"[{', '.join(types)}] that don't all match."
+        )
 
 
 OpFunction.__doc__ = FunctionDoc(OpFunction.__doc__ or "")  # type: ignore[assignment]
@@ -319,6 +331,14 @@ def _dtype_of(value: Any) -> DType | None:
     """The dtype of a tensor or variable; None for plain values."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype if isinstance(dtype, DType) else None
+
+
+def _own_type(value: Any) -> str:
+    """The name of the dtype that a value has as a tensor where none is asked for."""
+    try:
+        return convert_to_tensor(value).dtype.base_dtype.name
+    except (TypeError, ValueError):
+        return "<NOT CONVERTIBLE TO TENSOR>"
 
 
 def _label(value: Any) -> str:

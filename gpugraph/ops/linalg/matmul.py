@@ -207,8 +207,8 @@ def matmul(
         return _product(a, b, (transpose_a, adjoint_a), (transpose_b, adjoint_b), name or "MatMul")
     with op_scope(name, "MatMul", a, b) as scope:
         dtype = getattr(b, "dtype", None) if isinstance(b, Tensor) else None
-        left = convert_to_tensor(a, dtype and dtype.base_dtype, name="a")
-        right = convert_to_tensor(b, left.dtype.base_dtype, name="b")
+        left = convert_to_tensor(a, name="a", dtype_hint=dtype and dtype.base_dtype)
+        right = convert_to_tensor(b, name="b", dtype_hint=left.dtype.base_dtype)
         return _product(left, right, (transpose_a, adjoint_a), (transpose_b, adjoint_b), scope)
 
 

@@ -33,7 +33,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """
     with op_scope(name, "Tensordot", a, b) as scope:
         left = convert_to_tensor(a, name="a")
-        right = convert_to_tensor(b, left.dtype.base_dtype, name="b")
+        right = convert_to_tensor(b, name="b", dtype_hint=left.dtype.base_dtype)
         left_axes, right_axes = _contracted_axes(axes, left, right)
         x, y = _as_matrix(left, left_axes, True), _as_matrix(right, right_axes, False)
         if isinstance(x.free_shape, np.ndarray) and isinstance(y.free_shape, np.ndarray):

@@ -83,6 +83,9 @@ def count_nonzero(
         return cast(total, dtype)
 
 
+_NO_SUM = "inputs must be a list of at least one Tensor with the same dtype and shape"
+
+
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
@@ -93,13 +96,13 @@ def accumulate_n(
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:
-        raise ValueError("inputs must be a list of at least one Tensor of one dtype and shape")
+        raise ValueError(_NO_SUM)
     if any(isinstance(item, IndexedSlices) for item in items):
         raise ValueError("accumulate_n adds tensors, but one is IndexedSlices")
     tensors = convert_n_to_tensor(items)
     first = tensors[0].dtype.base_dtype
     if any(tensor.dtype.base_dtype is not first for tensor in tensors):
-        raise ValueError(f"inputs must have one dtype: {[tensor.dtype.name for tensor in tensors]}")
+        raise ValueError(f"{_NO_SUM}: {[tensor.dtype.name for tensor in tensors]}")
     if tensor_dtype is not None and tensor_dtype != first:
         raise TypeError(f"tensor_dtype is {tensor_dtype}, but the inputs are {first.name}")
     known = as_shape(shape)

@@ -109,7 +109,7 @@ def sparse_tensor_dense_matmul(
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
-        dense = convert_to_tensor(b, source.dtype.base_dtype, name="b")
+        dense = convert_to_tensor(b, name="b", dtype_hint=source.dtype.base_dtype)
         return raw_ops.SparseTensorDenseMatMul(
             *source._parts(), dense, adjoint_a=adjoint_a, adjoint_b=adjoint_b
         )

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import ALL
+from gpugraph.base.dtypes import ALL, runtime_name
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.inference_context import InferContext
@@ -178,11 +178,6 @@ class _ReferenceContext(InferContext):
         super().__init__(shapes, context.attrs, context.dtypes, 1, context.value, context.partial)
 
 
-def _spoken(dtype: Any) -> str:
-    """A dtype as TensorFlow's runtime names it."""
-    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
-
-
 def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
     """Shape inference without outputs, with the errors of the op for references."""
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
@@ -192,8 +187,8 @@ def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequen
         expected, dtype = context.variable_dtype(0), context.attrs[dtype_attr]
         if expected not in (None, dtype):
             raise ValueError(
-                f"Trying to assign variable with wrong dtype. Expected {_spoken(expected)} got "
-                f"{_spoken(dtype)}"
+                "Trying to assign variable with wrong dtype. Expected "
+                f"{runtime_name(expected)} got {runtime_name(dtype)}"
             )
         like.infer(_ReferenceContext(context, handles))
         return no_outputs(context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, runtime_name
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.platform import files
 from gpugraph.train.savers.checkpoint_files import latest_checkpoint
@@ -52,8 +52,7 @@ class CheckpointReader:
 
 
 def _enum_name(dtype: DType) -> str:
-    name = {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
-    return f"DT_{name.upper()}"
+    return f"DT_{runtime_name(dtype).upper()}"
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:

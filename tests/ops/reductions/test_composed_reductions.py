@@ -33,7 +33,7 @@ def test_sums_of_tensors() -> None:
     same(lambda: tf.accumulate_n([tf.constant(X), tf.constant(X)]), X + X)
     refuses(lambda: tf.accumulate_n([]), ValueError, "at least one")
     mixed = [tf.constant(1.0), tf.constant(1)]
-    refuses(lambda: tf.accumulate_n(mixed), ValueError, "one dtype")
+    refuses(lambda: tf.accumulate_n(mixed), ValueError, "the same dtype and shape")
     refuses(lambda: tf.accumulate_n([1.0, 2.0], tensor_dtype=tf.int32), TypeError, "float32")
 
 

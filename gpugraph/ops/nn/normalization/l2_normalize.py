@@ -176,7 +176,7 @@ def weighted_cross_entropy_with_logits(
     chosen = either(labels, targets, "labels", "targets")
     with op_scope(name, "logistic_loss", logits, chosen) as scope:
         x = convert_to_tensor(logits, name="logits")
-        z = convert_to_tensor(chosen, x.dtype.base_dtype, name="labels")
+        z = convert_to_tensor(chosen, name="labels", dtype_hint=x.dtype.base_dtype)
         try:
             x.shape.merge_with(z.shape)
         except ValueError as error:
