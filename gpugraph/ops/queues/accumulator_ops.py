@@ -95,7 +95,7 @@ def _bind_apply_sparse(
     dtype, has_shape = context.attrs["dtype"], context.attrs["has_known_shape"]
 
     def apply() -> None:
-        gradient = (indices, values, shape.copy() if has_shape else None)
+        gradient = (indices, values, shape.reshape(-1).tolist() if has_shape else None)
         _accumulator_of(handle, dtype).apply(int(step[()]), gradient)
 
     return apply

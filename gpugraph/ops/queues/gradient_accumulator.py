@@ -57,11 +57,11 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
-        """Adds a gradient; nothing for one of an earlier step than the accumulator's."""
-        self._check(gradient)
+        """Adds a gradient; nothing, whatever its shape, for one of an earlier step."""
         with self.lock:
             if step < self.step:
                 return
+            self._check(gradient)
             self._add(gradient)
             self.count += 1
             self.proceed()
@@ -108,6 +108,19 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
         )
 
 
+def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
+    """InvalidArgumentError for another rank, or the first size that is not the known one."""
+    if len(sizes) != len(known):
+        raise invalid_argument(
+            f"Shape mismatch: expected {what} rank at least {len(known)}, got {len(sizes)}"
+        )
+    for axis, (size, actual) in enumerate(zip(known, sizes)):
+        if size not in (None, actual):
+            raise invalid_argument(
+                f"Shape mismatch: expected {what} dim {axis} to be {size}, got {actual}"
+            )
+
+
 SparseGradient = tuple[Any, Any, Any]
 """The indices of rows, the rows, and the shape of the whole, or None where it is not known."""
 
@@ -125,22 +138,26 @@ class SparseAccumulator(DenseAccumulator):
             raise invalid_argument(
                 f"Input indices should be vector but received shape: {shape_text(indices.shape)}"
             )
-        if not values.ndim or len(values) != len(indices):
+        if not values.ndim:
+            raise invalid_argument("Values cannot be 0-dimensional.")
+        if len(values) != len(indices):
             raise invalid_argument(
-                f"Expected values of {len(indices)} indices, but they have shape "
-                f"{shape_text(values.shape)}"
+                f"Expected {len(indices)} non-empty input values, got {len(values)}"
             )
         known = self.kind.shape.as_list() if self.kind.shape.rank is not None else None
         if known is None and self._parts:
             known = [None, *self._parts[0][1].shape[1:]]
         if known is not None:
-            _check_shape(TensorShape.of(tuple(known[1:])), values.shape[1:])
+            _check_sizes("values", [None, *known[1:]], values.shape)
             if shape is not None:
-                _check_shape(TensorShape.of(tuple(known)), [int(size) for size in shape])
+                _check_sizes("shape", known, shape)
         rows = _rows(known, shape)
-        if len(indices) and (indices.min() < 0 or (rows is not None and indices.max() >= rows)):
+        outside = (indices < 0) | (False if rows is None else indices >= rows)
+        if outside.any():
+            place = int(outside.argmax())
             raise invalid_argument(
-                f"Indices {indices.min()} to {indices.max()} are not those of {rows} rows"
+                f"Shape mismatch: index of slice {place} exceeded limits of shape; index is "
+                f"{indices[place]} exceeded {rows}"
             )
 
     def _add(self, gradient: SparseGradient) -> None:

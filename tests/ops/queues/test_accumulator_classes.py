@@ -47,6 +47,8 @@ def test_sums_and_open_shapes(session):
     ):
         session.run(opened.apply_grad(fed), {fed: [1, 2]})
     assert session.run(opened.take_grad(1)).tolist() == [1, 2, 3]
+    session.run(opened.apply_grad(fed), {fed: [[1]]})  # of an earlier step: left out
+    assert session.run(opened.num_accumulated()) == 0
 
 
 def test_what_is_refused(session):
@@ -102,18 +104,22 @@ def test_sparse_gradients(session, reduction, rows):
 
 
 @pytest.mark.parametrize(
-    ("indices", "values", "shape"),
+    ("indices", "values", "shape", "words"),
     [
-        ([[0]], [[1.0, 1.0]], None),
-        ([0, 1], [[1.0, 1.0]], None),
-        ([0], [[1.0, 1.0, 1.0]], None),
-        ([0], [[1.0, 1.0]], [6, 2]),
-        ([-1], [[1.0, 1.0]], None),
-        ([5], [[1.0, 1.0]], None),
+        ([[0]], [[1.0, 1.0]], None, r"Input indices should be vector but received shape: \[1,1\]"),
+        ([0], 1.0, None, "Values cannot be 0-dimensional."),
+        ([0, 1], [[1.0, 1.0]], None, "Expected 2 non-empty input values, got 1"),
+        ([0], [[1.0, 1.0, 1.0]], None, "mismatch: expected values dim 1 to be 2, got 3"),
+        ([0], [[1.0, 1.0]], [6, 2], "mismatch: expected shape dim 0 to be 5, got 6"),
+        ([0], [[1.0, 1.0]], [5], "mismatch: expected shape rank at least 2, got 1"),
+        ([-1], [[1.0, 1.0]], None, "index of slice 0 exceeded limits of shape; index is -1"),
+        ([0, 5], [[1.0, 1.0]] * 2, None, "index of slice 1 exceeded .* index is 5 exceeded 5"),
     ],
 )
-def test_sparse_gradients_that_do_not_fit(session, indices, values, shape):
+def test_sparse_gradients_that_do_not_fit(session, indices, values, shape, words):
     accumulator = tf.SparseConditionalAccumulator(tf.float32, shape=[5, 2])
-    with pytest.raises(tf.errors.InvalidArgumentError):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         session.run(accumulator.apply_grad(indices, values, shape))
+    session.run(accumulator.set_global_step(1))
+    session.run(accumulator.apply_grad(indices, values, shape))  # of an earlier step: left out
     assert session.run(accumulator.num_accumulated()) == 0
