@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from gpugraph.base.dtypes import DType, resource, runtime_name
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
+from gpugraph.compile.lowering.loop_entries import start_loops_early
 from gpugraph.compile.lowering.resource_variable_lowering import (
     Lowered,
     add_axis,
@@ -65,6 +66,7 @@ def prune(target: Target, request: RunRequest) -> Unit:
             refuse_handle(tensor)
             _add_retval(unit, index, tensor, nodes, fed_by)
         unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
+        start_loops_early(unit.graph)
         say(f"{len(needed)} of {graph.version} operations are needed", ())
     return unit
 

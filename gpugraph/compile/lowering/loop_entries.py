@@ -1,0 +1,102 @@
+"""What a loop starts with does not wait for what the loop computes.
+
+TensorFlow starts a loop variable whenever its first value is there, also after the other ones are
+done. A gradient that is built under `tf.control_dependencies` on the result of a loop makes use of
+it: the counter that its forward loop gets waits for that result. Here a loop is one step, which
+starts with all its variables; so the counter starts at once, and those that take its last value
+wait instead. Only constants wait so: they are the same whenever they are asked for.
+
+    Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
+                  |                                  ...
+                  + - - - - - - - - -> [backward] <- Exit         assign before backward
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpugraph.graph.nodes.loop_frames import Frame, Frames, loop_frames
+from gpugraph.graph.nodes.node_and_edge import Edge, Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
+
+
+class _Wait(NamedTuple):
+    """A control edge into a constant of a loop, or into one that a loop starts with."""
+
+    edge: Edge
+    source: Node
+    """What is waited for, outside of the loop."""
+    enter: Node
+    """The Enter of the constant, or of what the constant waits for."""
+
+
+def start_loops_early(graph: RuntimeGraph) -> None:
+    """Lets no constant of a loop wait for the loop's own result."""
+    waits = list(_waits(graph))
+    if not waits:
+        return
+    frames = loop_frames(graph)
+    later: dict[Frame, set[Node]] = {}
+    for wait in waits:
+        frame = frames.at(wait.enter)
+        if frame not in later:
+            later[frame] = _following(frame.exits)
+        if wait.source in later[frame]:
+            _move(graph, frames, wait)
+
+
+def _waits(graph: RuntimeGraph) -> Iterator[_Wait]:
+    for enter in graph.op_nodes():
+        if enter.node_class is not NodeClass.ENTER:
+            continue
+        source = next(edge.src for edge in enter._in if not edge.is_control)
+        if source.node_class is NodeClass.CONSTANT:
+            for edge in source._in:
+                if edge.src.is_op:
+                    yield _Wait(edge, edge.src, enter)
+        for edge in [*_only_waited_for(enter)]:
+            yield _Wait(edge, source, enter)
+
+
+def _only_waited_for(enter: Node) -> Iterator[Edge]:
+    """The control edges by which constants of a loop wait for an Enter that has no other use."""
+    copies = [edge.dst for edge in enter._out]
+    if all(copy.is_identity and all(edge.is_control for edge in copy._out) for copy in copies):
+        for copy in copies:
+            yield from (edge for edge in copy._out if edge.dst.node_class is NodeClass.CONSTANT)
+
+
+def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
+    """All that comes after some nodes, without what only a next iteration brings about.
+
+    within: follow values alone, also into next iterations, and stay in the frame of the nodes.
+    """
+    seen, stack = set(nodes), list(nodes)
+    while stack:
+        for edge in stack.pop()._out:
+            after = edge.dst
+            if within is None:
+                skipped = edge.is_back_edge
+            else:
+                skipped = edge.is_control or within.at(after) is not within.at(nodes[0])
+            if after not in seen and after.is_op and not skipped:
+                seen.add(after)
+                stack.append(after)
+    return seen
+
+
+def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
+    """Lets those wait who take from the loop what the constant becomes there."""
+    constant, copy = wait.edge.dst, wait.edge.src
+    entered = constant if frames.at(constant) is frames.at(wait.enter) else wait.enter
+    for node in _following([entered], frames):
+        if node.node_class is NodeClass.EXIT:
+            for edge in [*node._out]:
+                if edge.dst.is_op:
+                    graph.add_control_edge(wait.source, edge.dst)
+    graph.remove_edge(wait.edge)
+    if copy is not wait.source and not copy._out:
+        graph.remove_node(copy)
+        if not wait.enter._out:
+            graph.remove_node(wait.enter)
