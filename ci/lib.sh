@@ -78,7 +78,7 @@ setup_plain() {
 
 # Puts the old Keras beside $VENV, whose Python and NumPy they use: keras-VERSION, and `needed`,
 # what they import. What can not be had, without a network for example, is left out: its tests say
-# so and are skipped. tests/tensorflow_import/test_old_keras.py looks in the same place.
+# so and are skipped. tests/tensorflow_import/old_keras_runs.py looks in the same place.
 fetch_old_keras() {
     local folder="$VENV-old-keras" version
     for version in 2.1.6 2.2.4 2.3.1; do

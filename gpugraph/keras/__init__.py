@@ -5,6 +5,7 @@
 it, `inputs` computes batches ahead.
 """
 
+from gpugraph.base.version import KERAS_VERSION
 from gpugraph.keras import (
     activations as activations,
     applications as applications,
@@ -31,3 +32,4 @@ experimental = keras_experimental
 initializers = keras_initializers
 regularizers = keras_regularizers
 utils = keras_utils
+__version__ = KERAS_VERSION

@@ -14,7 +14,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
     """The shape of the first input, with the batch in front, of a constructor's options."""
     batch_size = options.pop("batch_size", None)
-    sizes = options.pop("input_shape", None)
+    size = options.pop("input_dim", None)
+    sizes = options.pop("input_shape", size)
     whole = options.pop("batch_input_shape", None)
     if whole is not None:
         return tuple(whole)

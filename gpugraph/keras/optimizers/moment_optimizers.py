@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpugraph.graph.client.tensor import Tensor
@@ -119,6 +119,13 @@ class Adam(_Moments):
         """The arguments of the constructor."""
         return {**super().get_config(), "amsgrad": self.amsgrad}
 
+    def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
+        """Without the "vhat" that Keras 2 wrote of every variable, also where there was none."""
+        count = len(self._weights)
+        if not self.amsgrad and 2 * (len(arrays) - 1) == 3 * (count - 1):
+            return arrays[:count]
+        return arrays
+
 
 class Adamax(_Moments):
     """Adam by the largest gradient: v = max(beta_2 * v, |gradient|); var -= lr_t * m / (v + eps).
@@ -168,6 +175,8 @@ class Nadam(_Moments):
 
     Slots: "m", "v". ValueError for a schedule as the learning rate.
     """
+
+    _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {1: 1.0}
 
     def __init__(
         self,

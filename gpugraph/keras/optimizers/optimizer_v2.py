@@ -7,8 +7,8 @@ and defines the op that changes a variable (`_resource_apply_dense`) or rows of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -306,7 +306,11 @@ class OptimizerV2(Hyperparameters):
         return batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Sets the values of `weights`; ValueError for another number or other shapes."""
+        """Sets the values of `weights`; ValueError for another number or other shapes.
+
+        weights: arrays, also those of the optimizer of Keras 2 of this name, which may lack some.
+        """
+        weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):
             raise ValueError(
                 f"You called `set_weights(weights)` on optimizer {self._name} with a  weight list "
@@ -320,6 +324,16 @@ class OptimizerV2(Hyperparameters):
                     f"with provided weight shape {np.shape(array)} (variable {variable.name})"
                 )
         batch_set_value(list(zip(self._weights, weights)))
+
+    _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {}
+    """The places of weights that the optimizer of Keras 2 lacks, with their first values."""
+
+    def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
+        """The arrays for `weights`, of those that Keras 2 may have written."""
+        if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
+            for place, value in self._NOT_IN_KERAS_2.items():
+                arrays.insert(place, np.array(value))
+        return arrays
 
     # -- configuration
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
@@ -78,6 +78,8 @@ class RMSprop(OptimizerV2):
 
     Slots: "rms", and "momentum" and "mg" where they are needed.
     """
+
+    _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
 
     def __init__(
         self,
@@ -166,6 +168,8 @@ class Adagrad(OptimizerV2):
     Slot: "accumulator", from `initial_accumulator_value` on; ValueError for one below 0.
     """
 
+    _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
+
     def __init__(
         self,
         learning_rate: Any = 0.001,
@@ -214,6 +218,8 @@ class Adadelta(OptimizerV2):
     Slots: "accum_grad" and "accum_var", running means, which decay by `rho`, of the squares of
     gradients and of updates.
     """
+
+    _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
 
     def __init__(
         self,

@@ -167,6 +167,9 @@ class StoredArray:
         self.name, self.shape = name, tuple(int(size) for size in dataset.shape)
         self._dataset = dataset
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.asarray(self.value(), dtype)
+
     def value(self) -> np.ndarray[Any, Any]:
         """The elements; ValueError where the file is damaged."""
         try:

@@ -22,13 +22,7 @@ from gpugraph.keras.saving.model_json import (
     model_from_config,
     to_json_text,
 )
-from gpugraph.keras.saving.weight_groups import (
-    assign_stored,
-    read_arrays,
-    read_layers,
-    write_layers,
-    write_values,
-)
+from gpugraph.keras.saving.weight_groups import read_arrays, read_layers, write_layers, write_values
 from gpugraph.platform import logging
 
 
@@ -150,11 +144,9 @@ def _compile(model: Any, file: Any) -> None:
     if "optimizer_weights" not in file:
         return
     arrays = read_arrays(part_of(file, "optimizer_weights"))
-    weights = model.optimizer.create_weights(model.trainable_weights)
+    model.optimizer.create_weights(model.trainable_weights)
     try:
-        if len(weights) != len(arrays):
-            raise ValueError(f"{len(arrays)} variables for {len(weights)}")
-        assign_stored(list(zip(weights, arrays)))
+        model.optimizer.set_weights(arrays)
     except ValueError as error:
         logging.warning(
             "Error in loading the saved optimizer state. As a result, your model is starting with "

@@ -179,6 +179,27 @@ def test_weights_are_read_and_set():
         optimizer.set_weights([values[0], values[1][0], values[2]])
 
 
+@pytest.mark.parametrize(
+    ("name", "count", "first"),
+    [("RMSprop", 1, 0), ("Adagrad", 1, 0), ("Adadelta", 2, 0), ("Adam", 4, 7), ("Nadam", 3, 7)],
+)
+def test_arrays_by_keras_2(name, count, first):
+    """It wrote no steps for some, no schedule for Nadam, and for Adam a slot that is not used."""
+    variable = tf.Variable([1.0, 2.0], use_resource=True)
+    optimizer = getattr(optimizers, name)()
+    optimizer.get_updates(tf.reduce_sum(variable), [variable])
+    slots = [np.full([2], number + 1.0) for number in range(count)]
+    if name in ("Adam", "Nadam"):
+        slots[0] = np.array(7)
+    if name == "Adam":
+        slots[3] = np.zeros([1])
+    optimizer.set_weights(slots)
+    values = optimizer.get_weights()
+    assert values[0] == first and values[-1].tolist() == slots[2 if name == "Adam" else -1].tolist()
+    if name == "Nadam":
+        assert values[1] == 1
+
+
 def test_wrong_arguments_are_refused():
     with pytest.raises(TypeError, match="Unexpected keyword argument passed to optimizer: rate"):
         optimizers.SGD(rate=1)
