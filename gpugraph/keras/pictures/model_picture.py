@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,18 +16,38 @@ _CHARACTER = 7.25
 
 _LINE, _PADDING, _TITLE, _MARGIN = 17.0, 8.0, 22.0, 12.0
 
-_STYLE = """
+_ARRIVAL_GAP = 18.0
+"""The distance of two arrows that end at one box, in pixels."""
+
+_RULES = """
 text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1d2733; }
-.kind { font-weight: 600; } .shape { fill: #52606d; }
+.kind { font-weight: 600; }
+.shape { fill: #52606d; }
 rect { fill: #ffffff; stroke: #8593a3; rx: 5px; }
-.input rect { fill: #e3f1fb; stroke: #3a87bd; } .nested > rect { fill: #f5f2fb; stroke: #8a76c2; }
+.input rect { fill: #e3f1fb; stroke: #3a87bd; }
+.nested > rect { fill: #f5f2fb; stroke: #8a76c2; }
 path { fill: none; stroke: #8593a3; stroke-width: 1.3; }
 marker path { fill: #8593a3; stroke: none; }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6edf3; } .shape { fill: #a9b4c0; } rect { fill: #20262d; stroke: #66717d; }
-.input rect { fill: #17364a; stroke: #4d9ccf; } .nested > rect { fill: #2a2538; stroke: #9c8ad1; }
-}
 """
+
+_DARK_RULES = """
+text { fill: #e6edf3; }
+.shape { fill: #a9b4c0; }
+rect { fill: #20262d; stroke: #66717d; }
+.input rect { fill: #17364a; stroke: #4d9ccf; }
+.nested > rect { fill: #2a2538; stroke: #9c8ad1; }
+"""
+
+
+def _of_pictures(rules: str) -> str:
+    """The rules, for pictures of models alone: a notebook's page has other elements too."""
+    return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
+
+
+_STYLE = (
+    f"\n{_of_pictures(_RULES)}@media (prefers-color-scheme: dark) {{\n"
+    f"{_of_pictures(_DARK_RULES)}}}\n"
+)
 
 
 @dataclass(frozen=True)
@@ -56,10 +77,10 @@ def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
     drawing = _draw_graph(model, options)
     width, height = drawing.width + 2 * _MARGIN, drawing.height + 2 * _MARGIN
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * scale:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="keras-model" width="{width * scale:.0f}" '
         f'height="{height * scale:.0f}" viewBox="0 0 {width:.1f} {height:.1f}" role="img" '
         f'aria-label="{escape(model.name)}">\n<style>{_STYLE}</style>\n'
-        '<defs><marker id="arrow" markerWidth="8" markerHeight="8" refX="7" refY="4" '
+        '<defs><marker id="keras-model-arrow" markerWidth="8" markerHeight="8" refX="7" refY="4" '
         'orient="auto"><path d="M0,0 L8,4 L0,8 z"/></marker></defs>\n'
         f'<g transform="translate({_MARGIN:g},{_MARGIN:g})">\n{drawing.elements}</g>\n</svg>\n'
     )
@@ -77,7 +98,8 @@ def _draw_graph(model: Any, options: PictureOptions) -> _Drawing:
         for drawing, depth in zip(drawings, depths)
     ]  # fmt: skip
     layout = lay_out(boxes, edges)
-    elements = [_path(route, turned) for route in layout.routes]
+    shifts = _arrivals(layout.routes)
+    elements = [_path(route, shift, turned) for route, shift in zip(layout.routes, shifts)]
     for drawing, box in zip(drawings, boxes):
         x, y = (box.y, box.x) if turned else (box.x, box.y)
         corner = f"translate({x - drawing.width / 2:.1f},{y - drawing.height / 2:.1f})"
@@ -165,16 +187,34 @@ def _text(x: float, y: float, text: str, style: str) -> str:
     return f'<text x="{x:g}" y="{y:g}" class="{style}">{escape(text)}</text>'
 
 
-def _path(route: Sequence[Box], turned: bool) -> str:
-    """A curve from the lower edge of the first box to the upper edge of the last one."""
+def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
+    """How far from the middle of its last box each route ends: side by side, in their order."""
+    shifts = [0.0] * len(routes)
+    arriving: defaultdict[int, list[int]] = defaultdict(list)
+    for number, route in enumerate(routes):
+        arriving[id(route[-1])].append(number)
+    for numbers in arriving.values():
+        numbers.sort(key=lambda number: routes[number][-2].x)
+        step = min(_ARRIVAL_GAP, routes[numbers[0]][-1].width / (len(numbers) + 1))
+        for place, number in enumerate(numbers):
+            shifts[number] = (place - (len(numbers) - 1) / 2) * step
+    return shifts
+
+
+def _path(route: Sequence[Box], shift: float, turned: bool) -> str:
+    """A curve from the lower edge of the first box to the upper edge of the last one.
+
+    shift: how far from the middle of the last box it ends.
+    """
     parts: list[str] = []
     for box, following in pairwise(route):
+        end = following.x + (shift if following is route[-1] else 0.0)
         y, next_y = box.y + box.height / 2, following.y - following.height / 2
         parts.append(f"{'L' if parts else 'M'}{_point((box.x, y), turned)}")
         middle = (y + next_y) / 2
-        corners = [(box.x, middle), (following.x, middle), (following.x, next_y)]
+        corners = [(box.x, middle), (end, middle), (end, next_y)]
         parts.append("C" + " ".join(_point(corner, turned) for corner in corners))
-    return f'<path d="{" ".join(parts)}" marker-end="url(#arrow)"/>\n'
+    return f'<path d="{" ".join(parts)}" marker-end="url(#keras-model-arrow)"/>\n'
 
 
 def _point(point: tuple[float, float], turned: bool) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,21 @@ from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 
 _COMMANDS = {
     "rsvg-convert": ["rsvg-convert", "--output", "{png}", "{svg}"],
-    "inkscape": ["inkscape", "--export-filename={png}", "{svg}"],
+    "inkscape": ["inkscape", "--export-type=png", "--export-filename={png}", "{svg}"],
 }
 """Programs that draw an SVG file as a PNG file, with their arguments."""
+
+
+@dataclass(frozen=True)
+class ModelPicture:
+    """A picture of a model in a file, at a path; notebooks show it."""
+
+    path: str
+    svg: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        return self.svg
 
 
 def plot_model(
@@ -29,11 +42,11 @@ def plot_model(
     rankdir: str = "TB",
     expand_nested: bool = False,
     dpi: int = 96,
-) -> None:
-    """Writes a picture of a model: a box for each layer, by depth, inputs first.
+) -> ModelPicture:
+    """Writes a picture of a model, and returns it for notebooks: a box for each layer, by depth.
 
-    to_file: a path that ends in `.svg`, or in `.png` where the package cairosvg, rsvg-convert or
-      inkscape is there to draw it.
+    to_file: a path that ends in `.svg`, or in `.png` or nothing where the package cairosvg,
+      rsvg-convert or inkscape is there to draw it.
     show_shapes: whether boxes show the shapes of inputs and outputs.
     show_layer_names: whether boxes show names beside classes.
     rankdir: "TB" from the top to the bottom, "LR" from left to right.
@@ -49,10 +62,11 @@ def plot_model(
     svg = model_svg(model, options, dpi / 96)
     if path.suffix == ".svg":
         write_whole(str(path), svg.encode())
-    elif path.suffix == ".png":
+    elif path.suffix in ("", ".png"):
         _converter(path)(svg, path)
     else:
         raise ValueError(f"to_file ends in .svg or .png, got {str(path)!r}")
+    return ModelPicture(str(path), svg)
 
 
 def _converter(path: Path) -> Callable[[str, Path], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
+from importlib.util import find_spec
 
 import pytest
 
@@ -72,10 +73,6 @@ def test_the_size_follows_dpi_and_direction(nested, tmp_path):
 
 
 def test_models_that_are_no_graph_of_layers(tmp_path):
-    class Own(Model):
-        def call(self, inputs):
-            return inputs
-
     assert picture(Own(name="own"), tmp_path / "a.svg", show_shapes=True)[0] == [
         "own: Own", "input: ?", "output: ?",
     ]  # fmt: skip
@@ -89,9 +86,48 @@ def test_names_are_text(tmp_path):
     assert picture(Model(name="a<b>&c"), tmp_path / "a.svg")[0] == ["a<b>&c: Model"]
 
 
-def test_notebooks_show_it(nested):
+class Own(Model):
+    def call(self, inputs):
+        return inputs
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (lambda: Model(x := Input((4,)), layers.Dense(2, name="d")(x)), "output: (None, 2)"),
+        (lambda: tf.keras.Sequential([layers.Dense(2, name="d")]), "d: Dense"),
+        (lambda: tf.keras.Sequential([layers.Dense(2, name="d", input_shape=(4,))]), "d: Dense"),
+        (lambda: tf.keras.Sequential(name="empty"), "empty: Sequential"),
+        (lambda: Own(name="own"), "own: Own"),
+    ],
+)
+def test_notebooks_show_models(model, text):
+    html = model()._repr_html_()
+    ElementTree.fromstring(html)
+    assert html.startswith("<svg") and text in html
+
+
+def test_pictures_do_not_style_the_rest_of_a_page(nested):
     html = nested._repr_html_()
-    assert html.startswith("<svg") and "total: Add" in html
+    assert 'class="keras-model"' in html
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    selectors = re.findall(r"^([^{@}\n]+)\{", style, re.MULTILINE)
+    assert len(selectors) > 8
+    assert all(selector.startswith(".keras-model ") for selector in selectors)
+
+
+def test_plot_model_returns_the_picture_for_notebooks(nested, tmp_path):
+    shown = plot_model(nested, tmp_path / "a.svg", show_shapes=True)
+    assert shown._repr_html_() == (tmp_path / "a.svg").read_text()
+    assert "a.svg" in repr(shown) and "<svg" not in repr(shown)
+
+
+def test_arrows_at_one_box_are_side_by_side(nested, tmp_path):
+    plot_model(nested, tmp_path / "a.svg")
+    ends = re.findall(r"([\d.]+),([\d.]+)\" marker-end", (tmp_path / "a.svg").read_text())
+    assert len(set(ends)) == len(ends) == 4  # one at `inner`, three at `total`
+    at_total = sorted(float(x) for x, y in ends if y == max((y for _, y in ends), key=float))
+    assert at_total[1] - at_total[0] == at_total[2] - at_total[1] == 18.0
 
 
 def test_what_is_refused(nested, tmp_path, monkeypatch):
@@ -114,3 +150,12 @@ def test_a_program_draws_a_png(nested, tmp_path, monkeypatch):
     plot_model(nested, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_text().startswith("<svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "rsvg-convert"]
+
+
+def test_a_png_by_what_is_there(nested, tmp_path):
+    programs = ["rsvg-convert", "inkscape"]
+    if find_spec("cairosvg") is None and not any(shutil.which(program) for program in programs):
+        pytest.skip("neither cairosvg nor rsvg-convert nor inkscape is installed")
+    for name in ("a.png", "plain"):
+        plot_model(nested, tmp_path / name, show_shapes=True)
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG\r\n")
