@@ -27,12 +27,14 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
     [
         *(("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 3)),
         *(("saved_models", 3), ("summaries", 3), ("monitored_sessions", 4)),
-        *(("queues", 4), ("checkpoints", 4), ("input_files", 4)),
+        *(("queues", 4), ("checkpoints", 4), ("input_files", 4), ("keras", 8)),
     ],
 )
 def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
     if page in ("saved_models", "summaries", "checkpoints", "input_files"):
         pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
+    if page == "keras":
+        pytest.importorskip("h5py", reason="the extra `hdf5` is not installed")
     found = blocks(page)
     assert [kind for kind, _ in found].count("python") >= count
     names: dict[str, object] = {}
@@ -53,6 +55,16 @@ def test_the_explanation_of_the_gan_is_as_it_was_printed(capsys) -> None:
     (program,) = re.fullmatch(r"gpugraph scopes (\S+)\n", command).groups()
     assert main(["scopes", str(ROOT / program), "--steps", "0"]) == 0
     assert [capsys.readouterr().err.rstrip("\n") + "\n"] == said
+
+
+def test_the_picture_of_a_nested_model_is_as_it_was_drawn(tmp_path) -> None:
+    names: dict[str, object] = {}
+    with tf.Graph().as_default(), contextlib.redirect_stdout(io.StringIO()):
+        exec(next(text for kind, text in blocks("keras") if kind == "python"), names)
+    options = {"show_shapes": True, "expand_nested": True}
+    tf.keras.utils.plot_model(names["siamese"], tmp_path / "siamese.svg", **options)
+    shown = (ROOT / "docs" / "keras_siamese.svg").read_text("utf-8")
+    assert (tmp_path / "siamese.svg").read_text("utf-8") == shown
 
 
 OTHERS = {"cuda_fp16.h", "cuda_bf16.h", "gpu.md"}  # of CUDA, and a file that ci/gpu writes
