@@ -50,11 +50,14 @@ def with_defaults(
     """A decorator of a layer's class: the constructor's defaults are these.
 
     without: names of parameters that it has not. Before other keyword arguments it takes
-    `trainable` and `name` by place.
+    `trainable` and `name` by place. A parameter that has no default here, and None elsewhere, may
+    not be None: ValueError.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:
         original = inspect.signature(layer.__init__).parameters.values()
+        optional = [parameter.name for parameter in original if parameter.default is None]
+        required = [name for name in optional if defaults.get(name) is Parameter.empty]
         parameters = [
             parameter.replace(default=defaults.get(parameter.name, parameter.default))
             for parameter in original
@@ -70,6 +73,9 @@ def with_defaults(
 
         @with_signature(inspect.Signature([*parameters, *further]))
         def __init__(self: Any, kwargs: Any = None, **arguments: Any) -> None:
+            for name in required:
+                if arguments[name] is None:
+                    raise ValueError(f"Argument `{name}` must not be None.")
             construct(self, **arguments, **(kwargs or {}))
 
         setattr(layer, "__init__", __init__)  # noqa: B010

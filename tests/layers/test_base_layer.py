@@ -365,6 +365,11 @@ def test_pooling_needs_strides():
     for strides in ((1, 2, 3), "two"):
         with pytest.raises(ValueError, match=r"`strides` argument must be a tuple of 2 integers"):
             tf.layers.max_pooling2d(images, 3, strides=strides)
+    for layer in (tf.layers.MaxPooling1D, tf.layers.AveragePooling3D):
+        with pytest.raises(ValueError, match=r"^Argument `strides` must not be None\.$"):
+            layer(2, strides=None)
+    with pytest.raises(ValueError, match=r"^Argument `strides` must not be None\.$"):
+        tf.layers.average_pooling2d(images, 3, strides=None)
 
 
 # -- the style of tf.keras
