@@ -158,19 +158,27 @@ def _unsorted_op(
 # -- by numbers that never fall
 
 
+def vector_size(shape: TensorShape, name: str) -> int | None:
+    """The size of a vector; ValueError, in a run InvalidArgumentError, for another rank."""
+    try:
+        return of_rank(shape, 1, name)[0]
+    except ValueError as error:
+        raise Misfit(str(error), in_run=f"{name} should be a vector.") from error
+
+
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     data = context.shapes[0].sizes
-    ids = of_rank(context.shapes[1], 1, "segment_ids")
+    ids = vector_size(context.shapes[1], "segment_ids")
     value = None if context.is_building else context.value(1)  # the size is open in TensorFlow
     count = None if value is None else max(0, int(value[-1]) + 1) if value.size else 0
     if data is None:
         return [UNKNOWN]
     if not data:
         raise ValueError("Shape must be at least rank 1 but is rank 0: data")
-    if None not in (data[0], ids[0]) and data[0] != ids[0]:
+    if None not in (data[0], ids) and data[0] != ids:
         refusal = "segment_ids should be the same size as dimension 0 of input"
         raise Misfit(
-            f"{refusal}, but they are {ids[0]} and {data[0]}",
+            f"{refusal}, but they are {ids} and {data[0]}",
             shapes=[TensorShape.of((None, *data[1:]))],
         )
     return [TensorShape.of((count, *data[1:]))]
@@ -182,7 +190,7 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
     count: the number of segments, by default one more than the last id. InvalidArgumentError, of
     the first run that is wrong, for ids that fall and for ids outside [0, count).
     """
-    if ids[-1] < 0:
+    if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")
     rows = int(ids[-1]) + 1 if count is None else count
     ends = np.flatnonzero(np.diff(ids))  # of all runs but the last

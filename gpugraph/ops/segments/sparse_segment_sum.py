@@ -34,7 +34,7 @@ from gpugraph.ops.segments.segment_launches import (
     segment_gradient,
     sized_segments,
 )
-from gpugraph.ops.segments.segment_ops import run_starts, segment_op
+from gpugraph.ops.segments.segment_ops import run_starts, segment_op, vector_size
 
 _FLOATS = (dtypes.float64, dtypes.float32, dtypes.bfloat16)
 _FIRST = np.array(0, np.int32)
@@ -43,10 +43,14 @@ _INT32 = {"Tidx": Attr("type", dtypes.int32, allowed=INDEX)}
 
 def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShape]:
     data = context.shapes[0].with_rank_at_least(1).sizes
-    (indices,) = of_rank(context.shapes[1], 1, "indices")
-    (ids,) = of_rank(context.shapes[2], 1, "segment_ids")
+    indices = vector_size(context.shapes[1], "indices")
+    ids = vector_size(context.shapes[2], "segment_ids")
     if indices is not None and ids is not None and indices != ids:
-        raise ValueError(f"segment_ids and indices differ in size: {ids} and {indices}")
+        raise Misfit(
+            f"Dimension 0 in both shapes must be equal, but are {indices} and {ids}. Shapes are "
+            f"[{indices}] and [{ids}].",
+            in_run=f"segment_ids and indices should have same size, but have {ids} and {indices}",
+        )
     return [UNKNOWN if data is None else TensorShape.of((count, *data[1:]))]
 
 

@@ -48,6 +48,10 @@ def test_numbers_that_are_not_sorted(ids, message, kind):
             UNSORTED.format(-1, 3),
         ),
         (
+            lambda: tf.sparse_segment_sum(ROWS, [0, 1], [0, -1], num_segments=3),
+            "segment ids are not increasing: -1 follows 0 at 1",
+        ),
+        (
             lambda: tf.unsorted_segment_sum(ROWS[None], [[2, 0, 0]], 2),
             r"segment_ids\[0,0\] = 2 is out of range \[0, 2\)",
         ),
@@ -69,6 +73,23 @@ def test_what_a_run_refuses(make, message):
 def test_what_gradients_refuse(kind, count, indices, ids, message):
     gradient = getattr(tf.raw_ops, f"SparseSegment{kind}Grad")
     in_run(lambda grad: gradient(grad, indices, ids, 10), message, np.ones(count))
+
+
+def test_what_is_no_vector_or_of_another_size():
+    in_run(lambda ids: tf.segment_mean(ROWS, ids), r"segment_ids should be a vector\.", [[0]])
+    for name in ("indices", "segment_ids"):
+        numbers = {"indices": [0], "segment_ids": [0], name: [[0]]}
+
+        def sums(wrong, name=name, numbers=numbers):
+            return tf.sparse_segment_sum(ROWS, **{**numbers, name: wrong})
+
+        in_run(sums, rf"{name} should be a vector\.", numbers[name])
+    words = "segment_ids and indices should have same size, but have 2 and 1"
+    in_run(lambda ids: tf.sparse_segment_sum(ROWS, [0], ids), words, [0, 1])
+    words = (
+        r"Dimension 0 in both shapes must be equal, but are 1 and 2\. Shapes are \[1\] and \[2\]"
+    )
+    at_build(lambda: tf.sparse_segment_sum(ROWS, [0], [0, 1]), words)
 
 
 def test_negative_counts():
