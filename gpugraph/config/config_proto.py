@@ -135,6 +135,7 @@ class GraphOptions(Message):
     Fields:
       optimizer_options: see OptimizerOptions.
       rewrite_options: see RewriterConfig.
+      infer_shapes: whether `Session.graph_def` says the shapes of outputs.
       build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
         steps to skip first.
     The others have no effect: a plan is of what a run needs, and all is in one process. So
@@ -143,7 +144,7 @@ class GraphOptions(Message):
 
     optimizer_options = message(OptimizerOptions)
     place_pruned_graph = without_effect(boolean())
-    infer_shapes = without_effect(boolean())
+    infer_shapes = boolean()
     build_cost_model = integer()
     build_cost_model_after = integer()
     enable_bfloat16_sendrecv = without_effect(boolean())

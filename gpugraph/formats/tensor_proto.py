@@ -129,7 +129,9 @@ def make_ndarray(tensor: Any) -> NDArray[Any]:
     if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
         raise ValueError(f"A TensorProto needs a fully defined shape, but has {sizes}")
     if dtype not in _FIELDS:
-        raise TypeError(f"Unsupported tensor type: {tensor.dtype}")
+        raise TypeError(
+            f"Unsupported tensor type: {tensor.dtype} ({dtype.name}: no op computes with it)"
+        )
     if tensor.tensor_content and dtype is not dtypes.string:
         little = np.dtype(dtype.as_numpy_dtype)
         content = np.frombuffer(tensor.tensor_content, little.newbyteorder("<"))

@@ -86,8 +86,8 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        """The graph as a GraphDef."""
-        return self._graph.as_graph_def()
+        """The graph as a GraphDef, with shapes where `graph_options.infer_shapes` asks for them."""
+        return self._graph.as_graph_def(add_shapes=self._config.graph_options.infer_shapes)
 
     @property
     def sess_str(self) -> str:

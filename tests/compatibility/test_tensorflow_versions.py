@@ -35,6 +35,13 @@ def test_versions_agree():
     assert tf.VERSION == tf.__version__ == tf.version.VERSION
     assert tf.GIT_VERSION == tf.version.GIT_VERSION == f"gpugraph-{tf.VERSION}"
     assert tf.COMPILER_VERSION in sys.version
+    versions = (
+        "GRAPH_DEF_VERSION",
+        "GRAPH_DEF_VERSION_MIN_CONSUMER",
+        "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    )
+    assert [getattr(tf, name) for name in versions] == [134, 0, 0]
+    assert [getattr(tf.version, name) for name in versions] == [134, 0, 0]
 
 
 @pytest.mark.parametrize("value", ["é", "é".encode()])

@@ -314,6 +314,13 @@ def test_what_is_refused(function: Any) -> None:
         function(fn, (x, tf.constant(1.0)))
     with pytest.raises(ValueError, match="at least one tensor"):
         function(fn, ())
+    if function is tf.map_fn:
+        with pytest.raises(
+            ValueError, match=r"elems must be a 1\+ dimensional Tensor, not a scalar"
+        ):
+            tf.map_fn(fn, 3.0)
+        with pytest.raises(ValueError, match=r"must be 1\+ dimensional Tensors, not scalars"):
+            tf.map_fn(fn, (tf.constant(1.0), tf.constant(1.0)))
     with pytest.raises(ValueError, match="Dimensions 4 and 3"):
         function(fn, (rows(4), rows(3)))
     with pytest.raises(TypeError, match="parallel_iterations"):

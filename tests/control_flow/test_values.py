@@ -241,6 +241,25 @@ def test_growing_shapes() -> None:
     np.testing.assert_array_equal(run(y, {x: X, n: 0}), X)
 
 
+def test_shapes_that_grow_as_a_spec_says() -> None:
+    spec = tf.TensorSpec([None], tf.float32)
+    y = tf.while_loop(
+        lambda a: tf.size(a) < 5,
+        lambda a: tf.concat([a, a], 0),
+        [tf.constant([1.0])],
+        shape_invariants=[spec],
+    )
+    assert y.shape.as_list() == [None] and run(y).shape == (8,)
+
+
+@pytest.mark.parametrize(("is_constant", "shape"), [(True, [2]), (False, None)])
+def test_what_a_raw_enter_knows_of_its_shape(is_constant: bool, shape: list[int] | None) -> None:
+    entered = tf.raw_ops.Enter(
+        data=tf.constant([1.0, 2.0]), frame_name="f", is_constant=is_constant
+    )
+    assert (entered.shape.as_list() if shape else entered.shape.rank) == shape
+
+
 def test_at_most_so_many_iterations() -> None:
     most = number()
     y = tf.while_loop(lambda a: a < 100.0, lambda a: a * 2.0, [1.0], maximum_iterations=most)

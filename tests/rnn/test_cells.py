@@ -196,6 +196,16 @@ def test_a_scope_may_be_given():
     assert names(tf.trainable_variables())[0] == "given/gates/kernel"
 
 
+def test_a_getter_says_what_is_trained():
+    def getter(getter, *args, **kwargs):
+        return getter(*args, **{**kwargs, "trainable": False})
+
+    cell = rnn_cell.GRUCell(2)
+    with tf.variable_scope("s", custom_getter=getter):
+        cell(tf.zeros([4, 3]), cell.zero_state(4, tf.float32))
+    assert (len(cell.variables), cell.trainable_variables) == (4, [])
+
+
 def test_cells_share_by_reuse():
     with tf.variable_scope("a"):
         rnn_cell.BasicRNNCell(2)(X, tf.zeros([BATCH, 2]))
@@ -237,6 +247,10 @@ def test_initial_states_by_inputs():
         (
             {"inputs": tf.zeros([4, 3]), "batch_size": 3},
             "batch size from input tensor is different from.*4, batch_size: 3",
+        ),
+        (
+            {"inputs": open_batch, "batch_size": 3, "dtype": tf.float32},
+            "batch size from input tensor is different from.*None, batch_size: 3",
         ),
         (
             {"inputs": tf.zeros([4, 3]), "dtype": tf.float64},

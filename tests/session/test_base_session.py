@@ -176,6 +176,10 @@ def test_graph_def_is_the_graph_s(session: Any) -> None:
     assert [node.name for node in session.graph_def.node] == [
         op.name for op in session.graph.get_operations()
     ]
+    assert not any("_output_shapes" in node.attr for node in session.graph_def.node)
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
+    with tf.Session(graph=session.graph, config=config) as other:
+        assert other.graph_def == session.graph.as_graph_def(add_shapes=True)
 
 
 def test_devices_tell_of_themselves(session: Any) -> None:

@@ -190,6 +190,8 @@ def test_the_older_function_gives_the_parts():
     assert names(named) == ["x/part_0", "x/part_1"]
     again = tf.create_partitioned_variables([4], [2], tf.zeros_initializer(), name="x", reuse=True)
     assert again == named
+    with pytest.raises(ValueError, match=r"^Cannot create 5 slices for size 4\. Shape: \[4\]"):
+        tf.create_partitioned_variables([4], [5], tf.zeros_initializer())
 
 
 def test_it_is_equal_to_itself_and_no_reference():

@@ -219,6 +219,29 @@ def test_a_variable_of_open_shape_takes_values_of_other_shapes():
         assert session.run(grad).tolist() == [2, 4, 6]
 
 
+@pytest.mark.parametrize(
+    ("use_resource", "method", "words"),
+    [
+        (
+            True,
+            "assign",
+            r"Trying to assign to variable .* wrong shape. Expected \[2\] got \[1,2\]",
+        ),
+        (True, "assign_add", r"Cannot update variable with shape \[2\] using .* shape \[1,2\], "),
+        (False, "assign", r"requires shapes of both .* match. lhs shape= \[2\] rhs shape= \[1,2\]"),
+        (False, "assign_sub", "Parameters and update must be the same size"),
+    ],
+)
+def test_a_run_refuses_a_change_of_another_shape(use_resource, method, words):
+    variable = tf.get_variable("v", [2], use_resource=use_resource)
+    fed = tf.placeholder(tf.float32)
+    changed = getattr(variable, method)(fed)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(changed, {fed: [[1.0, 2.0]]})
+
+
 # -- rows
 
 

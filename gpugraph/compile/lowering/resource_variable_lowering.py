@@ -101,6 +101,8 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
     for key in ("T", "dtype"):
         if key in op_def.attrs:
             attrs[key] = dtype
+    if op is not maker and any(arg.is_ref for arg in op_def.inputs):
+        attrs["_of_handle"] = True
     known = shape.is_fully_defined()
     if op is maker:
         attrs["_by_handle"] = True  # runs wait for each other: `devices/variable_access.py`

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -25,17 +26,38 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import from_attr, scalar
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
+_UNFIT_VALUES = (
+    "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
+    "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
+    "variable that is made with shape=tf.TensorShape(None) takes any",
+)
+"""What a run says of a value for a reference variable, and for a resource variable."""
+
+_UNFIT_CHANGES = (
+    "Parameters and update must be the same size, but have the shapes {} and {}",
+    "Cannot update variable with shape {} using a Tensor with shape {}, shapes must be equal.",
+)
+
 
 def _infer_assign(context: InferContext) -> Sequence[TensorShape]:
-    ref, value = context.shapes
     if context.attrs.get("validate_shape", True):
-        return [ref.merge_with(value)]
-    return [value]
+        return _merged(context, _UNFIT_VALUES)
+    return [context.shapes[1]]
 
 
 def _infer_update(context: InferContext) -> Sequence[TensorShape]:
+    return _merged(context, _UNFIT_CHANGES)
+
+
+def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
+    """The shape of the variable and its change; a Misfit where they differ."""
     ref, value = context.shapes
-    return [ref.merge_with(value)]
+    try:
+        return [ref.merge_with(value)]
+    except Misfit as misfit:
+        of_kind = words["_of_handle" in context.attrs]
+        misfit.in_run = of_kind.format(shape_text(ref), shape_text(value))
+        raise
 
 
 def _assign(_: KernelContext, ref: Any, value: Any, __: Any) -> Callable[[], Any]:
