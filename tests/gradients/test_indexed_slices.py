@@ -90,6 +90,17 @@ def dense_of(grad: Any, feeds: Any = None) -> np.ndarray:
     return run(tf.convert_to_tensor(grad), feeds)
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_of_rows_by_coordinates(columns):
+    indices = [[0, 2][:columns], [3, 1][:columns]]
+    v = tf.constant(TABLE)
+    (grad,) = tf.gradients(tf.gather_nd(v, indices), v)
+    assert isinstance(grad, tf.IndexedSlices) == (columns == 1)
+    wanted = np.zeros_like(TABLE)
+    np.add.at(wanted, tuple(np.transpose(indices)), 1)
+    np.testing.assert_array_equal(dense_of(grad), wanted)
+
+
 THROUGH: dict[str, tuple[Callable[[Any], Any], type]] = {
     "identity": (lambda v: tf.gather(tf.identity(v), [3, 3]), tf.IndexedSlices),
     "cast": (lambda v: tf.gather(tf.cast(v, tf.float64), [3, 3]), tf.IndexedSlices),

@@ -36,6 +36,18 @@ def test_the_other_dimensions_keep_their_order(known, axis, function):
     np.testing.assert_allclose(value(loss, {logits: LOGITS}), wanted)
 
 
+def test_the_second_derivative_is_a_product_of_matrices():
+    logits = tf.constant([[1.0, 2.0, 4.0]])
+    loss = tf.nn.softmax_cross_entropy_with_logits_v2(labels=[[0.5, 0.25, 0.25]], logits=logits)
+    (first,) = tf.gradients(loss, logits)
+    (second,) = tf.gradients(first[0, 0], logits)
+    types = [op.type for op in tf.get_default_graph().get_operations()]
+    assert "BatchMatMulV2" in types
+    shares = np.exp([1.0, 2.0, 4.0]) / np.exp([1.0, 2.0, 4.0]).sum()
+    wanted = [shares[0] * ((slot == 0) - shares[slot]) for slot in range(3)]
+    np.testing.assert_allclose(value(second)[0], wanted, 1e-5)
+
+
 def test_ranks():
     cube = tf.zeros([1, 2, 3])
     with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 3: logits and labels"):

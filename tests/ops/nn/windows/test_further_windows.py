@@ -100,6 +100,8 @@ def test_gradients_have_names_of_their_own(session):
 def test_other_lengths_of_shapes_are_refused():
     with pytest.raises(ValueError, match="length 3, 4 or 5 but was 6"):
         tf.nn.conv_transpose(VOLUMES, np.ones((2, 2, 2, 2, 3)), [1, 8, 10, 8, 2, 3], 2)
+    with pytest.raises(ValueError, match="output_shape must be a tensor or sized collection"):
+        tf.nn.conv_transpose(VOLUMES, np.ones((2, 2, 2, 2, 3)), None, 2)
 
 
 # -- pooling
