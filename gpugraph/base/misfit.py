@@ -18,6 +18,7 @@ class Misfit(ValueError):
         (those of the others are unknown); None: both refuse.
       error_class: that of the run's error.
       in_graph: what is said of an operation that is being made.
+      detail: which input it is about, behind what TensorFlow says.
     """
 
     def __init__(
@@ -27,9 +28,11 @@ class Misfit(ValueError):
         shapes: Any = None,
         error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError,
         in_graph: str = "",
+        detail: str = "",
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message}: {detail}" if detail else message)
         self.in_graph = in_graph or message
-        self.in_run = in_run or (message if shapes is not None else "")
+        self.in_run = in_run or (str(self) if shapes is not None else "")
         self.shapes = shapes
+        self.behind = f" ({detail})" if detail else ""
         self.error_class = error_class

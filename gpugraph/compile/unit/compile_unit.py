@@ -102,7 +102,7 @@ def inference_error(node: Node, context: InferContext, error: Exception) -> OpEr
     if not message:
         shapes = ", ".join(map(shape_text, context.shapes))
         of_op = f"'{node.name}' (op: '{node.type}') with input shapes: {shapes}"
-        message = f"{misfit.in_graph} for {of_op}"
+        message = f"{misfit.in_graph} for {of_op}{misfit.behind}"
     return misfit.error_class(node.node_def, None, message + _at_node(node))
 
 

@@ -318,13 +318,12 @@ def infer_shapes(op: Operation) -> None:
             tensor._shape = shape
     except Exception as error:
         plain = isinstance(error, (TypeError, ValueError))
-        message = error.in_graph if isinstance(error, Misfit) else str(error)
-        if not plain:
-            message = f"{type(error).__name__}: {error}"
+        said = str(error) if plain else f"{type(error).__name__}: {error}"
+        refusal = error if isinstance(error, Misfit) else Misfit(said)
         shapes_text = ", ".join(map(shape_text, context.shapes))
         raise (TypeError if isinstance(error, TypeError) else ValueError)(
-            f"{message} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}. "
-            f"Made at {op.origin}"
+            f"{refusal.in_graph} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}"
+            f"{refusal.behind}. Made at {op.origin}"
         ) from error
 
 

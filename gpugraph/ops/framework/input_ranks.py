@@ -42,8 +42,8 @@ def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
 
 
 def _misfit(infer: InferFunction, context: InferContext, arg: ArgDef, ranks: str) -> ValueError:
-    message = f"Shape must be rank {ranks}: that of the input '{arg.name}'"
     try:
-        return Misfit(message, shapes=infer(context))
+        shapes = infer(context)
     except Exception:  # of the wrong rank
-        return ValueError(message)
+        shapes = None
+    return Misfit(f"Shape must be rank {ranks}", shapes=shapes, detail=f"the input '{arg.name}'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.inference_context import (
@@ -71,12 +72,16 @@ def from_value(index: int) -> InferFunction:
     return infer
 
 
-def of_rank(shape: TensorShape, rank: int, what: str) -> tuple[int | None, ...]:
-    """The sizes of `shape`, which has `rank` dimensions; ValueError for another rank."""
+def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
+    """The sizes of `shape`, which has `rank` dimensions; ValueError for another rank.
+
+    in_run: what a run says of another rank.
+    """
     if shape.sizes is None:
         return (None,) * rank
     if len(shape.sizes) != rank:
-        raise ValueError(f"Shape must be rank {rank} but is rank {len(shape.sizes)}: {what}")
+        words = f"Shape must be rank {rank} but is rank {len(shape.sizes)}"
+        raise Misfit(words, in_run, detail=what)
     return shape.sizes
 
 

@@ -160,10 +160,7 @@ def _unsorted_op(
 
 def vector_size(shape: TensorShape, name: str) -> int | None:
     """The size of a vector; ValueError, in a run InvalidArgumentError, for another rank."""
-    try:
-        return of_rank(shape, 1, name)[0]
-    except ValueError as error:
-        raise Misfit(str(error), in_run=f"{name} should be a vector.") from error
+    return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 
 
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:

@@ -64,5 +64,5 @@ def test_searchsorted_finds_the_place_before_or_after_equals() -> None:
 
 def test_k_is_a_scalar():
     for k in ([1], tf.constant([1])):
-        with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1: k"):
+        with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1 for 'TopKV2"):
             tf.nn.top_k(tf.constant([1.0, 2.0]), k=k)

@@ -18,7 +18,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext, Misfit
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -147,10 +147,7 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
     """The sizes of the labels; a misfit unless they are a vector."""
-    try:
-        return of_rank(shape, 1, "labels")
-    except ValueError as error:
-        raise Misfit(str(error), f"labels must be 1-D, but got shape {shape}") from error
+    return of_rank(shape, 1, "labels", f"labels must be 1-D, but got shape {shape}")
 
 
 def _check_labels(labels: Any, classes: int) -> None:
