@@ -20,10 +20,14 @@ NOTHING, BYTES, FLOATS, INTEGERS = 0, 1, 2, 3
 """What a feature's list holds: the numbers of its fields."""
 
 _MOST_BY_PYTHON = 24  # bytes of a list that Python reads before NumPy has begun
-_MASK = (1 << 64) - 1
 _LONGEST = 10
+_TOO_LONG = f"a number of more than {_LONGEST} bytes"
+_AT_ONCE = 1 << 14  # bytes of numbers, whose arrays stay in the cache
+_MASK = (1 << 64) - 1
 _SKIPPED = {1: 8, 5: 4}
 _FLOAT_TAG, _INTEGER_TAG = 0x0D, 0x08
+_ENTRY, _VALUE = 0x0A, 0x12  # the tags of a map's entry, and of its key; and of its value
+_LISTS = frozenset((0x0A, 0x12, 0x1A))  # those of a feature's lists
 
 
 class Feature(NamedTuple):
@@ -83,7 +87,44 @@ Span = tuple[int, int]
 
 def example_features(content: bytes) -> dict[bytes, Span]:
     """Where each feature of an Example is, by its name."""
-    return _maps(content, 1)
+    try:
+        spans = _plain_entries(content)
+    except (IndexError, ValueError):
+        spans = None
+    return _maps(content, 1) if spans is None else spans
+
+
+def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
+    """The features of an Example as protobuf writes it: one map, of entries of a key and a value.
+
+    None, IndexError or ValueError for what is written in another way, or is cut off.
+    """
+    end = len(content)
+    if not end or content[0] != _ENTRY:
+        return None
+    size, position = _number(content, 1, end)
+    if position + size != end:
+        return None
+    spans = {}
+    while position < end:
+        tag, size, start = content[position], content[position + 1], position + 2
+        if size >= 0x80:
+            size, start = _number(content, position + 1, end)
+        stop = start + size
+        name_tag, size, name = content[start], content[start + 1], start + 2
+        if size >= 0x80:
+            size, name = _number(content, start + 1, end)
+        value = name + size
+        if stop > end or value >= stop:
+            return None
+        value_tag, size, feature = content[value], content[value + 1], value + 2
+        if size >= 0x80:
+            size, feature = _number(content, value + 1, end)
+        if feature + size != stop or not tag == name_tag == _ENTRY or value_tag != _VALUE:
+            return None
+        spans[content[name:value]] = feature, stop
+        position = stop
+    return spans
 
 
 def sequence_features(content: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
@@ -121,6 +162,10 @@ def list_of_features(content: bytes, span: Span) -> list[Span]:
 
 def read_feature(content: bytes, span: Span) -> Feature:
     """What the feature at a place holds; of several lists the last."""
+    first, last = span
+    if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
+        number = content[first] >> 3  # one short list
+        return Feature(number, _READERS[number](content, first + 2, last))
     chosen = None
     for number, first, last in _parts(content, *span):
         if number in _READERS:
@@ -196,18 +241,30 @@ def varints(content: bytes) -> Any:
             numbers.append(number)
         return np.array(numbers, np.uint64).view(np.int64)
     groups = np.frombuffer(content, np.uint8)
-    ends = np.flatnonzero(groups < 0x80)
-    if ends.size == groups.size:
-        return groups.astype(np.int64)
     if groups[-1] >= 0x80:
         raise ValueError("a list of numbers ends within a number")
+    blocks, start = [], 0
+    while start < groups.size:
+        block = groups[start : start + _AT_ONCE]
+        ends = np.flatnonzero(block < 0x80)
+        if not ends.size:
+            raise ValueError(_TOO_LONG)
+        start += int(ends[-1]) + 1
+        blocks.append(block.astype(np.int64) if ends.size == block.size else _numbers(block, ends))
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _numbers(groups: Any, ends: Any) -> Any:
+    """The numbers whose last groups are at `ends`, the first of them from the beginning on."""
     lengths = np.diff(ends, prepend=-1)
-    if lengths.max() > _LONGEST:
-        raise ValueError(f"a number of more than {_LONGEST} bytes")
-    starts = ends - lengths + 1
-    shifts = np.arange(groups.size) - np.repeat(starts, lengths)
-    parts = (groups & 0x7F).astype(np.uint64) << (7 * shifts).astype(np.uint64)
-    return np.bitwise_or.reduceat(parts, starts).view(np.int64)
+    longest = lengths.max()
+    if longest > _LONGEST:
+        raise ValueError(_TOO_LONG)
+    values = groups[ends].astype(np.uint64)
+    for distance in range(1, longest):  # from the last group of each number to its first
+        longer = values << np.uint64(7) | groups[ends - distance] & 0x7F
+        values = np.where(lengths > distance, longer, values)
+    return values.view(np.int64)
 
 
 _READERS = {BYTES: _read_strings, FLOATS: _read_floats, INTEGERS: _read_integers}

@@ -285,7 +285,11 @@ class OpFunction:
             )
         if arg.type_list_attr:
             tensors = convert_n_to_tensor(values, name=arg.name)
-            attrs[arg.type_list_attr] = [tensor.dtype.base_dtype for tensor in tensors]
+            dtypes = [tensor.dtype.base_dtype for tensor in tensors]
+            for dtype in dtypes:
+                type_attr = self.op_def.attrs[arg.type_list_attr]
+                check_allowed(type_attr, dtype, arg.name, self.op_def.name)
+            attrs[arg.type_list_attr] = dtypes
             return tensors
         attrs[arg.number_attr] = len(values)
         least = self.op_def.attrs[arg.number_attr].minimum or 0

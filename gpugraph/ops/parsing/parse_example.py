@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.formats.example_bytes import Span, example_features
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.parsing.example_batches import parse_columns
 from gpugraph.ops.parsing.parsed_features import (
     COUNT,
     SHAPES,
     TYPES,
+    Dense,
     Place,
     batch_of,
     dense_features,
@@ -67,21 +69,32 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
         _check_names(examples, names)
         sparse_keys = text_keys(sparse)
         dense = dense_features(text_keys(keys), attrs["Tdense"], attrs["dense_shapes"], defaults)
-        lists: list[list[Any]] = [[] for _ in sparse_keys]
-        rows: list[list[Any]] = [[] for _ in dense]
-        for index, content in enumerate(examples.tolist()):
-            place = Place(names[index] if names.size else b"", index)
-            spans = _spans(content)
-            for feature, row in zip(dense, rows):
-                value = feature_at(content, spans, feature.key, feature.dtype, place)
-                row.append(dense_value(value, feature, place))
-            for key, dtype, values in zip(sparse_keys, sparse_types, lists):
-                values.append(feature_at(content, spans, key, dtype, place))
-        parts = [sparse_batch(values, dtype) for values, dtype in zip(lists, sparse_types)]
-        batches = [batch_of(row, feature) for row, feature in zip(rows, dense)]
+        contents, kinds = examples.tolist(), list(zip(sparse_keys, sparse_types))
+        try:
+            parts, batches = parse_columns(contents, kinds, dense)
+        except ValueError:  # the errors are those of the first example that does not fit
+            parts, batches = _parse_each(contents, names, kinds, dense)
         return [part[kind] for kind in range(3) for part in parts] + batches
 
     return parse
+
+
+def _parse_each(
+    contents: Sequence[bytes], names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
+) -> tuple[list[Any], list[Any]]:
+    """The features of Examples, read one after the other."""
+    lists: list[list[Any]] = [[] for _ in sparse]
+    rows: list[list[Any]] = [[] for _ in dense]
+    for index, content in enumerate(contents):
+        place = Place(names[index] if names.size else b"", index)
+        spans = _spans(content)
+        for feature, row in zip(dense, rows):
+            value = feature_at(content, spans, feature.key, feature.dtype, place)
+            row.append(dense_value(value, feature, place))
+        for (key, dtype), values in zip(sparse, lists):
+            values.append(feature_at(content, spans, key, dtype, place))
+    parts = [sparse_batch(values, dtype) for values, (_, dtype) in zip(lists, sparse)]
+    return parts, [batch_of(row, feature) for row, feature in zip(rows, dense)]
 
 
 def _outputs(count: str) -> tuple[str, ...]:

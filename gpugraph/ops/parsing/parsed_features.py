@@ -38,7 +38,7 @@ def type_name(dtype: DType) -> str:
     return _NAME_OF[KIND_OF[dtype]]
 
 
-TYPES = Attr("list(type)", [], minimum=0)
+TYPES = Attr("list(type)", [], minimum=0, allowed=PARSED_TYPES)
 SHAPES = Attr("list(shape)", [], minimum=0)
 COUNT = Attr("int", minimum=0)
 
@@ -235,13 +235,23 @@ def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
     """Lists of examples, None where there is none, as indices, values and shape of a matrix."""
     lists = [() if value is None else value.values for value in values]
     counts = np.array([len(value) for value in lists], np.int64)
-    total, longest = int(counts.sum()), int(counts.max()) if counts.size else 0
-    indices = np.empty((total, 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(lists)), counts)
-    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
     vectors = [as_vector(value, dtype) for value in lists]
     joined = np.concatenate([as_vector((), dtype), *vectors])
-    return indices, joined, np.array([len(lists), longest], np.int64)
+    return ragged_indices(counts), joined, matrix_shape(counts)
+
+
+def ragged_indices(counts: Any) -> Any:
+    """The indices of rows of so many values each: row and place in the row, int64 [sum, 2]."""
+    total = int(counts.sum())
+    indices = np.empty((total, 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(counts.size), counts)
+    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    return indices
+
+
+def matrix_shape(counts: Any) -> Any:
+    """The shape of a matrix whose rows have so many values: int64 [2]."""
+    return np.array([counts.size, counts.max(initial=0)], np.int64)
 
 
 def sparse_vector(feature: Feature | None, dtype: DType) -> tuple[Any, Any, Any]:

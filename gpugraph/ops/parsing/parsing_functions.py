@@ -35,7 +35,6 @@ def _batch(serialized: Any, raw: RawFeatures, names: Any, name: str) -> dict[str
         list(raw.dense),
         raw.defaults,
         sparse_types=list(raw.sparse.values()),
-        Tdense=[dtype for dtype, _, _ in raw.dense.values()],
         dense_shapes=[shape for _, shape, _ in raw.dense.values()],
         name=name,
     )
@@ -95,7 +94,6 @@ def _single(example: Tensor, raw: RawFeatures) -> dict[str, Any]:
         sparse_keys=list(raw.sparse),
         dense_keys=list(raw.dense),
         sparse_types=list(raw.sparse.values()),
-        Tdense=[dtype for dtype, _, _ in raw.dense.values()],
         dense_shapes=[shape for _, shape, _ in raw.dense.values()],
         name="ParseSingleExample",
     )

@@ -57,7 +57,6 @@ def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
     """The attrs that both ops have."""
     return {
         "context_sparse_types": list(context.sparse.values()),
-        "Tcontext_dense": [dtype for dtype, _, _ in context.dense.values()],
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
         "feature_list_sparse_types": list(lists.sparse.values()),
         "feature_list_dense_types": [dtype for dtype, _, _ in lists.dense.values()],

@@ -130,3 +130,24 @@ def test_any_bytes_are_parsed_or_refused(parse, noise, position):
     except tf.errors.InvalidArgumentError:
         return
     assert values["a"].shape == (1, 2) and values["rows"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("feature", "parameter"),
+    [
+        (tf.FixedLenFeature([], tf.int32), "dense_defaults"),
+        (tf.FixedLenSequenceFeature([], tf.int32, allow_missing=True), "dense_defaults"),
+        (tf.FixedLenFeature([2], tf.int32, [1, 2]), "dense_defaults"),
+        (tf.VarLenFeature(tf.int32), "sparse_types"),
+    ],
+)
+def test_features_of_other_dtypes_are_refused_while_the_graph_is_built(feature, parameter):
+    words = (
+        f"Value passed to parameter '{parameter}' has DataType int32 not in list of allowed "
+        "values: float32, int64, string"
+    )
+    with tf.Graph().as_default():
+        with pytest.raises(TypeError, match=words):
+            tf.parse_example(["x"], {"a": feature})
+        with pytest.raises(TypeError, match=words):
+            tf.parse_single_example("x", {"a": feature})

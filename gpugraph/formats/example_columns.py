@@ -1,0 +1,164 @@
+"""Where the features of a batch of Examples are, found in all of them at once.
+
+Examples are mostly written as protobuf writes them: one `Features`, of entries of a name and then a
+feature, which is one list. Then the n-th entries of all examples are read together, by NumPy:
+
+    example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ...
+    example 1    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ...
+                   ^ one position for each example: all sizes, tags and ends of a step are checked
+
+What is written in another way is a ValueError: `example_bytes` reads it, example by example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.formats.example_bytes import varints
+
+_PADDING = bytes(16)  # what is read beyond the end before it is refused
+_ENTRY, _VALUE = 0x0A, 0x12
+_LISTS = np.zeros(256, np.int8)
+_LISTS[[0x0A, 0x12, 0x1A]] = 1, 2, 3  # BYTES, FLOATS, INTEGERS by the tags of their lists
+_SHORT = 64  # bytes of a list that are sooner picked than sliced
+_FEW = 8  # so few examples are sooner read one after the other
+
+
+class Irregular(ValueError):
+    """The bytes are not written as protobuf writes an Example; they may be one all the same."""
+
+
+def _require(conditions: Any) -> None:
+    if not conditions.all():
+        raise Irregular("an example is written in another order")
+
+
+def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
+    """The sizes at some positions, below 2 ** 28, and where the next things begin."""
+    sizes = content[positions].astype(np.int64)
+    positions = positions + 1
+    continued, shift = sizes >= 0x80, 7
+    if not continued.any():
+        return sizes, positions
+    sizes &= 0x7F
+    while continued.any():
+        if shift > 21:
+            raise Irregular("a size of more than 4 bytes")
+        groups = content[positions]
+        sizes += np.where(continued, (groups & 0x7F).astype(np.int64) << shift, 0)
+        positions += continued
+        continued &= groups >= 0x80
+        shift += 7
+    return sizes, positions
+
+
+class Column(NamedTuple):
+    """One feature in each example: the kind of its list, 0 where it is missing, and its place.
+
+    features, starts, ends: where the feature and its list begin, and where both end.
+    """
+
+    kinds: Any
+    features: Any
+    starts: Any
+    ends: Any
+
+
+class ExampleColumns:
+    """The places of the features of some names in a batch of Examples. Irregular for others."""
+
+    def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:
+        self.content = b"".join([*examples, _PADDING])
+        self._bytes = np.frombuffer(self.content, np.uint8)
+        self._total = len(self.content) - len(_PADDING)
+        self._codes = {key: code for code, key in enumerate(keys)}
+        self._table = np.zeros((4, len(keys) + 1, len(examples)), np.int64)  # one row for the rest
+        self._scan(np.array([len(example) for example in examples], np.int64))
+
+    def column(self, key: bytes) -> Column:
+        """Where a feature is."""
+        return Column(*self._table[:, self._codes[key]])
+
+    def _scan(self, lengths: Any) -> None:
+        ends = np.cumsum(lengths)
+        rows = np.flatnonzero(lengths)
+        positions, ends = (ends - lengths)[rows], ends[rows]
+        _require(self._bytes[positions] == _ENTRY)
+        sizes, positions = _sizes(self._bytes, positions + 1)
+        _require(positions + sizes == ends)
+        while True:
+            left = positions < ends
+            if not left.all():
+                rows, positions, ends = rows[left], positions[left], ends[left]
+            if not rows.size:
+                return
+            if rows.size < _FEW:
+                raise Irregular("few examples have so many features")
+            positions = self._step(rows, positions, ends)
+
+    def _step(self, rows: Any, positions: Any, ends: Any) -> Any:
+        """Reads one entry of each example; where the next ones begin."""
+        content = self._bytes
+        sizes, starts = _sizes(content, positions + 1)
+        stops = starts + sizes
+        sizes, names = _sizes(content, starts + 1)
+        values = np.minimum(names + sizes, self._total)
+        value_sizes, features = _sizes(content, values + 1)
+        list_sizes, lists = _sizes(content, features + 1)
+        kinds = _LISTS[content[features]]
+        _require(
+            (content[positions] == _ENTRY) & (stops <= ends) & (content[starts] == _ENTRY)
+            & (values < stops) & (content[values] == _VALUE) & (features + value_sizes == stops)
+            & (kinds > 0) & (lists + list_sizes == stops) & (value_sizes > 0)
+        )  # fmt: skip
+        text, codes = self.content, self._codes
+        spans = zip(names.tolist(), values.tolist())
+        columns = [codes.get(text[first:last], -1) for first, last in spans]
+        self._table[:, columns, rows] = kinds, features, lists, stops
+        return stops
+
+    def _packed(self, column: Column) -> tuple[Any, Any]:
+        """Where the only run of a list of numbers, or its only string, begins, and its size.
+
+        An empty list and a missing feature have no bytes.
+        """
+        some = column.starts < column.ends
+        sizes = np.zeros_like(column.starts)
+        starts = column.ends.copy()
+        _require(self._bytes[column.starts[some]] == _ENTRY)
+        sizes[some], starts[some] = _sizes(self._bytes, column.starts[some] + 1)
+        _require(starts + sizes == column.ends)
+        return starts, sizes
+
+    def _slices(self, starts: Any, ends: Any) -> list[bytes]:
+        content = self.content
+        return [content[first:last] for first, last in zip(starts.tolist(), ends.tolist())]
+
+    def strings(self, column: Column) -> list[bytes]:
+        """The string of each example that has the feature, which has one alone."""
+        some = column.kinds > 0
+        _require(column.starts[some] < column.ends[some])
+        starts, _ = self._packed(column)
+        return self._slices(starts[some], column.ends[some])
+
+    def floats(self, column: Column) -> tuple[Any, Any]:
+        """The floats of all examples, one after the other, and how many each has."""
+        starts, sizes = self._packed(column)
+        _require(sizes % 4 == 0)
+        if sizes.size and (sizes == sizes[0]).all() and sizes[0] <= _SHORT:
+            run = self._bytes[starts[:, np.newaxis] + np.arange(sizes[0])]
+            return run.view("<f4").reshape(-1), sizes // 4
+        run = b"".join(self._slices(starts, column.ends))
+        return np.frombuffer(run, "<f4"), sizes // 4
+
+    def integers(self, column: Column) -> tuple[Any, Any]:
+        """The integers of all examples, one after the other, and how many each has."""
+        starts, sizes = self._packed(column)
+        run = b"".join(self._slices(starts, column.ends))
+        last = np.frombuffer(run, np.uint8) < 0x80
+        ends = np.cumsum(sizes)
+        _require(last[ends[sizes > 0] - 1])  # no number goes on in the next example
+        return varints(run), np.diff(np.searchsorted(np.flatnonzero(last), ends), prepend=0)
