@@ -8,8 +8,8 @@ what would. The settings in `config` are made of these.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from gpugraph.base.field_conversions import (
     to_bool as to_bool,
@@ -18,42 +18,26 @@ from gpugraph.base.field_conversions import (
     to_str as to_str,
     wrong as wrong,
 )
+from gpugraph.base.proto_fields import (
+    Convert,
+    EnumType as EnumType,
+    Field as Field,
+    MapField,
+    boolean as boolean,
+    choice as choice,
+    deferred as deferred,
+    empty_message as empty_message,
+    integer as integer,
+    list_of as list_of,
+    map_of as map_of,
+    number as number,
+    text as text,
+    without_effect as without_effect,
+)
+from gpugraph.base.proto_text import text_lines
 from gpugraph.base.protobuf_fields import protobuf_class, set_protobuf, take_protobuf
-from gpugraph.base.registered_messages import message_class
 
-T = TypeVar("T")
 M = TypeVar("M", bound="Message")
-Convert = Callable[[str, Any], T]
-
-
-class Field(Generic[T]):
-    """A declared field of a Message: a default, and a check that converts what is assigned."""
-
-    def __init__(self, default: Callable[[], T], convert: Convert[T]) -> None:
-        self.default = default
-        self.has_effect = True
-        self._convert = convert
-
-    def __set_name__(self, owner: type[Message], name: str) -> None:
-        self.name = name
-        self._where = f"{owner.__name__}.{name}"
-
-    @overload
-    def __get__(self, instance: None, owner: type[Message]) -> Field[T]: ...
-
-    @overload
-    def __get__(self, instance: Message, owner: type[Message]) -> T: ...
-
-    def __get__(self, instance: Message | None, owner: type[Message]) -> Field[T] | T:
-        if instance is None:
-            return self
-        values = instance.__dict__
-        if self.name not in values:
-            values[self.name] = self.default()
-        return values[self.name]
-
-    def __set__(self, instance: Message, value: Any) -> None:
-        instance.__dict__[self.name] = self._convert(self._where, value)
 
 
 class _Descriptor:
@@ -66,16 +50,20 @@ class _Descriptor:
 class Message:
     """Base of the settings: declared fields, given by keyword or assigned.
 
-    Two messages are equal if they are of one class and all fields are. None as a keyword's
-    value means the default; a dict can stand for a nested message.
+    Two messages are equal if they are of one class, have the same nested messages, and all fields
+    are equal. None as a keyword's value means the default; a dict can stand for a nested message.
+    A nested message is there once it, or a field of it, was assigned or changed. `str` is
+    protobuf's text format.
 
     Raises:
-      ValueError: a field that does not exist, or a value out of its range.
+      AttributeError: an assigned field that does not exist.
+      ValueError: a keyword that is no field, or a value out of its range.
       TypeError: a value of the wrong type.
     """
 
     _fields: ClassVar[dict[str, Field[Any]]] = {}
     _protobuf_name: ClassVar[str] = ""
+    _is_present = False  # an instance has its own, once it was changed
 
     DESCRIPTOR: ClassVar[Any] = _Descriptor()
     """protobuf's description of TensorFlow's message of this name; ModuleNotFoundError without."""
@@ -83,49 +71,75 @@ class Message:
     def __init_subclass__(cls) -> None:
         declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
         cls._fields = {**cls._fields, **declared}
+        for name, field in declared.items():
+            if isinstance(field, MapField):
+                entry = f"{name.title().replace('_', '')}Entry"
+                members = {
+                    **field.entry_fields(),
+                    "__doc__": f"An entry of {name}.",
+                    "__module__": cls.__module__,
+                    "__qualname__": f"{cls.__qualname__}.{entry}",
+                }
+                setattr(cls, entry, type(entry, (Message,), members))
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
-            if value is None:
-                self._check(name)
-            else:
+            self._check(name, ValueError)
+            if value is not None:
                 setattr(self, name, value)
 
     @classmethod
     def _protobuf_class(cls) -> Any:
-        return protobuf_class(cls._protobuf_name or cls.__qualname__)
+        return protobuf_class(cls._proto_name())
 
-    def _check(self, name: str) -> None:
+    @classmethod
+    def _proto_name(cls) -> str:
+        return cls._protobuf_name or cls.__qualname__
+
+    def _check(self, name: str, error_class: type[Exception]) -> None:
         if name not in self._fields:
-            raise ValueError(
-                f'{type(self).__name__} has no field "{name}"; its fields are: '
+            raise error_class(
+                f'Protocol message {type(self).__name__} has no "{name}" field. Its fields are: '
                 + ", ".join(sorted(self._fields))
             )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._check(name)
+        self._check(name, AttributeError)
         object.__setattr__(self, name, value)
+        self.SetInParent()
+
+    def SetInParent(self) -> None:
+        """Has the message be there in the one that holds it, though no field of it is set."""
+        self.__dict__["_is_present"] = True
+
+    def is_there(self) -> bool:
+        """Whether it, or a field of it, was assigned or changed."""
+        return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
         """Take over all fields of `other`; TypeError unless it is of the same class."""
-        if type(other) is not type(self):
-            raise TypeError(f"{type(self).__name__}.CopyFrom got {type(other).__name__}")
+        self._check_class(other, "CopyFrom")
         values = copy.deepcopy(other.__dict__)
         self.__dict__.clear()
         self.__dict__.update(values)
+        self.SetInParent()
+
+    def _check_class(self, other: object, method: str) -> None:
+        if type(other) is not type(self):
+            raise TypeError(
+                f"Parameter to {method}() must be instance of same class: expected "
+                f"{type(self).__name__} got {type(other).__name__}."
+            )
 
     def MergeFrom(self, other: Message) -> None:
         """Take over what is set in `other`: repeated fields grow, nested messages are merged.
 
         TypeError unless it is of the same class.
         """
-        if type(other) is not type(self):
-            raise TypeError(
-                "Parameter to MergeFrom() must be instance of same class: expected "
-                f"{type(self).__name__} got {type(other).__name__}."
-            )
+        self._check_class(other, "MergeFrom")
         if other is self:
             return
+        self.SetInParent()
         for name, value in other._set_fields():
             current = getattr(self, name)
             if isinstance(current, Message):
@@ -163,38 +177,38 @@ class Message:
         """How many bytes `SerializeToString` gives."""
         return len(self.SerializeToString())
 
+    def FindInitializationErrors(self) -> list[str]:
+        """None: there are no required fields."""
+        return []
+
+    def DiscardUnknownFields(self) -> None:
+        """Nothing to do: fields that are not known are not kept."""
+
     def _set_fields(self) -> list[tuple[str, Any]]:
-        """Names and values of the fields that differ from their defaults."""
-        names = [name for name in self._fields if name in self.__dict__]
-        pairs = [(name, getattr(self, name)) for name in names]
-        return [
-            (name, value)
-            for name, value in pairs
-            if value is not None and value != self._fields[name].default()
-        ]
+        """Names and values of the fields that differ from their defaults, or are there."""
+        return [(name, getattr(self, name)) for name, f in self._fields.items() if f.is_set(self)]
 
     def Clear(self) -> None:
         """Give every field its default."""
         self.__dict__.clear()
+        self.SetInParent()
 
     def ClearField(self, name: str) -> None:
         """Give one field its default; ValueError for a name that is no field."""
-        self._check(name)
+        self._check(name, ValueError)
         self.__dict__.pop(name, None)
+        self.SetInParent()
 
     def HasField(self, name: str) -> bool:
-        """Whether a nested message is there: whether any of its fields differs from its default.
+        """Whether a nested message is there: whether it, or a field of it, was assigned or changed.
 
         ValueError for a name that is no nested message: other fields always have a value.
         """
-        default = self._fields[name].default() if name in self._fields else None
-        if not isinstance(default, Message) and not isinstance(
-            self._fields.get(name), DeferredField
-        ):
-            raise ValueError(
-                f'Protocol message {type(self).__name__} has no singular "{name}" field.'
-            )
-        return bool(getattr(self, name) != default)
+        self._check(name, ValueError)
+        if not self._fields[name].has_presence:
+            whole = f"tensorflow.{self._proto_name()}.{name}"
+            raise ValueError(f"Field {whole} does not have presence.")
+        return self._fields[name].is_set(self)
 
     def SerializeToString(self) -> bytes:
         """The bytes of TensorFlow's message of this name; what only gpugraph has is left out.
@@ -211,7 +225,7 @@ class Message:
         ModuleNotFoundError where protobuf is not installed, its DecodeError for malformed bytes.
         """
         source = self._protobuf_class().FromString(serialized)
-        self.__dict__.clear()
+        self.Clear()
         take_protobuf(self, source)
         return len(serialized)
 
@@ -225,104 +239,34 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._fields)
+        return self._set_fields() == other._set_fields()
 
     def __repr__(self) -> str:
-        changed = [
-            f"{name}={getattr(self, name)!r}"
-            for name, declared in self._fields.items()
-            if getattr(self, name) != declared.default()
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._set_fields())
+        return f"{type(self).__name__}({fields})"
 
+    def __str__(self) -> str:
+        """protobuf's text format, a field a line; in the order of declaration without protobuf."""
+        return "".join(f"{line}\n" for line in text_lines(self, self._numbers()))
 
-def without_effect(field: Field[T]) -> Field[T]:
-    """The same field, of a setting that is kept and changes nothing."""
-    field.has_effect = False
-    return field
+    @classmethod
+    def _numbers(cls) -> dict[str, int]:
+        """The numbers of the fields; nothing where protobuf is not installed."""
+        try:
+            return {field.name: field.number for field in cls.DESCRIPTOR.fields}
+        except ModuleNotFoundError:
+            return {}
 
 
 def unused(settings: Message) -> list[str]:
     """The fields that are set, in nested messages too, and have no effect."""
     names: list[str] = []
-    for name, value in settings.__dict__.items():
-        declared = settings._fields[name]
-        if value == declared.default():
-            continue
-        if not declared.has_effect:
+    for name, value in settings._set_fields():
+        if not settings._fields[name].has_effect:
             names.append(name)
         elif isinstance(value, Message):
             names += [f"{name}.{inner}" for inner in unused(value)]
     return names
-
-
-def boolean() -> Field[bool]:
-    """A field that is True or False, False by default."""
-    return Field(bool, to_bool)
-
-
-def integer() -> Field[int]:
-    """A field that is an int, 0 by default."""
-    return Field(int, to_int)
-
-
-def number() -> Field[float]:
-    """A field that is a float, 0.0 by default."""
-    return Field(float, to_float)
-
-
-def text() -> Field[str]:
-    """A field that is a string, empty by default."""
-    return Field(str, to_str)
-
-
-class DeferredField(Field[Any]):
-    """A field that is protobuf's, or a function without arguments that gives it when it is read."""
-
-    def __get__(self, instance: Message | None, owner: type[Message]) -> Any:
-        if instance is None:
-            return self
-        value = instance.__dict__.get(self.name)
-        if value is None or callable(value):
-            value = instance.__dict__[self.name] = (value or self.default)()
-        return value
-
-
-def deferred(default: Callable[[], Any]) -> DeferredField:
-    """A field of any value, or of a function that gives it when it is first read."""
-    return DeferredField(default, lambda where, value: value)
-
-
-def empty_message(name: str) -> Any:
-    """An empty message of protobuf's; None where that is not installed."""
-    try:
-        return message_class(name)()
-    except ModuleNotFoundError:
-        return None
-
-
-def choice(**numbers_by_name: int) -> Field[int]:
-    """An enumeration, assigned by number or name; the first is the default."""
-
-    def convert(where: str, value: Any) -> int:
-        number = numbers_by_name.get(value) if isinstance(value, str) else to_int(where, value)
-        if number is None or number not in numbers_by_name.values():
-            choices = ", ".join(f"{name} ({n})" for name, n in numbers_by_name.items())
-            raise ValueError(f"{where} must be one of {choices}; got {value!r}")
-        return number
-
-    return Field(lambda: next(iter(numbers_by_name.values())), convert)
-
-
-def list_of(convert: Convert[T]) -> Field[list[T]]:
-    """A repeated field whose items `convert` checks, empty by default."""
-
-    def convert_all(where: str, value: Any) -> list[T]:
-        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise wrong(where, "a list", value)
-        return [convert(f"{where}[{i}]", item) for i, item in enumerate(value)]
-
-    return Field(list, convert_all)
 
 
 class Messages(list[M]):
@@ -349,33 +293,30 @@ def messages_of(kind: type[M]) -> Field[Messages[M]]:
     return Field(lambda: Messages(kind), convert_all)
 
 
-def map_of(convert: Convert[T]) -> Field[dict[str, T]]:
-    """A map field with string keys whose values `convert` checks, empty by default."""
-
-    def convert_all(where: str, value: Any) -> dict[str, T]:
-        if not isinstance(value, Mapping):
-            raise wrong(where, "a dict", value)
-        return {
-            to_str(f"{where} key", key): convert(f"{where}[{key!r}]", item)
-            for key, item in value.items()
-        }
-
-    return Field(dict, convert_all)
-
-
 def to_message(cls: type[M]) -> Convert[M]:
     """A conversion to messages of a class: a message is copied, a mapping is its fields."""
 
     def convert(where: str, value: Any) -> M:
-        if isinstance(value, Mapping):
-            return cls(**value)
-        if not isinstance(value, cls):
+        if not isinstance(value, (cls, Mapping)):
             raise wrong(where, f"a {cls.__qualname__}", value)
-        return copy.deepcopy(value)
+        result = cls(**value) if isinstance(value, Mapping) else copy.deepcopy(value)
+        result.SetInParent()
+        return result
 
     return convert
 
 
+class MessageField(Field[M]):
+    """A field that is a message of its own, created when it is first read."""
+
+    has_presence = True
+
+    def is_set(self, instance: object) -> bool:
+        """Whether the message is there."""
+        value = vars(instance).get(self.name)
+        return value is not None and value.is_there()
+
+
 def message(cls: type[M]) -> Field[M]:
     """A field that is a message of its own, created when it is first read."""
-    return Field(cls, to_message(cls))
+    return MessageField(cls, to_message(cls))

@@ -28,11 +28,10 @@ def _is_list_of_messages(value: Any) -> bool:
 
 
 def set_protobuf(message: Any, target: Any) -> None:
-    """Sets the fields of protobuf's message that differ from their defaults here."""
+    """Sets the fields of protobuf's message that are set here."""
     known = target.DESCRIPTOR.fields_by_name
-    for name in tuple(message.__dict__):
-        value = getattr(message, name)
-        if name not in known or value is None or value == message._fields[name].default():
+    for name, value in message._set_fields():
+        if name not in known:
             continue
         if _is_message(value):
             getattr(target, name).SetInParent()
@@ -68,6 +67,7 @@ def take_protobuf(message: Any, source: Any) -> None:
             continue
         current = getattr(message, name)
         if _is_message(current):
+            current.SetInParent()
             take_protobuf(current, value)
         elif _is_list_of_messages(current):
             for item in value:

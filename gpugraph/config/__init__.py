@@ -11,6 +11,12 @@ from gpugraph.config.callable_options import (
     CallableOptions as CallableOptions,
     TensorConnection as TensorConnection,
 )
+from gpugraph.config.cluster_and_debug_options import (
+    DebugOptions as DebugOptions,
+    DebugTensorWatch as DebugTensorWatch,
+    RPCOptions as RPCOptions,
+    ThreadPoolOptionProto as ThreadPoolOptionProto,
+)
 from gpugraph.config.config_proto import (
     ConfigProto as ConfigProto,
     GPUOptions as GPUOptions,
@@ -27,4 +33,8 @@ from gpugraph.config.process_settings import (
     get_soft_device_placement as get_soft_device_placement,
     session_config as session_config,
     set_soft_device_placement as set_soft_device_placement,
+)
+from gpugraph.config.rewriter_config import (
+    AutoParallelOptions as AutoParallelOptions,
+    ScopedAllocatorOptions as ScopedAllocatorOptions,
 )

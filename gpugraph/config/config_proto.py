@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpugraph.base.proto_messages import (
+    EnumType,
     Field,
     Message as Message,
     boolean,
@@ -114,19 +115,17 @@ class OptimizerOptions(Message):
       global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for fusing operations.
     """
 
-    L1 = 0
-    L0 = -1
-    DEFAULT = 0
-    OFF = -1
-    ON_1 = 1
-    ON_2 = 2
+    L1, L0 = 0, -1
+    DEFAULT, OFF, ON_1, ON_2 = 0, -1, 1, 2
+    Level = EnumType("Level", L1=L1, L0=L0)
+    GlobalJitLevel = EnumType("GlobalJitLevel", DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
 
     do_common_subexpression_elimination = boolean()
     do_constant_folding = boolean()
     max_folded_constant_in_bytes = integer()
     do_function_inlining = without_effect(boolean())
-    opt_level = choice(L1=L1, L0=L0)
-    global_jit_level = choice(DEFAULT=DEFAULT, OFF=OFF, ON_1=ON_1, ON_2=ON_2)
+    opt_level = choice(Level)
+    global_jit_level = choice(GlobalJitLevel)
 
 
 class GraphOptions(Message):
@@ -216,17 +215,16 @@ class RunOptions(Message):
         collective_graph_key = integer()
         use_run_handler_pool = boolean()
 
-    NO_TRACE = 0
-    SOFTWARE_TRACE = 1
-    HARDWARE_TRACE = 2
-    FULL_TRACE = 3
-
-    trace_level = choice(
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = range(4)
+    TraceLevel = EnumType(
+        "TraceLevel",
         NO_TRACE=NO_TRACE,
         SOFTWARE_TRACE=SOFTWARE_TRACE,
         HARDWARE_TRACE=HARDWARE_TRACE,
         FULL_TRACE=FULL_TRACE,
     )
+
+    trace_level = choice(TraceLevel)
     timeout_in_ms, inter_op_thread_pool = integer(), integer()
     output_partition_graphs, report_tensor_allocations_upon_oom = boolean(), boolean()
     debug_options = without_effect(message(DebugOptions))
@@ -241,10 +239,17 @@ class RunMetadata(Message):
     function_graphs stays empty: there are no functions.
     """
 
+    class FunctionGraphs(Message):
+        """The graphs of a function."""
+
+        partition_graphs = deferred(list)
+        pre_optimization_graph = deferred(lambda: empty_message("GraphDef"))
+        post_optimization_graph = deferred(lambda: empty_message("GraphDef"))
+
     step_stats = deferred(lambda: empty_message("StepStats"))
     partition_graphs = deferred(list)
     cost_graph = deferred(lambda: empty_message("CostGraphDef"))
-    function_graphs = list_of(lambda where, value: value)
+    function_graphs = messages_of(FunctionGraphs)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpugraph.base.proto_messages import (
+    EnumType,
     Field,
     Message,
     boolean,
@@ -17,11 +18,11 @@ from gpugraph.base.proto_messages import (
     without_effect,
 )
 
-_TOGGLES = {"DEFAULT": 0, "ON": 1, "OFF": 2, "AGGRESSIVE": 3}
+_TOGGLE = EnumType("Toggle", DEFAULT=0, ON=1, OFF=2, AGGRESSIVE=3)
 
 
 def _toggle() -> Field[int]:
-    return choice(**_TOGGLES)
+    return choice(_TOGGLE)
 
 
 def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
@@ -44,9 +45,10 @@ class VerifierConfig(Message):
     """How graphs would be checked between rewrites."""
 
     DEFAULT, ON, OFF = 0, 1, 2
+    Toggle = EnumType("Toggle", DEFAULT=DEFAULT, ON=ON, OFF=OFF)
 
     verification_timeout_in_ms = integer()
-    structure_verifier = choice(DEFAULT=DEFAULT, ON=ON, OFF=OFF)
+    structure_verifier = choice(Toggle)
 
 
 class CustomGraphOptimizer(Message):
@@ -74,22 +76,26 @@ class RewriterConfig(Message):
     `Session.explain` says so where one is set.
     """
 
-    DEFAULT = 0
-    ON = 1
-    OFF = 2
-    AGGRESSIVE = 3
+    DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()
+    Toggle = _TOGGLE
 
-    DEFAULT_NUM_ITERS = 0
-    ONE = 1
-    TWO = 2
+    DEFAULT_NUM_ITERS, ONE, TWO = range(3)
+    NumIterationsType = EnumType(
+        "NumIterationsType", DEFAULT_NUM_ITERS=DEFAULT_NUM_ITERS, ONE=ONE, TWO=TWO
+    )
 
-    DEFAULT_MEM_OPT = 0
-    NO_MEM_OPT = 1
-    MANUAL = 2
-    HEURISTICS = 3
-    SWAPPING_HEURISTICS = 4
-    RECOMPUTATION_HEURISTICS = 5
-    SCHEDULING_HEURISTICS = 6
+    DEFAULT_MEM_OPT, NO_MEM_OPT, MANUAL, HEURISTICS = range(4)
+    SWAPPING_HEURISTICS, RECOMPUTATION_HEURISTICS, SCHEDULING_HEURISTICS = range(4, 7)
+    MemOptType = EnumType(
+        "MemOptType",
+        DEFAULT_MEM_OPT=DEFAULT_MEM_OPT,
+        NO_MEM_OPT=NO_MEM_OPT,
+        MANUAL=MANUAL,
+        HEURISTICS=HEURISTICS,
+        SWAPPING_HEURISTICS=SWAPPING_HEURISTICS,
+        RECOMPUTATION_HEURISTICS=RECOMPUTATION_HEURISTICS,
+        SCHEDULING_HEURISTICS=SCHEDULING_HEURISTICS,
+    )
 
     CustomGraphOptimizer = CustomGraphOptimizer
 
@@ -103,21 +109,9 @@ class RewriterConfig(Message):
     function_optimization, scoped_allocator_optimization, debug_stripper = _unused_toggles()
     pin_to_host_optimization, implementation_selector, auto_mixed_precision = _unused_toggles()
     disable_model_pruning = without_effect(boolean())
-    meta_optimizer_iterations = without_effect(
-        choice(DEFAULT_NUM_ITERS=DEFAULT_NUM_ITERS, ONE=ONE, TWO=TWO)
-    )
+    meta_optimizer_iterations = without_effect(choice(NumIterationsType))
     min_graph_nodes = without_effect(integer())
-    memory_optimization = without_effect(
-        choice(
-            DEFAULT_MEM_OPT=DEFAULT_MEM_OPT,
-            NO_MEM_OPT=NO_MEM_OPT,
-            MANUAL=MANUAL,
-            HEURISTICS=HEURISTICS,
-            SWAPPING_HEURISTICS=SWAPPING_HEURISTICS,
-            RECOMPUTATION_HEURISTICS=RECOMPUTATION_HEURISTICS,
-            SCHEDULING_HEURISTICS=SCHEDULING_HEURISTICS,
-        )
-    )
+    memory_optimization = without_effect(choice(MemOptType))
     memory_optimizer_target_node_name_scope = without_effect(text())
     meta_optimizer_timeout_ms = without_effect(integer())
     auto_parallel = without_effect(message(AutoParallelOptions))

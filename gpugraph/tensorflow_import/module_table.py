@@ -209,7 +209,14 @@ examples.tutorials.mnist.input_data: gpugraph.datasets.mnist_files
 core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
     ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
     GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
-    RunOptions=tf.RunOptions TensorConnection=gpugraph.config.TensorConnection
+    RPCOptions=gpugraph.config.RPCOptions RunOptions=tf.RunOptions
+    TensorConnection=gpugraph.config.TensorConnection
+    ThreadPoolOptionProto=gpugraph.config.ThreadPoolOptionProto
+core.protobuf.debug_pb2: DebugOptions=gpugraph.config.DebugOptions
+    DebugTensorWatch=gpugraph.config.DebugTensorWatch
+core.protobuf.rewriter_config_pb2: RewriterConfig=gpugraph.config.RewriterConfig
+    AutoParallelOptions=gpugraph.config.AutoParallelOptions
+    ScopedAllocatorOptions=gpugraph.config.ScopedAllocatorOptions
 core.example.(example_pb2 feature_pb2): gpugraph.formats.messages_pb2
 core.framework.(allocation_description_pb2 attr_value_pb2 cost_graph_pb2 device_attributes_pb2
     function_pb2 graph_pb2 node_def_pb2 op_def_pb2 resource_handle_pb2 step_stats_pb2 summary_pb2

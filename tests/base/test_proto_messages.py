@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 import gpugraph as tf
@@ -52,14 +55,108 @@ def test_what_only_gpugraph_has_is_left_out():
     assert tf.GPUOptions(virtual_gpus=2, allow_growth=True).SerializeToString() == b"\x20\x01"
 
 
-def test_a_nested_message_is_there_when_it_says_something():
-    settings = tf.ConfigProto()
-    assert not settings.gpu_options.allow_growth
+CHANGES = {
+    "read": (lambda options: options.allow_growth, False),
+    "a list read": (lambda options: options.experimental.virtual_devices, False),
+    "assigned": (lambda options: setattr(options, "allow_growth", True), True),
+    "assigned its default": (lambda options: setattr(options, "allow_growth", False), True),
+    "a list grows": (lambda options: options.experimental.virtual_devices.add(), True),
+    "cleared": (lambda options: options.Clear(), True),
+    "a field cleared": (lambda options: options.ClearField("allow_growth"), True),
+    "copied": (lambda options: options.CopyFrom(type(options)()), True),
+    "merged": (lambda options: options.MergeFrom(type(options)()), True),
+    "said to be": (lambda options: options.SetInParent(), True),
+}
+
+
+@pytest.mark.parametrize("of", [tf.ConfigProto, lambda: messages_pb2.ConfigProto()])
+@pytest.mark.parametrize(("change", "is_there"), CHANGES.values(), ids=CHANGES)
+def test_a_nested_message_is_there_once_it_was_changed(of, change, is_there):
+    """protobuf's own message is of the same mind."""
+    if of is not tf.ConfigProto:
+        pytest.importorskip("google.protobuf")
+    settings = of()
+    change(settings.gpu_options)
+    assert settings.HasField("gpu_options") is is_there
+    assert (settings == of()) is not is_there
+    settings.ClearField("gpu_options")
     assert not settings.HasField("gpu_options")
-    settings.gpu_options.allow_growth = True
+    assert settings == of()
+
+
+def test_messages_that_are_given_are_there():
+    settings = tf.ConfigProto(gpu_options=tf.GPUOptions())
     assert settings.HasField("gpu_options")
-    with pytest.raises(ValueError, match='has no singular "device_count" field'):
-        settings.HasField("device_count")
+    assert settings != tf.ConfigProto()
+    assert settings == tf.ConfigProto(gpu_options={})
+    assert tf.ConfigProto(allow_soft_placement=False) == tf.ConfigProto()
+    assert copy.deepcopy(settings) == settings == pickle.loads(pickle.dumps(settings))
+    assert settings.gpu_options == tf.GPUOptions()
+
+
+@pytest.mark.usefixtures("messages")
+def test_empty_messages_are_written_and_read():
+    settings = tf.ConfigProto(gpu_options=tf.GPUOptions())
+    assert settings.SerializeToString() == b"2\x00"
+    assert tf.ConfigProto.FromString(b"2\x00") == settings
+    assert [field.name for field, _ in settings.ListFields()] == ["gpu_options"]
+
+
+def test_what_is_no_nested_message_has_no_presence():
+    with pytest.raises(ValueError, match=r"ConfigProto\.device_count does not have presence"):
+        tf.ConfigProto().HasField("device_count")
+    with pytest.raises(ValueError, match='ConfigProto has no "devices" field'):
+        tf.ConfigProto().HasField("devices")
+
+
+@pytest.mark.usefixtures("messages")
+@pytest.mark.parametrize(
+    "message",
+    [
+        tf.ConfigProto(),
+        tf.ConfigProto(gpu_options={}),
+        tf.ConfigProto(
+            allow_soft_placement=True,
+            device_count={"GPU": 0},
+            device_filters=["a", "b\n\"'\\"],
+            gpu_options={"per_process_gpu_memory_fraction": 0.1, "visible_device_list": "0,1"},
+        ),
+        tf.ConfigProto(graph_options={"optimizer_options": {"opt_level": "L0"}}),
+        tf.ConfigProto(graph_options={"rewrite_options": {"optimizers": ["x"], "remapping": 2}}),
+        tf.GPUOptions(experimental={"virtual_devices": [{"memory_limit_mb": [64, 0.5]}, {}]}),
+        tf.GPUOptions(per_process_gpu_memory_fraction=1e-30),
+        tf.RunOptions(trace_level=3, timeout_in_ms=-5),
+    ],
+    ids=str,
+)
+def test_the_text_is_protobufs(message):
+    protobuf = getattr(messages_pb2, type(message).__name__)
+    assert str(message) == str(protobuf.FromString(message.SerializeToString()))
+
+
+def test_the_text_has_what_only_gpugraph_has():
+    assert str(tf.GPUOptions(virtual_gpus=[64, 32])) == "virtual_gpus: 64\nvirtual_gpus: 32\n"
+
+
+def test_enumerations_and_entries_are_classes_of_their_messages():
+    level = tf.RunOptions.TraceLevel
+    assert level.items()[-1] == ("FULL_TRACE", 3)
+    assert (level.Name(1), level.Value("NO_TRACE"), level.FULL_TRACE) == ("SOFTWARE_TRACE", 0, 3)
+    assert level.keys() == ["NO_TRACE", "SOFTWARE_TRACE", "HARDWARE_TRACE", "FULL_TRACE"]
+    assert level.values() == [0, 1, 2, 3]
+    assert tf.OptimizerOptions.Level.items() == [("L1", 0), ("L0", -1)]
+    assert tf.OptimizerOptions.GlobalJitLevel.ON_2 == 2
+    with pytest.raises(ValueError, match="Enum TraceLevel has no name defined for value 7"):
+        level.Name(7)
+    with pytest.raises(ValueError, match="Enum TraceLevel has no value defined for name 'X'"):
+        level.Value("X")
+    with pytest.raises(AttributeError, match="X"):
+        _ = level.X
+    with pytest.raises(ValueError, match=r'unknown enum label "X": RunOptions\.trace_level must'):
+        tf.RunOptions(trace_level="X")
+    entry = tf.ConfigProto.DeviceCountEntry(key="GPU", value=2)
+    assert (entry.key, entry.value, str(entry)) == ("GPU", 2, 'key: "GPU"\nvalue: 2\n')
+    assert tf.RunMetadata.FunctionGraphs().partition_graphs == []
 
 
 def test_fields_are_cleared_one_by_one_and_all_at_once():
@@ -68,7 +165,7 @@ def test_fields_are_cleared_one_by_one_and_all_at_once():
     assert settings.device_count == {} and settings.allow_soft_placement
     settings.Clear()
     assert settings == tf.ConfigProto()
-    with pytest.raises(ValueError, match='has no field "devices"'):
+    with pytest.raises(ValueError, match='has no "devices" field'):
         settings.ClearField("devices")
 
 

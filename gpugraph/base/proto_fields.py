@@ -1,0 +1,216 @@
+"""Declared fields of messages: a default, and a check that converts what is assigned.
+
+`proto_messages` has the messages that they are fields of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar, overload
+
+from gpugraph.base.field_conversions import to_bool, to_float, to_int, to_str, wrong
+from gpugraph.base.registered_messages import message_class
+
+T = TypeVar("T")
+Convert = Callable[[str, Any], T]
+
+
+class Field(Generic[T]):
+    """A declared field of a message.
+
+    is_plain: it has a number or a text, of which a message holds none until it is assigned.
+    """
+
+    has_presence = False
+    enum: EnumType | None = None
+
+    def __init__(
+        self, default: Callable[[], T], convert: Convert[T], is_plain: bool = False
+    ) -> None:
+        self.default = default
+        self.has_effect = True
+        self._convert = convert
+        self._is_plain = is_plain
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self._where = f"{owner.__name__}.{name}"
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Field[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> Field[T] | T:
+        if instance is None:
+            return self
+        values = vars(instance)
+        if self.name not in values:
+            if self._is_plain:
+                return self.default()
+            values[self.name] = self.default()
+        value: T = values[self.name]
+        return value
+
+    def __set__(self, instance: object, value: Any) -> None:
+        vars(instance)[self.name] = self._convert(self._where, value)
+
+    def is_set(self, instance: object) -> bool:
+        """Whether it differs from its default; of a nested message, whether it is there."""
+        value = vars(instance).get(self.name)
+        return value is not None and value != self.default()
+
+
+def without_effect(field: Field[T]) -> Field[T]:
+    """The same field, of a setting that is kept and changes nothing."""
+    field.has_effect = False
+    return field
+
+
+def boolean() -> Field[bool]:
+    """A field that is True or False, False by default."""
+    return Field(bool, to_bool, is_plain=True)
+
+
+def integer() -> Field[int]:
+    """A field that is an int, 0 by default."""
+    return Field(int, to_int, is_plain=True)
+
+
+def number() -> Field[float]:
+    """A field that is a float, 0.0 by default."""
+    return Field(float, to_float, is_plain=True)
+
+
+def text() -> Field[str]:
+    """A field that is a string, empty by default."""
+    return Field(str, to_str, is_plain=True)
+
+
+class DeferredField(Field[Any]):
+    """A field that is protobuf's, or a function without arguments that gives it when it is read."""
+
+    has_presence = True
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        values = vars(instance)
+        value = values.get(self.name)
+        if value is None or callable(value):
+            value = values[self.name] = (value or self.default)()
+        return value
+
+    def is_set(self, instance: object) -> bool:
+        """Whether it differs from its default, once it is read."""
+        if vars(instance).get(self.name) is None:
+            return False
+        value = self.__get__(instance, type(instance))
+        return value is not None and bool(value != self.default())
+
+
+def deferred(default: Callable[[], Any]) -> DeferredField:
+    """A field of any value, or of a function that gives it when it is first read."""
+    return DeferredField(default, lambda where, value: value)
+
+
+def empty_message(name: str) -> Any:
+    """An empty message of protobuf's; None where that is not installed."""
+    try:
+        return message_class(name)()
+    except ModuleNotFoundError:
+        return None
+
+
+class EnumType:
+    """An enumeration of a message, as protobuf's wrappers: `RunOptions.TraceLevel`."""
+
+    def __init__(self, name: str, **numbers: int) -> None:
+        self._name, self._numbers = name, numbers
+        self._names = {number: key for key, number in numbers.items()}
+
+    def Name(self, number: int) -> str:
+        """The name of a number; ValueError for one that has none."""
+        if number not in self._names:
+            raise ValueError(f"Enum {self._name} has no name defined for value {number!r}")
+        return self._names[number]
+
+    def Value(self, name: str) -> int:
+        """The number of a name; ValueError for an unknown one."""
+        if name not in self._numbers:
+            raise ValueError(f"Enum {self._name} has no value defined for name {name!r}")
+        return self._numbers[name]
+
+    def keys(self) -> list[str]:
+        """The names, in their order."""
+        return list(self._numbers)
+
+    def values(self) -> list[int]:
+        """The numbers, in the order of the names."""
+        return list(self._numbers.values())
+
+    def items(self) -> list[tuple[str, int]]:
+        """The names with their numbers."""
+        return list(self._numbers.items())
+
+    def __getattr__(self, name: str) -> int:
+        numbers: dict[str, int] = self.__dict__.get("_numbers", {})
+        if name in numbers:
+            return numbers[name]
+        raise AttributeError(f"Enum {self.__dict__.get('_name')} has no value {name!r}")
+
+
+def choice(enum: EnumType) -> Field[int]:
+    """A field of an enumeration, assigned by number or name; the first is the default."""
+    numbers_by_name = dict(enum.items())
+
+    def convert(where: str, value: Any) -> int:
+        number = numbers_by_name.get(value) if isinstance(value, str) else to_int(where, value)
+        if number is None or number not in numbers_by_name.values():
+            choices = ", ".join(f"{name} ({n})" for name, n in numbers_by_name.items())
+            label = f'unknown enum label "{value}": ' if isinstance(value, str) else ""
+            raise ValueError(f"{label}{where} must be one of {choices}; got {value!r}")
+        return number
+
+    field = Field(lambda: enum.values()[0], convert, is_plain=True)
+    field.enum = enum
+    return field
+
+
+def list_of(convert: Convert[T]) -> Field[list[T]]:
+    """A repeated field whose items `convert` checks, empty by default."""
+
+    def convert_all(where: str, value: Any) -> list[T]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise wrong(where, "a list", value)
+        return [convert(f"{where}[{i}]", item) for i, item in enumerate(value)]
+
+    return Field(list, convert_all)
+
+
+class MapField(Field[dict[str, T]]):
+    """A map with string keys whose values a conversion checks, empty by default."""
+
+    def __init__(self, convert: Convert[T]) -> None:
+        def convert_all(where: str, value: Any) -> dict[str, T]:
+            if not isinstance(value, Mapping):
+                raise wrong(where, "a dict", value)
+            return {
+                to_str(f"{where} key", key): convert(f"{where}[{key!r}]", item)
+                for key, item in value.items()
+            }
+
+        super().__init__(dict, convert_all)
+        self._convert_value = convert
+
+    def entry_fields(self) -> dict[str, Field[Any]]:
+        """The fields of one entry, as the message that protobuf makes for it."""
+        kinds: dict[Any, Any] = {to_int: int, to_str: str}
+        default = kinds.get(self._convert_value, lambda: None)
+        return {"key": text(), "value": Field(default, self._convert_value, is_plain=True)}
+
+
+def map_of(convert: Convert[T]) -> MapField[T]:
+    """A map field with string keys whose values `convert` checks, empty by default."""
+    return MapField(convert)
