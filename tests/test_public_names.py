@@ -568,6 +568,11 @@ contrib.legacy_seq2seq.sequence_loss_by_example: logits targets weights average_
 contrib.legacy_seq2seq.tied_rnn_seq2seq: encoder_inputs decoder_inputs cell loop_function dtype
     scope
 contrib.training.GreedyLoadBalancingStrategy: num_tasks load_fn
+contrib.training.bucket: tensors which_bucket batch_size num_buckets num_threads capacity
+    bucket_capacities shapes dynamic_pad allow_smaller_final_batch keep_input shared_name name
+contrib.training.bucket_by_sequence_length: input_length tensors batch_size bucket_boundaries
+    num_threads capacity bucket_capacities shapes dynamic_pad allow_smaller_final_batch keep_input
+    shared_name name
 contrib.training.byte_size_load_fn: op
 contrib.util.constant_value: tensor partial
 contrib.util.make_ndarray: tensor

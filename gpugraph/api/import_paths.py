@@ -31,7 +31,8 @@ _API = (
     saved_model.signature_constants, saved_model.signature_def_utils,
     saved_model.tag_constants, saved_model.utils,
 )
-_SLIM = (contrib.slim.learning, contrib.slim.model_analyzer, contrib.slim.nets, *(
+_SLIM = (contrib.slim.data_decoder, contrib.slim.learning, contrib.slim.model_analyzer,
+    contrib.slim.nets, contrib.slim.tfexample_decoder, *(
     getattr(contrib.slim.nets, name) for name in (
         "alexnet", "inception", "inception_v1", "inception_v2", "inception_v3", "overfeat",
         "resnet_utils", "resnet_v1", "resnet_v2", "vgg",

@@ -196,6 +196,17 @@ def check_valid(spec: str) -> None:
     _parse(spec)
 
 
+def check_placeable(spec: str) -> None:
+    """Raises ValueError when `spec` is no device name, or has a negative number.
+
+    `tf.device` takes such a number, as TensorFlow's does; no session can place what has it.
+    """
+    fields = _parse(spec)
+    for number in (fields.replica, fields.task, fields.device_index):
+        if number is not None and number < 0:
+            raise ValueError(f"{number} is no number of a replica, task or device")
+
+
 def merge_specs(inner: Name, outer: Name) -> str:
     """The fields of `inner`, and those of `outer` where it says nothing, as a name."""
     return _merge(_fields_of(inner), _fields_of(outer))

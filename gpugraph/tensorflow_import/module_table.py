@@ -257,6 +257,9 @@ contrib.signal: tf.signal
 contrib.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim: tf.contrib.slim
 contrib.slim.python.slim.(evaluation queues summaries): tf.contrib.slim
+contrib.slim.python.slim.data: tf.contrib.slim
+contrib.slim.python.slim.data.data_decoder: tf.contrib.slim.data_decoder
+contrib.slim.python.slim.data.tfexample_decoder: tf.contrib.slim.tfexample_decoder
 contrib.slim.python.slim.learning: tf.contrib.slim.learning
 contrib.slim.python.slim.model_analyzer: tf.contrib.slim.model_analyzer
 contrib.slim.python.slim.nets: tf.contrib.slim.nets/

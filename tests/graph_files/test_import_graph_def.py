@@ -309,3 +309,20 @@ def test_a_finalized_graph_is_not_imported_into() -> None:
         with pytest.raises(RuntimeError, match="finalized"):
             tf.import_graph_def(graph_def(A))
     assert importing.import_graph_def is tf.graph_util.import_graph_def
+
+
+def test_types_of_later_versions_change_nothing():
+    """TensorFlow since 2.5 writes them; a GraphDef as text is read with them."""
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    text = """
+    node { name: "a" op: "Const"
+      attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 3 } } }
+      experimental_type { type_id: TFT_PRODUCT args { type_id: TFT_TENSOR
+        args { type_id: TFT_FLOAT } } } }
+    """
+    graph_def = text_format.Parse(text, tf.GraphDef())
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(graph_def, name="")
+        assert session.run("a:0") == 3
+        assert not session.graph_def.node[0].HasField("experimental_type")

@@ -106,9 +106,22 @@ def test_a_device_specification_that_is_none_is_refused_at_the_run() -> None:
     with tf.Session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError) as found:
             session.run(y, {x: 1.0})
-        said = "Cannot assign a device for operation y: Malformed device specification '/gpu:zero'"
+        said = "Malformed device specification '/gpu:zero' in node: y"
         assert found.value.message.startswith(said)
         assert session.run(z, {x: 0.0}) == 0
+
+
+@pytest.mark.parametrize("name", ["/cpu:-1", "/device:GPU:-2", "/job:localhost/task:-1"])
+def test_a_negative_number_is_refused_at_the_run_under_soft_placement_too(name) -> None:
+    with tf.device(name):
+        source = tf.placeholder(tf.float32, [])
+        x = tf.tanh(source, name="x")
+    config = tf.ConfigProto(allow_soft_placement=True)
+    with tf.Session(config=config) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as found:
+            session.run(x + 1, {source: 1.0})
+        said = f"Malformed device specification '{x.op.device}' in node: x"
+        assert found.value.message.startswith(said)
 
 
 def test_a_malformed_device_is_refused_where_the_graph_is_built() -> None:

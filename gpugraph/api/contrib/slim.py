@@ -3,5 +3,6 @@
 from gpugraph.api.contrib.framework import *
 from gpugraph.api.contrib.layers import *
 from gpugraph.slim_models import (
-    learning as learning, model_analyzer as model_analyzer, nets as nets,
+    data_decoder as data_decoder, learning as learning, model_analyzer as model_analyzer,
+    nets as nets, tfexample_decoder as tfexample_decoder,
 )

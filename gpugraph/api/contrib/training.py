@@ -6,6 +6,9 @@ from gpugraph.contrib_layers import (
     multiply_gradients as multiply_gradients,
 )
 from gpugraph.platform.hparams import HParams as HParams
+from gpugraph.train.inputs.bucket_batches import (
+    bucket as bucket, bucket_by_sequence_length as bucket_by_sequence_length,
+)
 from gpugraph.train.replica_devices import (
     GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy,
     byte_size_load_fn as byte_size_load_fn,

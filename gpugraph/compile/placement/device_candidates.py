@@ -8,7 +8,7 @@ from gpugraph.base.dtypes import string
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.compile.unit.compile_unit import Target, node_error
 from gpugraph.devices import DeviceFactory
-from gpugraph.graph.device_names import check_valid, combine_specs, matches, without_type_and_id
+from gpugraph.graph.device_names import check_placeable, combine_specs, matches, without_type_and_id
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel_device_types
 
@@ -67,7 +67,7 @@ class Candidates:
         key = (node.requested_device, ",".join(types))
         if key not in self._plain:
             try:
-                check_valid(node.requested_device)
+                check_placeable(node.requested_device)
             except ValueError as error:
                 raise _malformed(node, error) from error
             self._plain[key] = self._choose(group, node.requested_device, types)
@@ -87,6 +87,7 @@ class Candidates:
             if not node.requested_device:
                 continue
             try:
+                check_placeable(node.requested_device)
                 request = combine_specs(
                     request, node.requested_device, allow_soft_placement=self._soft
                 )
@@ -207,8 +208,9 @@ def _names(group: Group, but: Node) -> str:
 
 
 def _malformed(node: Node, error: ValueError) -> InvalidArgumentError:
-    return _cannot_assign(
-        node, f"Malformed device specification '{node.requested_device}': {error}"
+    return node_error(
+        node,
+        f"Malformed device specification '{node.requested_device}' in node: {node.name}: {error}",
     )
 
 

@@ -1,6 +1,8 @@
 """Messages of graphs: tensors, attributes, nodes, ops, functions, control flow, variables.
 
 The form of the tables is that of `declaration_text`; names and numbers are TensorFlow 1.15's.
+`experimental_type` is later: a GraphDef that a later version wrote as text is read with it, and it
+changes nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +32,14 @@ TensorSliceProto.Extent: 1 start int64, 2 length int64 |has_length_hack
 """
 
 GRAPHS = """
+enum FullTypeId: TFT_UNSET 0, TFT_VAR 1, TFT_ANY 2, TFT_PRODUCT 3, TFT_NAMED 4, TFT_FOR_EACH 20,
+    TFT_CALLABLE 100, TFT_BOOL 200, TFT_UINT8 201, TFT_UINT16 202, TFT_UINT32 203, TFT_UINT64 204,
+    TFT_INT8 205, TFT_INT16 206, TFT_INT32 207, TFT_INT64 208, TFT_HALF 209, TFT_FLOAT 210,
+    TFT_DOUBLE 211, TFT_COMPLEX64 212, TFT_COMPLEX128 213, TFT_STRING 214, TFT_BFLOAT16 215,
+    TFT_TENSOR 1000, TFT_ARRAY 1001, TFT_OPTIONAL 1002, TFT_LITERAL 1003, TFT_ENCODED 1004,
+    TFT_SHAPE_TENSOR 1005, TFT_DATASET 10102, TFT_RAGGED 10103, TFT_ITERATOR 10104,
+    TFT_MUTEX_LOCK 10202, TFT_LEGACY_VARIANT 10203
+FullTypeDef: 1 type_id FullTypeId, 2 args *FullTypeDef, 3 s string |attr, 4 i int64 |attr
 AttrValue: 2 s bytes |value, 3 i int64 |value, 4 f float |value, 5 b bool |value,
     6 type DataType |value, 7 shape TensorShapeProto |value, 8 tensor TensorProto |value,
     1 list ListValue |value, 10 func NameAttrList |value, 9 placeholder string |value
@@ -37,7 +47,7 @@ AttrValue.ListValue: 2 s *bytes, 3 i *int64, 4 f *float, 5 b *bool, 6 type *Data
     7 shape *TensorShapeProto, 8 tensor *TensorProto, 9 func *NameAttrList
 NameAttrList: 1 name string, 2 attr string:AttrValue
 NodeDef: 1 name string, 2 op string, 3 input *string, 4 device string, 5 attr string:AttrValue,
-    6 experimental_debug_info ExperimentalDebugInfo
+    6 experimental_debug_info ExperimentalDebugInfo, 7 experimental_type FullTypeDef
 NodeDef.ExperimentalDebugInfo: 1 original_node_names *string, 2 original_func_names *string
 VersionDef: 1 producer int32, 2 min_consumer int32, 3 bad_consumers *int32
 GraphDef: 1 node *NodeDef, 4 versions VersionDef, 3 version int32, 2 library FunctionDefLibrary

@@ -72,7 +72,7 @@ class _Batching(NamedTuple):
 
 
 def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None) -> Any:
-    lists = _as_lists(tensors_list)
+    lists = as_lists(tensors_list)
     if not lists[0]:
         raise ValueError(f"Expected at least one tensor in {batching.scope}().")
     with name_scope(
@@ -82,10 +82,10 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
         lists = [
             [storable(tensor, batching.enqueue_many) for tensor in tensors] for tensors in lists
         ]
-        keep = _keeping(batching.keep_input, batching.enqueue_many)
-        types = _types(lists)
+        keep = keep_condition(batching.keep_input, batching.enqueue_many)
+        types = element_types(lists)
         queue = batching.queue_kind.create(
-            types, _shapes(lists, batching.shapes, batching.enqueue_many, sparse)
+            types, element_shapes(lists, batching.shapes, batching.enqueue_many, sparse)
         )
         enqueue = queue.enqueue_many if batching.enqueue_many else queue.enqueue
         operations = [_enqueue(enqueue, tensors, keep) for tensors in lists]
@@ -93,10 +93,10 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
         batching.queue_kind.summarize(queue)
         dequeue = queue.dequeue_up_to if batching.is_smaller_allowed else queue.dequeue_many
         batch = dequeue(batching.batch_size, name=scope)
-        return _like(tensors_list[0], with_sparse(batch, sparse, batching.enqueue_many))
+        return structured_as(tensors_list[0], with_sparse(batch, sparse, batching.enqueue_many))
 
 
-def _as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
+def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
     """The components of each element, in order. ValueError where there is none, or other keys."""
     if not isinstance(tensors_list, (list, tuple)):
         raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
@@ -110,14 +110,14 @@ def _as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
     return [[tensors[key] for key in keys] for tensors in tensors_list]
 
 
-def _like(tensors: Any, batch: Any) -> Any:
+def structured_as(tensors: Any, batch: Any) -> Any:
     """A batch in the structure of what it was made of; that of a list of one is a tensor."""
     if not isinstance(tensors, Mapping):
         return batch
     return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
 
 
-def _keeping(keep_input: Any, enqueue_many: bool) -> Tensor:
+def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Which elements are enqueued. ValueError for what is neither scalar nor vector."""
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
@@ -130,7 +130,7 @@ def _keeping(keep_input: Any, enqueue_many: bool) -> Tensor:
     return keep
 
 
-def _types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
+def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
     """The dtypes, which all lists have. TypeError where one has others."""
     types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
     for other in types[1:]:
@@ -142,7 +142,7 @@ def _types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
     return types[0]
 
 
-def _shapes(
+def element_shapes(
     lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool, sparse: Mapping[int, SparseTensor]
 ) -> list[TensorShape]:
     """The shapes of an element. ValueError where a rank is not known."""
