@@ -14,8 +14,9 @@ placement.
 """
 
 from gpugraph import (
-    devices as devices, distributions as distributions, layers as layers, losses as losses,
-    memory as memory, metrics as metrics, session as session, summary as summary, train as train,
+    devices as devices, distributions as distributions, layers as layers, lookup as lookup,
+    losses as losses, memory as memory, metrics as metrics, session as session,
+    summary as summary, train as train,
 )
 from gpugraph.api import (
     bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,

@@ -43,7 +43,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "session",
         "summary",
         "datasets distributions linear_operators losses train testing",
-        "metrics saved_models",
+        "lookup metrics saved_models",
         "keras",
         "layers",
         "contrib_layers",
@@ -84,7 +84,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "random sparse",
         "nn strings",
         "files fusion image parsing queues state",
-        "older_types readers summaries",
+        "readers summaries tables",
+        "older_types",
     ),
     "keras": (
         "backend keras_objects",

@@ -27,7 +27,7 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
     [
         *(("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 3)),
         *(("saved_models", 3), ("summaries", 3), ("monitored_sessions", 4)),
-        *(("queues", 4), ("checkpoints", 4), ("input_files", 4), ("keras", 8)),
+        *(("queues", 4), ("checkpoints", 4), ("input_files", 5), ("keras", 8)),
     ],
 )
 def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:

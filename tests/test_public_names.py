@@ -23,6 +23,7 @@ CONTRIB = (
     tf.contrib.framework,
     tf.contrib.layers,
     tf.contrib.legacy_seq2seq,
+    tf.contrib.lookup,
     tf.contrib.rnn,
     tf.contrib.seq2seq,
     tf.contrib.slim,
@@ -97,6 +98,8 @@ ROOMS = (
     tf.keras.utils,
     tf.layers,
     tf.logging,
+    tf.lookup,
+    tf.lookup.experimental,
     tf.losses,
     tf.memory,
     tf.metrics,
@@ -519,6 +522,36 @@ contrib.seq2seq.hardmax: logits name
 contrib.seq2seq.sequence_loss: logits targets weights average_across_timesteps
     average_across_batch sum_over_timesteps sum_over_batch softmax_loss_function name
 contrib.seq2seq.tile_batch: t multiplier name
+contrib.lookup.HashTable: initializer default_value shared_name name
+contrib.lookup.HasherSpec:
+contrib.lookup.IdTableWithHashBuckets: table num_oov_buckets hasher_spec name key_dtype
+contrib.lookup.InitializableLookupTableBase: default_value initializer
+contrib.lookup.KeyValueTensorInitializer: keys values key_dtype value_dtype name
+contrib.lookup.LookupInterface: key_dtype value_dtype
+contrib.lookup.MutableDenseHashTable: key_dtype value_dtype default_value empty_key deleted_key
+    initial_num_buckets name checkpoint
+contrib.lookup.MutableHashTable: key_dtype value_dtype default_value name checkpoint
+contrib.lookup.StrongHashSpec:
+contrib.lookup.TableInitializerBase: key_dtype value_dtype
+contrib.lookup.TextFileIdTableInitializer: filename key_column_index value_column_index vocab_size
+    delimiter name key_dtype
+contrib.lookup.TextFileIndex:
+contrib.lookup.TextFileInitializer: filename key_dtype key_index value_dtype value_index vocab_size
+    delimiter name
+contrib.lookup.TextFileStringTableInitializer: filename key_column_index value_column_index
+    vocab_size delimiter name
+contrib.lookup.index_table_from_file: vocabulary_file num_oov_buckets vocab_size default_value
+    hasher_spec key_dtype name key_column_index value_column_index delimiter
+contrib.lookup.index_table_from_tensor: mapping num_oov_buckets default_value hasher_spec dtype name
+contrib.lookup.index_to_string: tensor mapping default_value name
+contrib.lookup.index_to_string_table_from_file: vocabulary_file vocab_size default_value name
+    key_column_index value_column_index delimiter
+contrib.lookup.index_to_string_table_from_tensor: mapping default_value name
+contrib.lookup.string_to_index: tensor mapping default_value name
+contrib.lookup.string_to_index_table_from_file: vocabulary_file num_oov_buckets vocab_size
+    default_value hasher_spec name
+contrib.lookup.string_to_index_table_from_tensor: mapping num_oov_buckets default_value hasher_spec
+    name
 contrib.rnn.AttentionCellWrapper: cell attn_length attn_size attn_vec_size input_size
     state_is_tuple reuse
 contrib.rnn.FusedRNNCell:
@@ -1585,6 +1618,14 @@ logical_and: x y name
 logical_not: x name
 logical_or: x y name
 logical_xor: x y name
+lookup.KeyValueTensorInitializer: keys values key_dtype value_dtype name
+lookup.StaticHashTable: initializer default_value name
+lookup.StaticVocabularyTable: initializer num_oov_buckets lookup_key_dtype name
+lookup.TextFileIndex:
+lookup.TextFileInitializer: filename key_dtype key_index value_dtype value_index vocab_size
+    delimiter name
+lookup.experimental.DenseHashTable: key_dtype value_dtype default_value empty_key deleted_key
+    initial_num_buckets name checkpoint
 losses.absolute_difference: labels predictions weights scope loss_collection reduction
 losses.add_loss: loss loss_collection
 losses.compute_weighted_loss: losses weights scope loss_collection reduction

@@ -62,6 +62,8 @@ keras.utils.plot_model: show_dtype layer_range show_layer_activations show_train
 layers.InputSpec: allow_last_axis_squeeze name optional
 linalg.LinearOperator: parameters
 linalg.tridiagonal_solve: perturb_singular
+lookup.*Table: experimental_is_anonymous
+lookup.TextFileInitializer: value_index_offset
 map_fn: fn_output_signature
 nn.ctc_greedy_decoder: blank_index
 nn.fused_batch_norm: exponential_avg_factor
@@ -82,6 +84,7 @@ raw_ops.CTCGreedyDecoder: blank_index
 raw_ops.CropAndResizeGradBoxes: method
 raw_ops.FusedBatchNorm*: exponential_avg_factor
 raw_ops.GatherNd: bad_indices_policy
+raw_ops.InitializeTableFromTextFile*: offset
 raw_ops.MatMul: grad_a grad_b
 raw_ops.MaxPool*: explicit_paddings
 raw_ops.MergeV2Checkpoints: allow_missing_files

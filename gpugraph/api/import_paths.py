@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from gpugraph import config, distributions, keras, layers, losses, metrics, summary, train
+from gpugraph import (
+    config, distributions, keras, layers, lookup, losses, metrics, summary, train,
+)
 from gpugraph.api import (
     bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
     linalg, manip,
@@ -25,8 +27,8 @@ _API = (
     linalg, manip,
     math, nn, quantization, random, saved_model, sets, signal, sparse, spectral, strings, test,
     contrib.checkpoint, contrib.crf, contrib.distributions, contrib.framework, contrib.layers,
-    contrib.legacy_seq2seq, contrib.rnn, contrib.seq2seq, contrib.training, contrib.util,
-    contrib.slim, contrib.staging,
+    contrib.legacy_seq2seq, contrib.lookup, contrib.rnn, contrib.seq2seq, contrib.training,
+    contrib.util, contrib.slim, contrib.staging,
     saved_model.builder, saved_model.constants, saved_model.loader, saved_model.main_op,
     saved_model.signature_constants, saved_model.signature_def_utils,
     saved_model.tag_constants, saved_model.utils,
@@ -79,8 +81,8 @@ _PACKAGES = {
     for module in (
         config, config.experimental, distributions, keras, keras.activations, keras.applications,
         keras.backend, keras.callbacks, keras.layers, keras.losses, keras.metrics, keras.models,
-        keras.optimizers, keras.optimizers.schedules, layers, losses, metrics, summary, train,
-        train.experimental,
+        keras.optimizers, keras.optimizers.schedules, layers, lookup, lookup.experimental, losses,
+        metrics, summary, train, train.experimental,
     )
 }
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules

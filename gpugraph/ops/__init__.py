@@ -25,6 +25,7 @@ from gpugraph.ops import (
     state,
     strings,
     summaries,
+    tables,
     tensor_arrays,
     training,
 )

@@ -30,7 +30,8 @@ keras.optimizers.schedules.CosineDecay* keras.regularizers.L[12] keras.saving*
 keras.utils.DeterministicRandomTestTool keras.utils.StepsPerExecutionTuner
 keras.utils.*_interactive_logging* keras.utils.get_or_create_layer keras.utils.legacy*
 keras.utils.to_ordinal keras.utils.track_tf1_style_variables keras.utils.warmstart_embedding_matrix
-linalg.eigh_tridiagonal linalg.experimental.* math.approx* math.sobol_sample math.special*
+linalg.eigh_tridiagonal linalg.experimental.* lookup.experimental.MutableHashTable
+math.approx* math.sobol_sample math.special*
 mixed_precision* nn.approx* nn.experimental.* nn.silu quantization.experimental.*
 quantization.quantize_and_dequantize_v2 random.Algorithm random.fold_in random.split
 random.stateless_binomial random.stateless_gamma random.stateless_parameterized*

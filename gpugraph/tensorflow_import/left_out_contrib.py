@@ -59,7 +59,6 @@ layers.RevBlock layers.rev_block: {_REVERSIBLE}
 linalg: use tf.linalg
 linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
-lookup: there are no tables in graphs: look values up in Python, or by tf.py_func
 losses: use tf.losses, whose arguments are labels, then predictions
 memory_stats: use gpugraph.config.RunOptions with a trace, and run_metadata of Session.run
 metrics: use tf.metrics, where streaming_mean is tf.metrics.mean

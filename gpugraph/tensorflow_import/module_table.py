@@ -102,12 +102,13 @@ python.ops.(collective_ops gen_array_ops gen_bitwise_ops gen_candidate_sampling_
     gen_resource_variable_ops gen_rnn_ops gen_script_ops gen_set_ops gen_sparse_ops
     gen_spectral_ops gen_state_ops gen_string_ops gen_user_ops inplace_ops list_ops): gen
 python.ops.(cond_v2 control_flow_util custom_gradient functional_ops gradients_util histogram_ops
-    lookup_ops map_fn partitioned_variables session_ops sort_ops summary_ops_v2 template): tf
+    map_fn partitioned_variables session_ops sort_ops summary_ops_v2 template): tf
 python.ops.confusion_matrix: tf.math tf
     remove_squeezable_dimensions=gpugraph.ops.nn.losses.loss_weights.remove_squeezable_dimensions
 python.ops.control_flow_ops: tf gen
     with_dependencies=gpugraph.ops.control.group_and_no_op.with_dependencies
 python.ops.(ctc_ops embedding_ops): tf.nn
+python.ops.lookup_ops: tf.contrib.lookup tf gen
 python.ops.data_flow_ops: tf gpugraph.ops.queues.staging_classes gpugraph.ops.queues.barrier gen
 python.ops.distributions.(bernoulli beta categorical dirichlet dirichlet_multinomial distribution
     distributions exponential gamma kullback_leibler laplace multinomial normal student_t uniform
@@ -246,6 +247,7 @@ contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
 contrib.learn.datasets.mnist: gpugraph.datasets.mnist_files
 contrib.learn.python.learn.datasets.mnist: gpugraph.datasets.mnist_files
 contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
+contrib.lookup.lookup_ops: tf.contrib.lookup
 contrib.rnn.python.ops.(core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops
     rnn rnn_cell): tf.contrib.rnn
 contrib.seq2seq.python.ops: tf.contrib.seq2seq

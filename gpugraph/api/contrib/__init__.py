@@ -2,7 +2,7 @@
 
 from gpugraph.api.contrib import (
     checkpoint as checkpoint, crf as crf, distributions as distributions, framework as framework,
-    layers as layers,
-    legacy_seq2seq as legacy_seq2seq, rnn as rnn, seq2seq as seq2seq, slim as slim,
+    layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
+    seq2seq as seq2seq, slim as slim,
     staging as staging, training as training, util as util,
 )

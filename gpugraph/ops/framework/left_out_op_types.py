@@ -114,7 +114,7 @@ handles of references are those of graphs before TensorFlow 1.0, use the op type
     QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize
     FixedLengthRecordReader IdentityReader ReaderNum*d ReaderRead ReaderReadUpTo ReaderReset
     ReaderRestoreState ReaderSerializeState TFRecordReader TextLineReader WholeFileReader
-    ResourceAccumulator* ResourceConditionalAccumulator
+    ResourceAccumulator* ResourceConditionalAccumulator MutableDenseHashTable
 checkpoints of before TensorFlow 1.0 are not written, use SaveV2 and RestoreV2: Save SaveSlices
     Restore RestoreSlice
 """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.ops import elementwise, indexing, linalg, nn, signal, tensor_arrays
+from gpugraph.ops import elementwise, indexing, linalg, nn, signal, tables, tensor_arrays
 from gpugraph.ops.framework.kernel_registry import kernels_of, register_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_function import OpFunction
 
 assert elementwise and indexing and linalg and nn and signal  # for their declarations
-assert tensor_arrays
+assert tables and tensor_arrays
 
 RENAMED = {
     "BatchCholesky": "Cholesky",
@@ -32,7 +32,17 @@ RENAMED = {
     "BatchSelfAdjointEigV2": "SelfAdjointEigV2",
     "BatchSvd": "Svd",
     "BiasAddV1": "BiasAdd",
+    "HashTable": "HashTableV2",
+    "InitializeTable": "InitializeTableV2",
+    "InitializeTableFromTextFile": "InitializeTableFromTextFileV2",
+    "LookupTableExport": "LookupTableExportV2",
+    "LookupTableFind": "LookupTableFindV2",
+    "LookupTableImport": "LookupTableImportV2",
+    "LookupTableInsert": "LookupTableInsertV2",
+    "LookupTableSize": "LookupTableSizeV2",
     "Mod": "TruncateMod",
+    "MutableHashTable": "MutableHashTableV2",
+    "MutableHashTableOfTensors": "MutableHashTableOfTensorsV2",
     "ScatterNdNonAliasingAdd": "TensorScatterAdd",
     "Snapshot": "Identity",
     "StackClose": "StackCloseV2",

@@ -1,0 +1,128 @@
+"""Text files that tables are filled from: a key and a value from each line.
+
+A file is read once, line by line. What it holds is not trusted: a line that has too few columns, or
+another text where a number is to be, is an error that names the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import invalid_argument
+from gpugraph.platform.files import system_errors
+
+WHOLE_LINE, LINE_NUMBER = -2, -1
+"""Numbers of columns that are none: the whole line, and its number, from 0."""
+
+_BITS = {dtypes.int32: 31, dtypes.int64: 63}
+
+
+def read_columns(
+    path: str, delimiter: bytes, vocab_size: int, columns: list[tuple[int, DType]]
+) -> list[Any]:
+    """The arrays of some columns of a file, whose dtypes are given.
+
+    delimiter: a character between columns. vocab_size: how many lines count, -1: all.
+
+    InvalidArgumentError for another delimiter, for lines that lack a column or have another text,
+    for empty lines, and for fewer lines than `vocab_size`.
+    """
+    if len(delimiter) != 1:
+        raise invalid_argument("delimiter should be only 1 char")
+    fewest = max(column for column, _ in columns) + 1
+    values: list[list[Any]] = [[] for _ in columns]
+    for number, line in _lines(path, vocab_size):
+        fields = line.split(delimiter) if fewest > 0 else []
+        if len(fields) < fewest:
+            raise invalid_argument(
+                f"Invalid number of columns in {path} line {number} ({_shown(line)}) : expected at "
+                f"least {fewest} got {len(fields)}"
+            )
+        for (column, dtype), rows in zip(columns, values, strict=True):
+            if column == LINE_NUMBER:
+                rows.append(number)
+                continue
+            text = line if column == WHOLE_LINE else fields[column]
+            value = text if dtype == dtypes.string else _number(text, dtype)
+            if value is None:
+                raise invalid_argument(
+                    f"Field {_shown(text)} in line {number} is not a valid {_NAMES[dtype]}. The "
+                    f"file is {path}"
+                )
+            rows.append(value)
+    return [_array(rows, dtype) for rows, (_, dtype) in zip(values, columns, strict=True)]
+
+
+def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
+    """The lines that count, without their ends, and their numbers."""
+    count = offset = 0
+    with system_errors(path), open(path, "rb") as file:
+        for line in file:
+            if count == vocab_size:
+                return
+            offset += len(line)
+            line = line.rstrip(b"\n").replace(b"\r", b"")
+            if not line:
+                raise invalid_argument(
+                    f"Invalid content in {path}: empty line found at position {offset}. It is line "
+                    f"{count}, counted from 0."
+                )
+            yield count, line
+            count += 1
+    if count < vocab_size:
+        raise invalid_argument(
+            f"Invalid vocab_size in {path}: expected {vocab_size} but got {count}"
+        )
+
+
+_NAMES = {
+    dtypes.int32: "int32", dtypes.int64: "int64", dtypes.float32: "float", dtypes.float64: "double",
+}  # fmt: skip
+
+
+def _number(text: bytes, dtype: DType) -> Any:
+    """A text as a number, None where it is none of the dtype."""
+    parse: Callable[[bytes], Any] = int if dtype in _BITS else float
+    try:
+        value = parse(text)
+    except ValueError:
+        return None
+    if b"_" in text or (dtype in _BITS and not -(2 ** _BITS[dtype]) <= value < 2 ** _BITS[dtype]):
+        return None
+    return value
+
+
+def _array(values: list[Any], dtype: DType) -> Any:
+    array = np.empty(len(values), dtype.as_numpy_dtype)
+    array[:] = values or array
+    return array
+
+
+def _shown(text: bytes) -> str:
+    return text[:80].decode(errors="backslashreplace")
+
+
+def columns_of(
+    key_index: int, value_index: int, key_dtype: DType, value_dtype: DType
+) -> list[tuple[int, DType]]:
+    """The columns of keys and values with their dtypes; InvalidArgumentError for what can't be."""
+    columns = [("Key", "key", key_index, key_dtype), ("Value", "value", value_index, value_dtype)]
+    for name, kind, index, dtype in columns:
+        if index == LINE_NUMBER and dtype != dtypes.int64:
+            raise invalid_argument(
+                f"{name} index for line number requires table {kind} dtype of int64, got "
+                f"{dtype.name}"
+            )
+        if index == WHOLE_LINE and dtype != dtypes.string and not dtype.is_integer:
+            raise invalid_argument(
+                f"{name} index for whole line requires table {kind} dtype of string or integer, "
+                f"got {dtype.name}"
+            )
+        if dtype != dtypes.string and dtype not in _NAMES:
+            raise invalid_argument(f"Data type {dtype.name} not supported.")
+    return [(key_index, key_dtype), (value_index, value_dtype)]

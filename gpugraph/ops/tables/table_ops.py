@@ -1,0 +1,283 @@
+"""Tables as ops. A handle, in host memory, holds the table, which the session keeps.
+
+Nodes that name the same `shared_name` in the same container have the same table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpugraph.base.dtypes import ALL, as_dtype
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import UNKNOWN, no_outputs, of_rank
+from gpugraph.ops.queues.handle_ops import (
+    HOST,
+    SHARING,
+    Run,
+    asking_op,
+    handle_op,
+    held_object,
+    infer_handle,
+)
+from gpugraph.ops.tables.hash_tables import (
+    DenseTable,
+    MutableTable,
+    StaticTable,
+    TableTypes,
+    check_types,
+)
+from gpugraph.ops.tables.table_files import columns_of, read_columns
+
+# -- tables
+
+
+def _types(context: KernelContext) -> TableTypes:
+    attrs = context.attrs
+    shape = tuple(int(size or 0) for size in as_shape(attrs.get("value_shape", ())).as_list())
+    return TableTypes(as_dtype(attrs["key_dtype"]), as_dtype(attrs["value_dtype"]), shape)
+
+
+def _bind_table(make: Callable[..., MutableTable], context: KernelContext, *arrays: Any) -> Run:
+    *keys, handle = arrays
+    attrs, types = context.attrs, _types(context)
+    name = attrs["shared_name"] or (context.name if attrs["use_node_name_sharing"] else "")
+    key = attrs["container"], name or f"{context.name}/private"
+
+    def run() -> None:
+        table = context.shared(*key, lambda: make(name or context.name, types, attrs, *keys))
+        handle.fill(table)
+        check_types(held_object(handle, MutableTable, "table"), types, name or context.name)
+
+    return run
+
+
+def _of_vectors(name: str, types: TableTypes, _: Any) -> MutableTable:
+    if len(types.value_shape) != 1:
+        raise invalid_argument(
+            f"Default value must be a vector, got shape {shape_text(types.value_shape)}"
+        )
+    return MutableTable(name, types)
+
+
+def _dense(name: str, types: TableTypes, attrs: Any, empty: Any, deleted: Any) -> DenseTable:
+    return DenseTable(
+        name, types, empty, deleted, attrs["initial_num_buckets"], attrs["max_load_factor"]
+    )
+
+
+_TYPE = Attr("type", required=True)
+_ATTRS = {**SHARING, "use_node_name_sharing": Attr("bool", False)}
+_VALUE_SHAPE = Attr("shape", ())
+_DENSE: dict[str, Any] = {
+    "value_shape": _VALUE_SHAPE,
+    "initial_num_buckets": Attr("int", 131072),
+    "max_load_factor": Attr("float", 0.8),
+}
+
+
+def _declare_table(
+    op_type: str, make: Callable[..., MutableTable], doc: str, inputs: str = "", **attrs: Any
+) -> None:
+    key = {"key_dtype": ALL if inputs else _TYPE}
+    op(
+        op_type, inputs=inputs or (), outputs="table_handle: resource", infer=infer_handle,
+        attrs={**_ATTRS, **key, "value_dtype": _TYPE, **attrs}, host=(0, 1) if inputs else (),
+        cpu=Call(make=partial(_bind_table, make), late=True, direct=True), gpu=HOST,
+        host_outputs=(0,), grad=NO_GRADIENT, stateful=True, doc=doc,
+    )  # fmt: skip
+
+
+_declare_table(
+    "HashTableV2", lambda name, types, _: StaticTable(name, types), "A table that is filled once."
+)
+_declare_table(
+    "MutableHashTableV2",
+    lambda name, types, _: MutableTable(name, types),
+    "A table that runs change, of scalars.",
+)
+_declare_table(
+    "MutableHashTableOfTensorsV2",
+    _of_vectors,
+    "A table that runs change, of vectors.",
+    value_shape=_VALUE_SHAPE,
+)
+_declare_table(
+    "MutableDenseHashTableV2",
+    _dense,
+    "A table that runs change, whose export is its buckets.",
+    "empty_key: key_dtype, deleted_key: key_dtype",
+    **_DENSE,
+)
+
+
+# -- what is done with a table
+
+
+def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
+    """The table behind a handle; InvalidArgumentError where an op has other dtypes than it.
+
+    keys: how many inputs after the handle have the dtypes of keys and values, from the first on.
+    outputs: whether the outputs have these.
+    """
+    table = held_object(handle, MutableTable, "table")
+    types = table.types[:2]
+    has, wants = list(context.input_types[1:]), list(types[: keys or 0])
+    if has != wants or (outputs and list(context.output_types)[-1] != types[1]):
+        mine, due = (", ".join(["resource", *(t.name for t in side)]) for side in (has, wants))
+        results = [t.name for t in context.output_types]
+        raise invalid_argument(
+            f"Signature mismatch, have: {mine}->{', '.join(results)} expected: {due}->"
+            f"{', '.join(t.name for t in types[-len(results) :]) if results else ''}"
+        )
+    return table
+
+
+def _bind_find(context: KernelContext, handle: Any, keys: Any, default: Any) -> Run:
+    return lambda: [_table_of(context, handle, 2, True).find(keys, default)]
+
+
+def _bind_export(context: KernelContext, handle: Any) -> Run:
+    return lambda: _table_of(context, handle, None, True).export()
+
+
+def _changing(method: str, count: int) -> Callable[..., Run]:
+    """What binds an op that hands its inputs to a method of the table."""
+
+    def bind(context: KernelContext, handle: Any, *arrays: Any) -> Run:
+        return lambda: getattr(_table_of(context, handle, count, False), method)(*arrays)
+
+    return bind
+
+
+def _bind_file(context: KernelContext, handle: Any, filename: Any) -> Run:
+    attrs = context.attrs
+
+    def read() -> None:
+        table = held_object(handle, MutableTable, "table")
+        columns = columns_of(attrs["key_index"], attrs["value_index"], *table.types[:2])
+        path, delimiter = os.fsdecode(filename[()]), _bytes(attrs["delimiter"])
+        table.initialize(*read_columns(path, delimiter, attrs["vocab_size"], columns))
+
+    return read
+
+
+def _bytes(text: Any) -> bytes:
+    return text if isinstance(text, bytes) else str(text).encode()
+
+
+def _value_shape(context: InferContext) -> TensorShape | None:
+    """The shape of a value, None where it is not known."""
+    op_type, attrs = context.maker(0) or ("", {})
+    return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
+
+
+def _infer_find(context: InferContext) -> Sequence[TensorShape]:
+    op_type, _ = context.maker(0) or ("", {})
+    shape = _value_shape(context)
+    if shape is None or "Dense" in op_type:  # whose keys may be rows
+        return [UNKNOWN]
+    return [context.shapes[1].concatenate(shape)]
+
+
+def _infer_export(context: InferContext) -> Sequence[TensorShape]:
+    op_type, _ = context.maker(0) or ("", {})
+    shape = _value_shape(context)
+    if shape is None or "Dense" in op_type:
+        return [UNKNOWN, UNKNOWN]
+    rows = TensorShape.of((None,))
+    return [rows, rows.concatenate(shape)]
+
+
+def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
+    """Keys are a vector, but in a dense table; values are as many."""
+    op_type, _ = context.maker(0) or ("", {})
+    if "HashTable" in op_type and "Dense" not in op_type:
+        (keys,) = of_rank(context.shapes[1], 1, "keys")
+        count = context.shapes[2].sizes[0] if context.shapes[2].sizes else None
+        if None not in (keys, count) and keys != count:
+            raise Misfit(
+                f"Dimensions must be equal, but are {keys} and {count}",
+                f"Expected shape [{keys}] for value, got [{count}]",
+            )
+    return no_outputs(context)
+
+
+def _infer_file(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "filename")
+    return no_outputs(context)
+
+
+_FIND = {"Tin": ALL, "Tout": ALL}
+
+
+def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declaration: Any) -> None:
+    """Declares an op that reads a table, whose outputs have sizes that the run finds."""
+    inputs, _, outputs = signature.partition(" -> ")
+    kernel = Call(make=bind, late=True, dynamic=True, direct=True)
+    host = tuple(range(inputs.count(":")))
+    op(
+        op_type, inputs=inputs, outputs=outputs, cpu=kernel, gpu=HOST, host=host,
+        grad=NO_GRADIENT, stateful=True, **declaration,
+    )  # fmt: skip
+
+
+_reading_op(
+    "LookupTableFindV2", _bind_find,
+    "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
+    attrs=_FIND, infer=_infer_find, doc="The values of keys, a default for others.",
+)  # fmt: skip
+_reading_op(
+    "LookupTableExportV2", _bind_export, "table_handle: resource -> keys: Tkeys, values: Tvalues",
+    attrs={"Tkeys": _TYPE, "Tvalues": _TYPE}, infer=_infer_export,
+    doc="All keys of a table and their values.",
+)  # fmt: skip
+asking_op(
+    "LookupTableSizeV2",
+    "size: int64",
+    lambda handle: held_object(handle, MutableTable, "table").size(),
+    "How many keys a table has.",
+    inputs="table_handle: resource",
+)
+for _type, _method, _infer, _doc in (
+    ("LookupTableInsertV2", "insert", no_outputs, "Sets the values of keys."),
+    ("LookupTableImportV2", "replace", _infer_pairs, "Replaces all that a table has."),
+    ("InitializeTableV2", "initialize", _infer_pairs, "Fills a table, once."),
+):
+    _types_of = {"Tkey": ALL, "Tval": ALL} if _type == "InitializeTableV2" else _FIND
+    _key, _value = _types_of
+    handle_op(
+        _type,
+        _changing(_method, 2),
+        _doc,
+        inputs=f"table_handle: resource, keys: {_key}, values: {_value}",
+        attrs=_types_of,
+        infer=_infer,
+    )
+handle_op(
+    "LookupTableRemoveV2",
+    _changing("remove", 1),
+    "Drops keys of a table.",
+    inputs="table_handle: resource, keys: Tin",
+    attrs={"Tin": ALL},
+)
+handle_op(
+    "InitializeTableFromTextFileV2",
+    _bind_file,
+    "Fills a table, once, from the lines of a text file.",
+    inputs="table_handle: resource, filename: string",
+    infer=_infer_file,
+    attrs={
+        "key_index": Attr("int", required=True, minimum=-2),
+        "value_index": Attr("int", required=True, minimum=-2),
+        "vocab_size": Attr("int", -1, minimum=-1),
+        "delimiter": Attr("string", "\t"),
+    },
+)
