@@ -135,6 +135,17 @@ def nested_flow(tf: Any) -> None:
 
 
 @graph
+def gradients_after_a_loop(tf: Any) -> None:
+    """TensorFlow's loop gets a counter that waits for what the loop computes."""
+    x = fed(tf)
+    total = tf.get_variable("total", initializer=0.0)
+    looped = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * x), (0, x))[1]
+    with tf.control_dependencies([tf.assign(total, tf.reduce_sum(looped))]):
+        (gradient,) = tf.gradients(looped, x)
+        summed(tf, gradient, total.read_value())
+
+
+@graph
 def map_and_scan(tf: Any) -> None:
     x = fed(tf)
     mapped = tf.map_fn(lambda row: row * tf.reduce_sum(row), x)

@@ -4,7 +4,8 @@ TensorFlow starts a loop variable whenever its first value is there, also after 
 done. A gradient that is built under `tf.control_dependencies` on the result of a loop makes use of
 it: the counter that its forward loop gets waits for that result. Here a loop is one step, which
 starts with all its variables; so the counter starts at once, and those that take its last value
-wait instead. Only constants wait so: they are the same whenever they are asked for.
+wait instead. Only what is the same whenever it is computed is let go: the constant that the counter
+starts with, and ops in the loop that read no variable and have no state.
 
     Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
                   |                                  ...
@@ -22,17 +23,17 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 class _Wait(NamedTuple):
-    """A control edge into a constant of a loop, or into one that a loop starts with."""
+    """A control edge into an op of a loop, or into a constant that a loop starts with."""
 
     edge: Edge
     source: Node
     """What is waited for, outside of the loop."""
     enter: Node
-    """The Enter of the constant, or of what the constant waits for."""
+    """The Enter of the constant, or of what the op waits for."""
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
-    """Lets no constant of a loop wait for the loop's own result."""
+    """Lets nothing that a loop starts with wait for the loop's own result."""
     waits = list(_waits(graph))
     if not waits:
         return
@@ -60,11 +61,17 @@ def _waits(graph: RuntimeGraph) -> Iterator[_Wait]:
 
 
 def _only_waited_for(enter: Node) -> Iterator[Edge]:
-    """The control edges by which constants of a loop wait for an Enter that has no other use."""
+    """The control edges by which ops of a loop wait for an Enter that has no other use."""
     copies = [edge.dst for edge in enter._out]
     if all(copy.is_identity and all(edge.is_control for edge in copy._out) for copy in copies):
         for copy in copies:
-            yield from (edge for edge in copy._out if edge.dst.node_class is NodeClass.CONSTANT)
+            yield from (edge for edge in copy._out if _is_pure(edge.dst))
+
+
+def _is_pure(node: Node) -> bool:
+    """Whether a node computes the same from the same values, whenever it does."""
+    reads = any(dtype.is_ref_dtype for dtype in node.input_types)
+    return node.is_op and not reads and not node.op_def.is_stateful
 
 
 def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
@@ -87,9 +94,9 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Lets those wait who take from the loop what the constant becomes there."""
-    constant, copy = wait.edge.dst, wait.edge.src
-    entered = constant if frames.at(constant) is frames.at(wait.enter) else wait.enter
+    """Lets those wait instead who take from the loop what follows from the op there."""
+    op, copy = wait.edge.dst, wait.edge.src
+    entered = op if frames.at(op) is frames.at(wait.enter) else wait.enter
     for node in _following([entered], frames):
         if node.node_class is NodeClass.EXIT:
             for edge in [*node._out]:

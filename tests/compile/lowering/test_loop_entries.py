@@ -62,6 +62,13 @@ def test_a_constant_in_a_loop_does_not_wait_for_it_either() -> None:
     assert graph.find("waited") is None and graph.find("copy") is None
 
 
+def test_nor_do_ops_that_are_the_same_at_any_time() -> None:
+    text = LOOP.replace("count = Const(%s)", "count = Const()") % "^copy"
+    text += "waited = Enter(written) {frame_name='f'}\ncopy = Identity(waited)\n"
+    graph = waiting(text + "more = B(i, ^copy)")
+    assert inputs(graph, "more") == ["i"] and graph.find("copy") is None
+
+
 @pytest.mark.parametrize("other", ["^x", "^other"])
 def test_other_waits_stay(other: str) -> None:
     graph = waiting(LOOP.replace(", %s)", ")") % other + "other = A(x)\n")
