@@ -70,7 +70,8 @@ def _only_waited_for(enter: Node) -> Iterator[Edge]:
 
 def _is_pure(node: Node) -> bool:
     """Whether a node computes the same from the same values, whenever it does."""
-    reads = any(dtype.is_ref_dtype for dtype in node.input_types)
+    sources = [(edge.src, edge.src_output) for edge in node._in if not edge.is_control]
+    reads = any(source.output_types[slot].is_ref_dtype for source, slot in sources)
     return node.is_op and not reads and not node.op_def.is_stateful
 
 

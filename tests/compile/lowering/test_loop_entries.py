@@ -69,6 +69,14 @@ def test_nor_do_ops_that_are_the_same_at_any_time() -> None:
     assert inputs(graph, "more") == ["i"] and graph.find("copy") is None
 
 
+def test_a_read_of_a_variable_waits() -> None:
+    text = LOOP.replace("count = Const(%s)", "count = Const()") % "^i"
+    text += "waited = Enter(written) {frame_name='f'}\ncopy = Identity(waited)\n"
+    text += "op VariableV2() -> float32_ref\nop RefEnter(float32_ref) -> float32_ref\n"
+    text += "v = VariableV2()\nentered = RefEnter(v) {frame_name='f'}\nread = A(entered, ^copy)"
+    assert inputs(waiting(text), "read") == ["entered", "^copy"]
+
+
 @pytest.mark.parametrize("other", ["^x", "^other"])
 def test_other_waits_stay(other: str) -> None:
     graph = waiting(LOOP.replace(", %s)", ")") % other + "other = A(x)\n")
