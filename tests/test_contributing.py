@@ -30,7 +30,7 @@ def blocks() -> list[str]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package and its tests, in which the op is added."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in ("gpugraph", "kernels", "tests"):
+    for name in ("ci", "gpugraph", "kernels", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     declaration, face, signature, sample = blocks()
@@ -41,6 +41,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             source += f"\n\n{block}"
         (folder / name).write_text(source, "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    subprocess.run([sys.executable, "ci/op_index.py"], cwd=folder, env=environment, check=True)
     return folder
 
 

@@ -75,6 +75,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "native_forms",
     ),
     "ops": (
+        "op_index",
         "framework",
         "arrays control debugging",
         "elementwise",
@@ -187,6 +188,8 @@ NEVER: dict[str, tuple[str, ...]] = {
 """Parts of the package that are on a lower row and yet not to be imported."""
 
 FACES = (ROOT, "api")
+DEFERRING = ("TYPE_CHECKING", "deferred_names", "missing_attribute")
+"""What a face that defers its imports imports for that."""
 FACE_CODE = ("api/import_paths.py",)  # enters modules into sys.modules
 
 NO_ARRAYS = ("graph", "memory")
@@ -208,6 +211,10 @@ TYPES_ONLY = ("graph/client/operation.py", "graph/client/tensor.py")
 """The files that import a module of the package for type checkers alone. A graph has operations,
 these have tensors, and each of them knows its owner: one object graph in three files."""
 
+COMPUTED = "a computed name"
+BY_NAME = ("api.import_paths", "base.deferred_names", "ops.op_index")
+"""The modules that import by names they are given."""
+
 # (module, imported name) of imports that may stand inside a function.
 DOORS = frozenset(
     {
@@ -216,7 +223,7 @@ DOORS = frozenset(
         # A process that a program starts imports gpugraph when it asks for TensorFlow.
         (
             "gpugraph.tensorflow_import.for_child_processes.sitecustomize",
-            "gpugraph.tensorflow_import",
+            "gpugraph.tensorflow_import.import_switch",
         ),
         # An extra, for programs that have messages: imported when the first one is asked for.
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
@@ -226,6 +233,15 @@ DOORS = frozenset(
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),
         ("gpugraph.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
+        # What imports a module when a name or an op type of it is first asked for.
+        *((f"gpugraph.{name}", COMPUTED) for name in BY_NAME),
+        # What programs read of optimizers, where they import `train`.
+        (
+            "gpugraph.tensorflow_import.missing_attributes",
+            "gpugraph.tensorflow_import.private_optimizer_attributes",
+        ),
+        # Why a name is not there, for a program that asks for it.
+        ("gpugraph.tensorflow_import.missing_attributes", "gpugraph.tensorflow_import.left_out"),
         # Draws a bar, where it is installed.
         ("gpugraph.train.hooks.progress_hook", "tqdm"),
         ("gpugraph.train.hooks.progress_hook", "tqdm.auto"),
@@ -315,7 +331,7 @@ def targets(node: ast.AST, module: Module, known: set[str]) -> list[str]:
             match node.args:
                 case [ast.Constant(value=str(name)), *_]:
                     return [name]
-            return ["a computed name"]
+            return [COMPUTED]
     return []
 
 
@@ -396,6 +412,8 @@ def foreign_faults(root: Path) -> list[str]:
             if path != home and not path.startswith(f"{home}/"):
                 faults.append(f"{place}: {foreign} is imported only in {home}")
             homes.setdefault(foreign, set()).add(path)
+        elif imported.target == COMPUTED and (module.name, COMPUTED) in DOORS:
+            continue
         elif foreign not in (root.name, NUMPY) and foreign not in sys.stdlib_module_names:
             faults.append(f"{place}: imports {imported.target}, which is no dependency")
     files = sorted(homes.get("cupy", ()))
@@ -433,8 +451,21 @@ def type_faults(root: Path) -> list[str]:
         f"{place}: imports {imported.target} for types only"
         for module, imported, place in all_imports(root)
         if imported.for_types_only and imported.target.startswith(f"{root.name}.")
-        if str(module.path.relative_to(root)) not in TYPES_ONLY
+        if str(module.path.relative_to(root)) not in TYPES_ONLY and not defers(module.tree)
     ]
+
+
+def defers(tree: ast.Module) -> bool:
+    """Whether a module's imports for type checkers are those that it defers."""
+    return any(is_deferring(statement) for statement in tree.body)
+
+
+def is_deferring(statement: ast.stmt) -> bool:
+    """`if TYPE_CHECKING`, re-exports, and what imports them when they are asked for."""
+    match statement:
+        case ast.If(test, body, [ast.Assign(value=ast.Call(func=ast.Name("deferred_names")))]):
+            return is_type_checking(test) and all(is_re_export(item, 1) for item in body)
+    return False
 
 
 def face_faults(root: Path) -> list[str]:
@@ -444,7 +475,7 @@ def face_faults(root: Path) -> list[str]:
         for module in read_modules(root).values()
         if module.room in FACES and str(module.path.relative_to(root)) not in FACE_CODE
         for place, statement in enumerate(module.tree.body)
-        if not is_re_export(statement, place)
+        if not is_re_export(statement, place) and not is_deferring(statement)
     ]
 
 
@@ -455,7 +486,7 @@ def is_re_export(statement: ast.stmt, place: int) -> bool:
         case ast.Import() | ast.ImportFrom():  # `name as name`, or private, or all there is
             shown = (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
             return all(
-                name.startswith(("_", "*")) or alias.asname == alias.name
+                name.startswith(("_", "*")) or alias.asname == alias.name or name in DEFERRING
                 for name, alias in zip(shown, statement.names)
             )
         case (

@@ -6,8 +6,8 @@ import ast
 import functools
 import importlib
 import inspect
+import itertools
 import re
-import sys
 import types
 
 import numpy as np
@@ -2398,7 +2398,9 @@ def names_of(module: types.ModuleType) -> tuple[str, ...]:
     if not hasattr(module, "__file__"):  # made of a table
         return tuple(name for name in vars(module) if not name.startswith("_"))
     names: dict[str, None] = {}
-    for statement in ast.parse(inspect.getsource(module)).body:
+    statements = ast.parse(inspect.getsource(module)).body
+    deferred = [s.body for s in statements if isinstance(s, ast.If)]  # `if TYPE_CHECKING`
+    for statement in (*statements, *itertools.chain(*deferred)):
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 names[name] = None
@@ -2407,7 +2409,7 @@ def names_of(module: types.ModuleType) -> tuple[str, ...]:
             case ast.AnnAssign(target=ast.Name(id=name)):
                 names[name] = None
             case ast.ImportFrom(module=str(source), names=[ast.alias(name="*")]):
-                names |= dict.fromkeys(names_of(sys.modules[source]))
+                names |= dict.fromkeys(names_of(importlib.import_module(source)))
             case ast.ImportFrom(names=aliases):
                 names |= dict.fromkeys(a.name for a in aliases if a.asname == a.name)
     return tuple(name for name in names if not name.startswith("_"))

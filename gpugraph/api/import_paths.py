@@ -1,101 +1,204 @@
 """The import paths of the public modules: `import gpugraph.nn` imports `gpugraph/api/nn.py`.
 
-Modules that are public under another path than their own are entered into `sys.modules`.
+A module that is public under another path than its own is imported when either is asked
+for, once; `gpugraph.compat.v1` is the whole package. `add_to_public_modules` registers what is
+added to a public module when it is imported.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_loader
+from types import ModuleType
+from typing import Any
 
-from gpugraph import (
-    config, distributions, keras, layers, lookup, losses, metrics, summary, train,
-)
-from gpugraph.api import (
-    bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
-    linalg, manip,
-    math, nn, quantization, random, rnn_cell, saved_model, sets, signal, sparse, spectral,
-    strings, test,
-)
-from gpugraph.api.shared import python_io, queue
-from gpugraph.base import errors, nest, shapes, version
-from gpugraph.ops.framework import kernel_registry, shape_functions
-from gpugraph.platform import app, flags, gfile_v2, logging, resource_loader
-from gpugraph.session import direct_session
+_PACKAGE = __name__.partition(".")[0]
 
-_API = (
-    bitwise, compat, contrib, debugging, dtypes, gfile, graph_util, image, initializers, io,
-    linalg, manip,
-    math, nn, quantization, random, saved_model, sets, signal, sparse, spectral, strings, test,
-    contrib.checkpoint, contrib.crf, contrib.distributions, contrib.framework, contrib.layers,
-    contrib.legacy_seq2seq, contrib.lookup, contrib.rnn, contrib.seq2seq, contrib.training,
-    contrib.util, contrib.slim, contrib.staging,
-    saved_model.builder, saved_model.constants, saved_model.loader, saved_model.main_op,
-    saved_model.signature_constants, saved_model.signature_def_utils,
-    saved_model.tag_constants, saved_model.utils,
-)
-_SLIM = (contrib.slim.data_decoder, contrib.slim.learning, contrib.slim.model_analyzer,
-    contrib.slim.nets, contrib.slim.tfexample_decoder, *(
-    getattr(contrib.slim.nets, name) for name in (
-        "alexnet", "inception", "inception_v1", "inception_v2", "inception_v3", "overfeat",
-        "resnet_utils", "resnet_v1", "resnet_v2", "vgg",
-    )
-))
-PUBLIC_MODULES = {module.__name__.replace(".api.", ".", 1): module for module in _API} | {
-    module.__name__.replace(".slim_models.", ".contrib.slim.", 1): module for module in _SLIM
-} | {
-    f"gpugraph.keras.applications.{name}": module
-    for name, module in keras.applications.application_modules.MODULES.items()
-} | {
-    "gpugraph.app": app,
-    "gpugraph.app.flags": flags,
-    "gpugraph.config.optimizer": config.optimizer,
-    "gpugraph.config.threading": config.threading,
-    "gpugraph.compat.v2": compat.v2,
-    "gpugraph.compat.v2.nn": compat.v2.nn,
-    "gpugraph.errors": errors,
-    "gpugraph.flags": flags,
-    "gpugraph.io.gfile": gfile_v2,
-    "gpugraph.keras.constraints": keras.constraints,
-    "gpugraph.keras.experimental": keras.experimental,
-    "gpugraph.keras.initializers": keras.initializers,
-    "gpugraph.keras.regularizers": keras.regularizers,
-    "gpugraph.keras.utils": keras.utils,
-    "gpugraph.logging": logging,
-    "gpugraph.nest": nest,
-    "gpugraph.layers.experimental": layers.experimental,
-    "gpugraph.nn.rnn_cell": rnn_cell,
-    "gpugraph.ops.kernels": kernel_registry,
-    "gpugraph.ops.shape_functions": shape_functions,
-    "gpugraph.python_io": python_io,
-    "gpugraph.queue": queue,
-    "gpugraph.resource_loader": resource_loader,
-    "gpugraph.rnn.rnn_cell": rnn_cell,
-    "gpugraph.session.direct": direct_session,
-    "gpugraph.shapes": shapes,
-    "gpugraph.version": version,
-}
-"""Each public path with its module."""
+_API = """
+    bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
+    contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup contrib.rnn
+    contrib.seq2seq contrib.slim contrib.staging contrib.training contrib.util debugging dtypes
+    gfile graph_util image initializers io linalg manip math nn quantization random saved_model
+    saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
+    saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants
+    saved_model.utils sets signal sparse spectral strings test
+"""
+"""Modules of `api`, by their paths there."""
 
-_PACKAGES = {
-    module.__name__: module
-    for module in (
-        config, config.experimental, distributions, keras, keras.activations, keras.applications,
-        keras.backend, keras.callbacks, keras.layers, keras.losses, keras.metrics, keras.models,
-        keras.optimizers, keras.optimizers.schedules, layers, lookup, lookup.experimental, losses,
-        metrics, summary, train, train.experimental,
-    )
-}
+_SLIM = """
+    data_decoder learning tfexample_decoder model_analyzer nets nets.alexnet nets.inception
+    nets.inception_v1 nets.inception_v2 nets.inception_v3 nets.overfeat nets.resnet_utils
+    nets.resnet_v1 nets.resnet_v2 nets.vgg
+"""
+"""Modules of `slim_models`, which are below `contrib.slim`."""
+
+_ELSEWHERE = """
+app platform.app
+app.flags platform.flags
+compat.v2 api.v2
+compat.v2.nn api.v2.nn_v2
+config.optimizer config.rewriting_options
+config.threading config.threading_settings
+errors base.errors
+flags platform.flags
+io.gfile platform.gfile_v2
+keras.constraints keras.keras_constraints
+keras.experimental keras.keras_experimental
+keras.initializers keras.keras_initializers
+keras.regularizers keras.keras_regularizers
+keras.utils keras.keras_utils
+layers.experimental layers.keras_style
+logging platform.logging
+nest base.nest
+nn.rnn_cell api.rnn_cell
+ops.kernels ops.framework.kernel_registry
+ops.shape_functions ops.framework.shape_functions
+python_io api.shared.python_io
+queue api.shared.queue
+resource_loader platform.resource_loader
+rnn.rnn_cell api.rnn_cell
+session.direct session.direct_session
+shapes base.shapes
+version base.version
+"""
+"""Public paths, each with the module's own."""
+
+_PACKAGES = """
+    config config.experimental distributions keras keras.activations keras.applications
+    keras.backend keras.callbacks keras.layers keras.losses keras.metrics keras.models
+    keras.optimizers keras.optimizers.schedules layers lookup lookup.experimental losses metrics
+    summary train train.experimental
+"""
+"""Packages that are public by their own paths."""
+
+_APPLICATIONS = """
+    densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet
+    resnet resnet50 resnet_v2 vgg16 vgg19 xception
+"""
+"""Modules of `keras.applications` that are no files."""
+
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
-TENSORFLOW_MODULES = {
-    name: module
-    for path, module in (PUBLIC_MODULES | _PACKAGES).items()
-    if not (name := path.removeprefix("gpugraph.")).startswith(_OWN)
-}
-"""Each public module of TensorFlow that is here, by its path below `tensorflow`."""
 
-PUBLIC_MODULES |= {  # `gpugraph.compat.v1` is the whole package
-    path.replace("gpugraph.", "gpugraph.compat.v1.", 1): module
-    for path, module in (PUBLIC_MODULES | _PACKAGES).items()
-}
+MODULE_PATHS = (
+    {path: f"api.{path}" for path in _API.split()}
+    | {f"contrib.slim.{path}": f"slim_models.{path}" for path in _SLIM.split()}
+    | dict(line.split() for line in _ELSEWHERE.strip().splitlines())
+    | {f"keras.applications.{name}": "keras.applications" for name in _APPLICATIONS.split()}
+)
+"""The own path of each module that is public by another, both below the package."""
 
-sys.modules |= PUBLIC_MODULES
+TENSORFLOW_PATHS = {
+    path: module_path
+    for path, module_path in (MODULE_PATHS | {path: path for path in _PACKAGES.split()}).items()
+    if not path.startswith(_OWN)
+}
+"""The own path of each public module of TensorFlow that is here, by its path there."""
+
+_WHOLE = "compat.v1"
+_PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
+
+
+def public_module(path: str) -> ModuleType:
+    """The public module at a path below the package, imported."""
+    module_path = MODULE_PATHS.get(path, path)
+    module = import_module(f"{_PACKAGE}.{module_path}" if module_path else _PACKAGE)
+    below = path.removeprefix(f"{module_path}.")
+    return getattr(module, below, module) if module_path and below != path else module
+
+
+class _Modules(Mapping[str, ModuleType]):
+    """Public modules by their paths, after `prefix`; imported when they are looked up."""
+
+    def __init__(self, paths: Iterable[str], prefix: str = "") -> None:
+        self._paths = {prefix + path: path for path in paths}
+
+    def __getitem__(self, name: str) -> ModuleType:
+        return public_module(self._paths[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+PUBLIC_MODULES = _Modules(MODULE_PATHS, f"{_PACKAGE}.")
+"""The modules that are public under another path than their own, by their full public paths."""
+
+TENSORFLOW_MODULES = _Modules(TENSORFLOW_PATHS)
+"""The public modules of TensorFlow that are here, by their paths in TensorFlow."""
+
+_OWN_PATHS = {module_path: path for path, module_path in TENSORFLOW_PATHS.items()}
+_additions: list[Callable[[str, ModuleType], None]] = []
+
+
+def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
+    """Calls `function(path, module)` for each public module of TensorFlow that is imported."""
+    _additions.append(function)
+    for module_path, path in _OWN_PATHS.items():
+        if module := sys.modules.get(f"{_PACKAGE}.{module_path}"):
+            function(path, module)
+
+
+class _PublicPaths(MetaPathFinder):
+    """Finds modules by their public paths, and public modules by their own."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """How a public path is imported; None for other names."""
+        package, _, rest = fullname.partition(".")
+        if package != _PACKAGE:
+            return None
+        if rest in _OWN_PATHS:
+            return _with_additions(PathFinder.find_spec(fullname, path, target))
+        public = _canonical(rest)
+        if public == rest and rest not in MODULE_PATHS:
+            return None
+        return spec_from_loader(fullname, _Known(public), is_package=public in _PARENTS)
+
+
+def _with_additions(spec: ModuleSpec | None) -> ModuleSpec | None:
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _PublicLoader(spec.loader.name, spec.loader.path)
+    return spec
+
+
+class _PublicLoader(SourceFileLoader):
+    """Imports a public module, and adds what is to be added."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the module, then the functions of `add_to_public_modules`."""
+        super().exec_module(module)
+        path = _OWN_PATHS[module.__name__.removeprefix(f"{_PACKAGE}.")]
+        for function in _additions:
+            function(path, module)
+
+
+def _canonical(path: str) -> str:
+    """The path without `compat.v1`."""
+    while path == _WHOLE or path.startswith(f"{_WHOLE}."):
+        path = path[len(_WHOLE) + 1 :]
+    return path
+
+
+class _Known(Loader):
+    """Gives a module that has a path, and a specification, of its own."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module, imported by its own path."""
+        module = public_module(self._path)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leaves the module as it is."""
+        module.__spec__ = self._spec
+
+
+sys.meta_path.insert(0, _PublicPaths())

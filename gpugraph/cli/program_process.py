@@ -20,8 +20,9 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
-from gpugraph.tensorflow_import import MissingNames, as_tensorflow, install
 from gpugraph.tensorflow_import.child_processes import answer_in_children
+from gpugraph.tensorflow_import.import_switch import as_tensorflow, install
+from gpugraph.tensorflow_import.missing_names import MissingNames
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_import"))

@@ -7,7 +7,7 @@ import atexit
 import sys
 
 from gpugraph.cli.program_process import Program, add_program, answered, run_program
-from gpugraph.tensorflow_import import MissingNames
+from gpugraph.tensorflow_import.missing_names import MissingNames
 
 
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from gpugraph import gradients
+from gpugraph.gradients import recompute_grad as gradients_recomputed
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.variable_scope import get_variable_scope, variable_scope
 from gpugraph.variable_scope.arg_scope import arg_scope, current_arg_scope
@@ -44,6 +44,6 @@ def recompute_grad(
             with arg_scope(options), variable_scope(scope, reuse=True):
                 return fn(*inputs, **keywords)
 
-        return gradients.recompute_grad(computed)(*args)
+        return gradients_recomputed(computed)(*args)
 
     return recomputed

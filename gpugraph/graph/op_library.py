@@ -1,19 +1,78 @@
 """What the op library gives to graphs: signatures, Python's operators, values of constants.
 
-The graph knows no op. The families of `ops/` enter what a graph needs here when they are imported.
+The graph knows no op. The families of `ops/` enter what a graph needs here when they are imported,
+which is when a graph first needs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from gpugraph.graph.op_def import OpDef
 
-OP_DEFS: dict[str, OpDef] = {}
+V = TypeVar("V")
+
+
+class OpTable(dict[str, V]):
+    """A table by op type whose entries come with modules that are imported when they are needed.
+
+    load(name): imports the module that enters a name. load_all(): imports all of them; what walks
+    over the table sees every entry.
+    """
+
+    load: Callable[[str], None] = staticmethod(lambda name: None)
+    load_all: Callable[[], None] = staticmethod(lambda: None)
+
+    def loaded_by(self, load: Callable[[str], None], load_all: Callable[[], None]) -> None:
+        """Sets what imports the modules."""
+        self.load, self.load_all = load, load_all
+
+    def __missing__(self, name: str) -> V:
+        self.load(name)
+        if dict.__contains__(self, name):
+            return self[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        if dict.__contains__(self, name):
+            return True
+        if isinstance(name, str):
+            self.load(name)
+        return dict.__contains__(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The entry, or `default`."""
+        return dict.get(self, name, default) if name in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        self.load_all()
+        return dict.__iter__(self)
+
+    def __len__(self) -> int:
+        self.load_all()
+        return dict.__len__(self)
+
+    def keys(self) -> Any:
+        """All names."""
+        self.load_all()
+        return dict.keys(self)
+
+    def values(self) -> Any:
+        """All entries."""
+        self.load_all()
+        return dict.values(self)
+
+    def items(self) -> Any:
+        """All names with their entries."""
+        self.load_all()
+        return dict.items(self)
+
+
+OP_DEFS: OpTable[OpDef] = OpTable()
 """The signature of each declared op, by op type."""
 
-OPERATORS: dict[str, Callable[..., Any]] = {}
+OPERATORS: OpTable[Callable[..., Any]] = OpTable()
 """The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
 
 _conversions: list[Callable[[Any], Any]] = []

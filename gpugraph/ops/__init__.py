@@ -1,34 +1,8 @@
-"""The op library: every op declared once, family by family. Importing it declares them all."""
+"""The op library: every op declared once, family by family.
 
-from gpugraph.ops import (
-    arrays,
-    control,
-    debugging,
-    elementwise,
-    files,
-    framework,
-    fusion,
-    image,
-    indexing,
-    linalg,
-    nn,
-    older_types,
-    parsing,
-    queues,
-    random,
-    readers,
-    reductions,
-    segments,
-    signal,
-    sparse,
-    special_functions,
-    state,
-    strings,
-    summaries,
-    tables,
-    tensor_arrays,
-    training,
-)
-from gpugraph.ops.framework.kernel_registry import note_ours
+A family is imported when a program names one of its functions, or needs one of its op types
+(`op_index.py`). Here is only what makes tensors of values.
+"""
 
-note_ours()
+from gpugraph.ops.arrays import concat_and_stack, indexed_slices_to_tensor
+from gpugraph.ops.framework import constant_value, tensor_conversion

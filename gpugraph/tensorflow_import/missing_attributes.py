@@ -8,36 +8,53 @@ it is where `import tensorflow` is answered.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any
 
-from gpugraph.api.import_paths import TENSORFLOW_MODULES
+from gpugraph.api.import_paths import add_to_public_modules
 from gpugraph.formats.public_messages import public_message
-from gpugraph.tensorflow_import.left_out import instead_of
 
 _PACKAGE = __name__.partition(".")[0]
 
 
-def _answer(module: ModuleType, path: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a public module: Python asks it for names that are not there."""
-
-    def answer(name: str) -> Any:
-        if (message_class := public_message(path, name)) is not None:
-            return message_class
-        reason = instead_of(f"{path}.{name}" if path else name)
-        whole = f"{_PACKAGE}.{path}" if path else _PACKAGE
-        message = f"module '{whole}' has no attribute '{name}'{reason and f': {reason}'}"
-        raise AttributeError(message, name=name, obj=module)
-
-    return answer
-
-
-def tell_reasons() -> None:
-    """Lets all public modules give their messages, and say why a name is not there."""
-    for path, module in [("", sys.modules[_PACKAGE]), *TENSORFLOW_MODULES.items()]:
-        vars(module).setdefault("__getattr__", _answer(module, path))
+def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
+    """What a module answers itself, or a message; else an AttributeError with the reason."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
+    if answer is not None:
+        with suppress(AttributeError):
+            return answer(name)
+    if (message_class := public_message(path, name)) is not None:
+        return message_class
+    left_out = importlib.import_module("gpugraph.tensorflow_import.left_out")
+    reason = left_out.instead_of(f"{path}.{name}" if path else name)
+    whole = f"{_PACKAGE}.{path}" if path else _PACKAGE
+    message = f"module '{whole}' has no attribute '{name}'{reason and f': {reason}'}"
+    raise AttributeError(message, name=name, obj=module)
 
 
-tell_reasons()
+def missing_attribute(name: str) -> Any:
+    """What the package answers for a name that it does not hold."""
+    return _answer("", sys.modules[_PACKAGE], None, name)
+
+
+def _tell_reasons(path: str, module: ModuleType) -> None:
+    """Lets a public module give its messages, and say why a name is not there."""
+    attributes = vars(module)
+    attributes["__getattr__"] = partial(_answer, path, module, attributes.get("__getattr__"))
+
+
+def _add_private_attributes(path: str, module: ModuleType) -> None:
+    """Lets optimizers have what programs read of them, where `train` is imported."""
+    del module
+    if path == "train":
+        importlib.import_module("gpugraph.tensorflow_import.private_optimizer_attributes")
+
+
+add_to_public_modules(_tell_reasons)
+add_to_public_modules(_add_private_attributes)

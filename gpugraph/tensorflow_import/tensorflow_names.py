@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from gpugraph.api.import_paths import TENSORFLOW_MODULES
+from gpugraph.api.import_paths import TENSORFLOW_PATHS, public_module
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
 
@@ -71,7 +71,7 @@ def _public_path(target: str) -> str:
 @functools.cache
 def module_paths() -> frozenset[str]:
     """The paths of all modules below `tensorflow`, trees aside; the root is the empty text."""
-    paths = {"", "compat", *TENSORFLOW_MODULES, *ROWS}
+    paths = {"", "compat", *TENSORFLOW_PATHS, *ROWS}
     for path in [*paths, *TREES]:
         parents = path.split(".")[:-1]
         paths |= {".".join(parents[: count + 1]) for count in range(len(parents))}
@@ -99,14 +99,14 @@ def find(path: str, name: str) -> Any:
     if is_module(_joined(path, name)):
         return ModulePath(_joined(path, name))
     for module in modules:  # another public module, as tf.app.flags is
-        if module in _paths_of_modules():
-            return ModulePath(_paths_of_modules()[module])
+        if module.__name__ in _public_paths():
+            return ModulePath(_public_paths()[module.__name__])
     raise AttributeError(name)
 
 
 @functools.cache
-def _paths_of_modules() -> dict[ModuleType, str]:
-    return {module: path for path, module in TENSORFLOW_MODULES.items()}
+def _public_paths() -> dict[str, str]:
+    return {f"{_PACKAGE}.{module_path}": path for path, module_path in TENSORFLOW_PATHS.items()}
 
 
 def names(path: str) -> list[str]:
@@ -134,8 +134,8 @@ def sources(path: str) -> Iterator[Any]:
         yield from map(target, ROWS[path].sources)
     if path == "":
         yield sys.modules[_PACKAGE]
-    elif path in TENSORFLOW_MODULES:
-        yield TENSORFLOW_MODULES[path]
+    elif path in TENSORFLOW_PATHS:
+        yield public_module(path)
 
 
 def target(text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.tensorflow_import.private_names import PRIVATE_ATTRIBUTES
+from gpugraph.tensorflow_import import private_attributes, private_optimizer_attributes
 
 
 @pytest.fixture
@@ -82,9 +82,10 @@ def test_programs_hang_their_own_attributes_on_tensors() -> None:
 
 
 def test_every_private_attribute_is_new() -> None:
-    for owner, attributes in PRIVATE_ATTRIBUTES.items():
-        for name, value in attributes.items():
-            assert name.startswith("_") and vars(owner)[name] is value
+    for module in (private_attributes, private_optimizer_attributes):
+        for owner, attributes in module.PRIVATE_ATTRIBUTES.items():
+            for name, value in attributes.items():
+                assert name.startswith("_") and vars(owner)[name] is value
 
 
 def test_beta_accumulators_of_adam() -> None:

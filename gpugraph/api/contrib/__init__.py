@@ -1,8 +1,16 @@
 """What programs take from `tf.contrib`: `framework`, `layers`, `slim`, which has both, and more."""
 
-from gpugraph.api.contrib import (
-    checkpoint as checkpoint, crf as crf, distributions as distributions, framework as framework,
-    layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
-    seq2seq as seq2seq, slim as slim,
-    staging as staging, training as training, util as util,
-)
+from typing import TYPE_CHECKING
+
+from gpugraph.base.deferred_names import deferred_names
+
+if TYPE_CHECKING:
+    from gpugraph.api.contrib import (
+        checkpoint as checkpoint, crf as crf, distributions as distributions,
+        framework as framework,
+        layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
+        seq2seq as seq2seq, slim as slim,
+        staging as staging, training as training, util as util,
+    )
+else:
+    __getattr__, __dir__, __all__ = deferred_names(__name__)

@@ -34,7 +34,7 @@ from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
-from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import BinaryFunction, public_function
@@ -68,9 +68,7 @@ add = binary(
     attrs={"T": (*NUMERIC, string)},
     doc="x + y, elementwise, broadcast; strings are joined.",
 )
-register_kernel(
-    "Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1
-)
+add_kernel("Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1)
 
 _add_v2 = binary(
     "AddV2", **_ADDITION, attrs={"T": NUMERIC}, commutative=True, doc="x + y, elementwise."
@@ -213,7 +211,7 @@ pow = binary(
     grad=_pow_gradient,
     doc="x to the power y, elementwise; InvalidArgumentError for an integer to a negative one.",
 )
-register_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
+add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:

@@ -15,7 +15,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.elementwise.arithmetic_functions import binary
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.public_function import BinaryFunction, UnaryFunction, public_function
 from gpugraph.ops.framework.shape_functions import IN_PLACE, SCALAR, UNKNOWN, broadcast
@@ -82,7 +82,7 @@ def _equality(op_type: str, function: Any, expression: str, otherwise: bool) -> 
         cpu=_compare_or(function, otherwise),
     )
     host_only = HostOnly("strings live on the host")
-    register_kernel(op_type, "GPU", host_only, types={"T": (string,)}, priority=1)
+    add_kernel(op_type, "GPU", host_only, types={"T": (string,)}, priority=1)
     return function_of_op
 
 

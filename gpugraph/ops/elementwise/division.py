@@ -20,7 +20,7 @@ from gpugraph.kernel import Call, Elementwise, KernelContext
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.arithmetic_functions import binary
 from gpugraph.ops.elementwise.complex_conjugate import conj
-from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import BinaryFunction
@@ -121,7 +121,7 @@ def _division(
         op_type, name, attrs={"T": types}, cpu=call, elementwise=floating, grad=grad, doc=doc
     )
     kernel = Elementwise(integral, call)
-    register_kernel(op_type, "GPU", kernel, types={"T": INTEGRAL}, priority=1)
+    add_kernel(op_type, "GPU", kernel, types={"T": INTEGRAL}, priority=1)
     return function
 
 

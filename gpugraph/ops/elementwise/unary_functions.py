@@ -21,7 +21,7 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.complex_parts import complex_abs
 from gpugraph.ops.elementwise.error_function import erf_into
 from gpugraph.ops.framework.composite_tensors import of_values
-from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import FeaturesFunction, UnaryFunction, public_function
@@ -101,7 +101,7 @@ absolute = unary(
     SIGNED,
     name="absolute",
 )
-register_kernel(
+add_kernel(
     "Abs",
     "GPU",
     Elementwise("x < (T)0 ? -x : x", Call(np.absolute)),
@@ -271,7 +271,7 @@ floor = unary("Floor", np.floor, "floor(x)", NO_GRADIENT, "x rounded down", FLOA
 ceil = unary("Ceil", np.ceil, "ceil(x)", NO_GRADIENT, "x rounded up", FLOATING)
 rint = unary("Rint", np.rint, "rint(x)", NO_GRADIENT, _NEAREST, FLOATING)
 _round_op = unary("Round", _round, "rint(x)", NO_GRADIENT, _NEAREST, SIGNED + COMPLEX)
-register_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}, priority=1)
+add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}, priority=1)
 
 
 def round(x: Any, name: str | None = None) -> Tensor:

@@ -19,7 +19,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.elementwise.arithmetic_functions import infer_one_shape
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.elementwise.unary_functions import INEXACT
-from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 
 
@@ -48,7 +48,7 @@ def _gradient_op(
         doc=doc,
     )
     for device in ("CPU", "GPU") if of_conjugate else ():
-        register_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
+        add_kernel(name, device, _of_conjugate(function), types={"T": COMPLEX}, priority=1)
 
 
 def _of_conjugate(function: Callable[..., Any]) -> Call:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import AlreadyExistsError, invalid_argument
 from gpugraph.kernel import Kernel
+from gpugraph.ops.op_index import load
 
 
 class HostOnly(NamedTuple):
@@ -29,6 +30,7 @@ class KernelDef(NamedTuple):
     kernel: Kernel | HostOnly
     types: Mapping[str, frozenset[DType]] = MappingProxyType({})
     priority: int = 0
+    is_ours: bool = False
 
     def accepts(self, attrs: Mapping[str, Any]) -> bool:
         """Whether it runs nodes with these attrs."""
@@ -36,7 +38,6 @@ class KernelDef(NamedTuple):
 
 
 _KERNELS: dict[tuple[str, str], list[KernelDef]] = {}
-_OURS: dict[int, KernelDef] = {}
 
 
 def register_kernel(
@@ -47,10 +48,24 @@ def register_kernel(
     types: Mapping[str, Sequence[DType]] | None = None,
     priority: int = 0,
 ) -> None:
-    """Adds a kernel; among those that accept a node's dtypes the highest priority runs.
+    """Adds a program's kernel; among those that accept a node's dtypes the highest priority runs.
 
     AlreadyExistsError for a second one of the same op type, device type, dtypes and priority.
     """
+    load(op_type)
+    add_kernel(op_type, device_type, kernel, types=types, priority=priority, is_ours=False)
+
+
+def add_kernel(
+    op_type: str,
+    device_type: str,
+    kernel: Kernel | HostOnly,
+    *,
+    types: Mapping[str, Sequence[DType]] | None = None,
+    priority: int = 0,
+    is_ours: bool = True,
+) -> None:
+    """Adds a kernel, by default one of the op library's own. Errors as of `register_kernel`."""
     if not op_type or not device_type:
         raise invalid_argument("A kernel has an op type and a device type")
     chosen = {key: frozenset(allowed) for key, allowed in (types or {}).items()}
@@ -61,7 +76,7 @@ def register_kernel(
                 None, None, f"A kernel of '{op_type}' for {device_type} of priority {priority} is "
                 "already registered; give yours a higher one to replace it",
             )  # fmt: skip
-    kernels.append(KernelDef(op_type, device_type, kernel, chosen, priority))
+    kernels.append(KernelDef(op_type, device_type, kernel, chosen, priority, is_ours))
     kernels.sort(key=lambda entry: -entry.priority)
 
 
@@ -80,15 +95,10 @@ def kernels_of(op_type: str) -> list[KernelDef]:
     ]
 
 
-def note_ours() -> None:
-    """Notes that the kernels registered so far are ours; later ones are somebody else's."""
-    _OURS.update((id(entry), entry) for entries in _KERNELS.values() for entry in entries)
-
-
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
     """Whether such a node runs by our kernel, if any: then an equivalent op may replace it."""
     entry = find_kernel(op_type, device_type, attrs)
-    return entry is None or id(entry) in _OURS
+    return entry is None or entry.is_ours
 
 
 def kernel_device_types(op_type: str) -> list[str]:

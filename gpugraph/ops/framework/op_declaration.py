@@ -21,7 +21,7 @@ from gpugraph.base.dtypes import DType, as_dtype, bfloat16, string
 from gpugraph.base.errors import AlreadyExistsError, InvalidArgumentError, invalid_argument
 from gpugraph.graph.inference_context import InferFunction
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
-from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.graph.op_library import OP_DEFS, OPERATORS, OpTable
 from gpugraph.kernel import (
     Call,
     Elementwise,
@@ -33,10 +33,11 @@ from gpugraph.kernel import (
     with_reference,
 )
 from gpugraph.ops.framework.input_ranks import RANKS, with_ranks
-from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
+from gpugraph.ops.op_index import MODULE_OF, load, load_all
 
 GradientFunction = Callable[..., Any]
 
@@ -87,8 +88,11 @@ class OpDecl(NamedTuple):
     writes_last: bool = False
 
 
-DECLARATIONS: dict[str, OpDecl] = {}
+DECLARATIONS: OpTable[OpDecl] = OpTable()
 """Every declared op type."""
+
+for _table in (DECLARATIONS, OP_DEFS, OPERATORS):
+    _table.loaded_by(load, load_all)
 
 
 def op(
@@ -152,7 +156,8 @@ def op(
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = decl
     for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):
-        register_kernel(name, device, _for_bfloat16(kernel, op_def, tuple(writes)))
+        kernel = _for_bfloat16(kernel, op_def, tuple(writes))
+        add_kernel(name, device, kernel, is_ours=name in MODULE_OF)
     return function
 
 

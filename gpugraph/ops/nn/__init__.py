@@ -1,11 +1,1 @@
 """Neural networks, op by op."""
-
-from gpugraph.ops.nn import (
-    activations,
-    convolution,
-    losses,
-    normalization,
-    pooling,
-    recurrent,
-    windows,
-)

@@ -11,12 +11,9 @@ from gpugraph.base.dtypes import float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops import image
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr
 from gpugraph.ops.older_types.numpy_op import numpy_op
-
-assert image  # for its declarations
 
 _LIKE = "NonMaxSuppressionV3"
 _NO_LEAST = np.float32("-inf")

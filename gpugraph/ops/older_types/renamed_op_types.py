@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.ops import elementwise, indexing, linalg, nn, signal, tables, tensor_arrays
-from gpugraph.ops.framework.kernel_registry import kernels_of, register_kernel
+from gpugraph.ops.framework.kernel_registry import add_kernel, kernels_of
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_function import OpFunction
-
-assert elementwise and indexing and linalg and nn and signal  # for their declarations
-assert tables and tensor_arrays
 
 RENAMED = {
     "BatchCholesky": "Cholesky",
@@ -67,7 +63,7 @@ def _declare(name: str, like: str) -> None:
     DECLARATIONS[name] = declaration._replace(op_def=op_def, function=OpFunction(op_def))
     for entry in kernels_of(like):
         types = {attr: list(allowed) for attr, allowed in entry.types.items()}
-        register_kernel(name, entry.device_type, entry.kernel, types=types, priority=entry.priority)
+        add_kernel(name, entry.device_type, entry.kernel, types=types, priority=entry.priority)
 
 
 for _name, _like in RENAMED.items():

@@ -22,7 +22,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Decomposition, KernelContext, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
-from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
@@ -239,14 +239,14 @@ mean_op = _reduction(
     mean_gradient,
     "The mean, of integers without its fraction,",
 )
-register_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
+add_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
 prod_op = _reduction(
     "Prod", NUMERIC, Reduction("(T)1", "a * b", _adding(np.multiply)), prod_gradient, "The product"
 )
 max_op = _reduction("Max", REAL, MAX, chosen_gradient, "The largest element")
-register_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
+add_kernel("Max", "GPU", Reduction(_LOWEST, _LARGER, _MAX), types={"T": INTEGRAL}, priority=1)
 min_op = _reduction("Min", REAL, MIN, chosen_gradient, "The smallest element")
-register_kernel("Min", "GPU", INTEGER_MIN, types={"T": INTEGRAL}, priority=1)
+add_kernel("Min", "GPU", INTEGER_MIN, types={"T": INTEGRAL}, priority=1)
 
 
 _AND = Reduction("(T)1", "a && b", _logic(np.logical_and))

@@ -22,7 +22,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.debugging.assert_kernel import summarize as summary
-from gpugraph.ops.framework.kernel_registry import HostOnly, register_kernel
+from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -75,7 +75,7 @@ _print_op = op(
     stateful=True,
     doc="The input; `message` and the first `summarize` elements of each of `data` are written.",
 )
-register_kernel(
+add_kernel(
     "Print", "GPU", HostOnly("strings live on the host"), types={"T": (string_type,)}, priority=1
 )
 

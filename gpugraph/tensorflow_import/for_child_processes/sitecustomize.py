@@ -28,7 +28,7 @@ class _FirstImport:
         sys.meta_path.remove(self)
         if PathFinder.find_spec("gpugraph") is None:
             sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(_HERE))))
-        from gpugraph.tensorflow_import import install  # noqa: PLC0415
+        from gpugraph.tensorflow_import.import_switch import install  # noqa: PLC0415
 
         return install().find_spec(fullname, path, target)
 

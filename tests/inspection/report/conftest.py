@@ -13,7 +13,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.session.traced_execution import RUN_LISTENERS
-from gpugraph.tensorflow_import import as_tensorflow
+from gpugraph.tensorflow_import.import_switch import as_tensorflow
 
 ROOT = Path(__file__).resolve().parents[3]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

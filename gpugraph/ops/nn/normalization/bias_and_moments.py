@@ -18,7 +18,7 @@ from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
-from gpugraph.ops.framework.kernel_registry import register_kernel
+from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope, shape_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
@@ -81,7 +81,7 @@ _bias_add = op(
 
 # Along the last axis it is broadcasting as in any addition, and can be fused.
 _LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
-register_kernel(
+add_kernel(
     "BiasAdd", "GPU", Elementwise("x + y", Call(make=_bind_bias_add)), types=_LAST_AXIS, priority=1
 )
 

@@ -1,0 +1,124 @@
+"""Names of a package whose modules are imported when a program first asks for the name.
+
+A package that defers its imports has them where only type checkers see them:
+
+    if TYPE_CHECKING:
+        from gpugraph.session import Session as Session
+    else:
+        __getattr__, __dir__, __all__ = deferred_names(__name__)
+
+The same lines are read here, so that there is one list of names for people, type checkers and the
+program. Beside imports of names there may be `from module import *`, of a module that has only
+such lines, `other = name` and `other = module.name`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+_Sources = dict[str, tuple[str, str]]
+_HELPERS = ("TYPE_CHECKING", "deferred_names", "missing_attribute")
+
+
+class _Package(ModuleType):
+    """A package whose names are not hidden by its modules of the same names, once imported."""
+
+    _deferred: _Sources
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_own = isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
+        if is_own and self._deferred.get(name, (self.__name__, name)) != (self.__name__, name):
+            return
+        super().__setattr__(name, value)
+
+
+def deferred_names(
+    package: str, fallback: Callable[[str], Any] | None = None, first: str = ""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package whose imports are deferred.
+
+    fallback: is asked for a name that is neither among the imports nor a module of the package;
+    it returns a value or raises an AttributeError. first: a module that is imported before the
+    first name is.
+    """
+    sources = _sources(package)
+    module = sys.modules[package]
+
+    def find(name: str) -> Any:
+        if name in sources:
+            if first and first not in sys.modules:
+                importlib.import_module(first)
+            holder, attribute = sources[name]
+            value = _value(holder, attribute, holder == package)
+        elif _is_module(module, name):
+            value = importlib.import_module(f"{package}.{name}")
+        elif fallback is not None:
+            return fallback(name)
+        else:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}", name=name, obj=module
+            )
+        vars(module)[name] = value
+        return value
+
+    for helper in _HELPERS:
+        vars(module).pop(helper, None)
+    module.__class__ = _Package
+    vars(module)["_deferred"] = sources
+    names = sorted(sources)
+    return find, lambda: sorted({*names, *vars(module)}), [n for n in names if n[0] != "_"]
+
+
+def _is_module(package: ModuleType, name: str) -> bool:
+    """Whether a package has a module of that name."""
+    if name.startswith("_") or not hasattr(package, "__path__"):
+        return False
+    return importlib.util.find_spec(f"{package.__name__}.{name}") is not None
+
+
+def _value(module: str, name: str, is_module: bool) -> Any:
+    """A name of a module: what it holds, or a module below it."""
+    holder = importlib.import_module(module)
+    if not is_module and hasattr(holder, name):
+        return getattr(holder, name)
+    return importlib.import_module(f"{module}.{name}")
+
+
+def _sources(package: str) -> _Sources:
+    """Where each name of the deferred imports of a package is from."""
+    for statement in _statements(package):
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            return _listed(statement.body)
+    raise ValueError(f"{package} has no `if TYPE_CHECKING`")
+
+
+def _statements(module: str) -> list[ast.stmt]:
+    spec = importlib.util.find_spec(module)
+    source = spec and spec.loader and spec.loader.get_source(module)  # type: ignore[attr-defined]
+    if not source:
+        raise ImportError(f"{module} is not there as source, where its names are read")
+    return ast.parse(source).body
+
+
+def _listed(statements: list[ast.stmt]) -> _Sources:
+    """Each name with its module and its name there."""
+    known: _Sources = {}
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            [target], value = statement.targets, ast.unparse(statement.value)
+            whole, _, part = value.partition(".")
+            known[ast.unparse(target)] = (".".join(known[whole]), part) if part else known[whole]
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            for alias in statement.names:
+                if alias.name == "*":
+                    shared = _listed(_statements(statement.module))
+                    known.update({key: v for key, v in shared.items() if key[0] != "_"})
+                else:
+                    known[alias.asname or alias.name] = (statement.module, alias.name)
+    return known

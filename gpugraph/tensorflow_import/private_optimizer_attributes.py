@@ -1,0 +1,57 @@
+"""What programs read of variables and optimizers that TensorFlow keeps to itself.
+
+They become attributes of the classes when `tf.train` is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.tensorflow_import.private_attributes import set_private_attributes
+from gpugraph.train.optimizers.adam import AdamOptimizer
+from gpugraph.train.optimizers.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
+from gpugraph.variables.variable import Variable
+
+
+def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:
+    """`AdamOptimizer._get_beta_accumulators()`: the variables beta1_power and beta2_power."""
+    return tuple(optimizer._get_non_slot_variable(f"{name}_power") for name in ("beta1", "beta2"))
+
+
+class _Setting:
+    """A setting of an optimizer, or its tensor; subclasses may assign another value."""
+
+    def __init__(self, room: str, name: str) -> None:
+        self._room, self._name = room, name
+
+    def __get__(self, optimizer: Any, owner: type) -> Any:
+        return self if optimizer is None else getattr(optimizer, self._room)[self._name]
+
+
+def _settings(text: str) -> dict[str, _Setting]:
+    """The attributes `name: setting`, the tensors' among them in another room."""
+    pairs = (entry.split("=") for entry in text.split())
+    return {
+        name: _Setting("_tensors" if name.endswith(("_t", "_tensor")) else "_settings", setting)
+        for name, setting in pairs
+    }
+
+
+PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
+    AdamOptimizer: {
+        "_get_beta_accumulators": _get_beta_accumulators,
+        **_settings("_lr=learning_rate _beta1=beta1 _beta2=beta2 _epsilon=epsilon"),
+        **_settings("_lr_t=learning_rate _beta1_t=beta1 _beta2_t=beta2 _epsilon_t=epsilon"),
+    },
+    GradientDescentOptimizer: _settings(
+        "_learning_rate=learning_rate _learning_rate_tensor=learning_rate"
+    ),
+    MomentumOptimizer: _settings(
+        "_learning_rate=learning_rate _learning_rate_tensor=learning_rate "
+        "_momentum=momentum _momentum_tensor=momentum"
+    ),
+    Variable: {"_distribute_strategy": None},
+}
+"""For each class what programs read of it, by name."""
+
+set_private_attributes(PRIVATE_ATTRIBUTES)
