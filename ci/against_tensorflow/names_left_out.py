@@ -113,6 +113,7 @@ errors.UnknownError: error_code
 keras.activations.exponential: name
 keras.activations.sigmoid: name
 keras.activations.tanh: name
+keras.applications.vgg*.preprocess_input: mode
 keras.layers.GRU*: implementation
 keras.layers.LSTM*: implementation
 keras.layers.LayerNormalization: trainable name

@@ -89,7 +89,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         self.missing.add(rest)
         if reason := instead_of(rest):
             # Without its name: `from` passes over an error that names the module it looks for.
-            raise ModuleNotFoundError(f"No module or name '{fullname}' in gpugraph: {reason}")
+            raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
         return None
 
     def _spec(self, path: str) -> ModuleSpec:

@@ -29,7 +29,7 @@ def test_the_lstm_learns(capsys: pytest.CaptureFixture[str]) -> None:
         ("before_one", "AttributeError: module 'tensorflow' has no attribute 'unpack'", "unpack"),
         (
             "eager_and_tpu",
-            "ModuleNotFoundError: No module named 'tensorflow.contrib.eager'",
+            "ModuleNotFoundError: No module named 'tensorflow.contrib.eager': there is no eager",
             "eager",
         ),
     ],

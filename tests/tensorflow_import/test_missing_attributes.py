@@ -106,17 +106,15 @@ def test_each_module_of_contrib_is_there_or_has_a_reason(name: str) -> None:
     with tf.as_tensorflow():
         with pytest.raises(ModuleNotFoundError) as caught:
             importlib.import_module(f"tensorflow.{path}")
-        assert str(caught.value) == (
-            f"No module or name 'tensorflow.{path}' in gpugraph: {instead_of(path)}"
-        )
+        assert str(caught.value) == f"No module named 'tensorflow.{path}': {instead_of(path)}"
         assert instead_of(path)
 
 
 def test_imports_of_what_is_left_out_say_why() -> None:
     with tf.as_tensorflow() as missing:
-        with pytest.raises(ImportError, match=r"'tensorflow\.data' in gpugraph: there are"):
+        with pytest.raises(ImportError, match=r"'tensorflow\.data': there are no datasets"):
             from tensorflow import data  # noqa: F401, PLC0415
-        with pytest.raises(ImportError, match=r"gpugraph: there is no eager execution: use tf\.g"):
+        with pytest.raises(ImportError, match=r"backprop': there is no eager execution: use tf\.g"):
             from tensorflow.python.eager import backprop  # noqa: F401, PLC0415
         with pytest.raises(ModuleNotFoundError, match=r"No module named 'tensorflow\.nothing'"):
             import tensorflow.nothing  # noqa: F401, PLC0415
