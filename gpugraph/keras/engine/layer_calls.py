@@ -48,7 +48,7 @@ class LayerCall:
     ) -> None:
         names = _call_parameters(layer)
         passed = {**dict(zip(names[1:], args)), **kwargs}
-        self.layer = layer
+        self.layer, self.tensors = layer, flatten(inputs)
         self.recorded = {name: value for name, value in passed.items() if name != "mask"}
         self.keywords = dict(kwargs)
         self.mask = passed["mask"] if "mask" in passed else _masks_of(inputs)
@@ -64,8 +64,22 @@ class LayerCall:
     def __enter__(self) -> None:
         _CALLS.stack.append(self)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """Ends the call; an error gets a note of the innermost call in a network of layers."""
+        if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
+            tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
+            if any(hasattr(tensor, "_keras_history") for tensor in tensors):
+                _add_note(error, f"in{next_call_text(self.layer, self.tensors)}")
         _CALLS.stack.pop()
+
+
+def _notes_of(error: Any) -> list[str]:
+    return getattr(error, "__notes__", [])
+
+
+def _add_note(error: Any, note: str) -> None:
+    if hasattr(error, "add_note"):  # from Python 3.11 on
+        error.add_note(note)
 
 
 def _call_parameters(layer: Any) -> list[str]:

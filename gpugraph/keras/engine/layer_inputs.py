@@ -30,11 +30,11 @@ def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
         known = [
             parameter.name
             for parameter in inspect.signature(type(layer).__init__).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         ][1:]
         raise TypeError(
             f"Keyword argument not understood: {', '.join(options)}. {type(layer).__name__} takes "
-            f"{', '.join(known)}, and what every layer takes"
+            f"{', '.join([*known, 'what every layer takes'])}"
         )
 
 

@@ -14,7 +14,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.keras.engine.input_spec import check_input_count
 from gpugraph.keras.engine.keras_layer import Layer, record_operations
 from gpugraph.keras.engine.layer_nodes import LayerNode, mask_of
-from gpugraph.keras.engine.layer_weights import distinct
+from gpugraph.keras.engine.layer_weights import LayerWeights, distinct
 from gpugraph.keras.engine.model_summary import print_summary
 from gpugraph.keras.engine.network_checks import (
     check_input_layers,
@@ -27,6 +27,7 @@ from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.trackable.trackable import TrackableReference
+from gpugraph.variables.module import leaves
 
 
 class OfGraph:
@@ -48,9 +49,9 @@ class Network(NetworkFiles, Layer):
     inputs, outputs: tensors of layers, or structures of them. Operations between layers become
       layers of their own.
 
-    TypeError for other keyword arguments, and for one of inputs and outputs without the other;
-    ValueError for tensors that no layer made, inputs that are there twice or no InputLayer's, and
-    what `network_graph.map_network` refuses.
+    TypeError for other keyword arguments, for one of inputs and outputs without the other, and for
+    inputs of another layer than an InputLayer; ValueError for tensors that no layer made, inputs
+    that are there twice, and what `network_graph.map_network` refuses.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -65,11 +66,29 @@ class Network(NetworkFiles, Layer):
             raise TypeError(
                 f"{type(self).__name__} takes `inputs` and `outputs` together, or neither"
             )
+        unknown = arguments.keys() - {"name", "trainable"}
+        if inputs is not None and unknown:
+            raise TypeError(
+                "Functional models may only specify `name` and `trainable` keyword arguments "
+                f"during initialization. Got an unexpected argument: {', '.join(sorted(unknown))}"
+            )
         super().__init__(**arguments)
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
         if inputs is not None:
             self._init_graph(inputs, outputs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """RuntimeError for a layer in a subclass whose constructor has not called this one's."""
+        if "_network_graph" not in vars(self) and any(
+            isinstance(leaf, LayerWeights) for leaf in leaves(value)
+        ):
+            raise RuntimeError(
+                "It looks like you are subclassing `Model` and you forgot to call `super("
+                f"YourClass, self).__init__()`. {type(self).__name__}.__init__ begins with this "
+                f"line, before it sets {name}"
+            )
+        super().__setattr__(name, value)
 
     def _init_graph(self, inputs: Any, outputs: Any) -> None:
         """Makes this the network from `inputs` to `outputs`, tensors of layers."""

@@ -9,13 +9,18 @@ from gpugraph.platform import logging
 
 
 def check_inputs_of_network(network: Any) -> None:
-    """ValueError for inputs twice, of no layer, or of several batch sizes.
+    """ValueError for no inputs or outputs, inputs twice, of no layer, or of several batch sizes.
 
     What a layer other than an InputLayer made is warned of; `check_input_layers` refuses it where
     the graph between inputs and outputs does not.
     """
-    _check_redundancy(network.inputs)
     kind = type(network).__name__
+    if not network.inputs or not network.outputs:
+        raise ValueError(
+            f"{kind} {network.name} has inputs {network.inputs} and outputs {network.outputs}: it "
+            "takes at least one of each, which begins with `tf.keras.Input`"
+        )
+    _check_redundancy(network.inputs)
     for number, tensor in enumerate(network.inputs):
         if not hasattr(tensor, "_keras_history"):
             raise ValueError(

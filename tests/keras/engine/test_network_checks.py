@@ -79,6 +79,12 @@ class Nothing(layers.Layer):
         del inputs
 
 
+class Forgetful(Model):
+    def __init__(self):
+        self.units = 2
+        self.layer = Affine(self.units)
+
+
 def after_many_layers():
     tensor = x_input()
     for number in range(30):
@@ -276,7 +282,31 @@ TABLE = [
         lambda: layers.Flatten(nope=1),
         TypeError,
         "Keyword argument not understood: nope",
-        "Flatten takes data_format, and what every layer takes",
+        "Flatten takes data_format, what every layer takes",
+    ),
+    (
+        lambda: Affine(2, nope=1),
+        TypeError,
+        "Keyword argument not understood: nope",
+        "Affine takes units, what every layer takes",
+    ),
+    (
+        lambda: Model(x := x_input(), Affine(2)(x), dtype="float64"),
+        TypeError,
+        "Functional models may only specify `name` and `trainable` keyword arguments during init",
+        "Got an unexpected argument: dtype",
+    ),
+    (
+        lambda: Model([], [], name="m"),
+        ValueError,
+        "Model m has inputs [] and outputs []",
+        "begins with `tf.keras.Input`",
+    ),
+    (
+        lambda: Forgetful(),
+        RuntimeError,
+        "It looks like you are subclassing `Model` and you forgot to call `super(YourClass, self)",
+        "Forgetful.__init__ begins with this line, before it sets layer",
     ),
     (
         lambda: Nothing()(x_input()),
@@ -316,3 +346,35 @@ def test_a_model_takes_inputs_of_other_sizes():
     model = Model(x, layers.Conv2D(2, 3)(x))
     assert model.input_spec is None and two_inputs().input_spec == [None, None]
     assert model(tf.zeros([1, 20, 30, 1])).shape.as_list() == [1, 18, 28, 2]
+
+
+class Wrong(layers.Layer):
+    """Its call fails in an operation of TensorFlow."""
+
+    def call(self, inputs):
+        return tf.matmul(inputs, tf.zeros([3, 3]))
+
+
+@pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="Python 3.10 has no notes of errors")
+def test_errors_inside_a_layer_have_a_note_of_it():
+    inside = layers.Dense(4, name="d")(x_input())
+    with pytest.raises(ValueError, match="Dimensions must be equal, but are 4 and 3") as raised:
+        Wrong(name="wrong")(inside)
+    note = 'in (Wrong layer "wrong", node 0; path: x[0] -> d[0] -> wrong[0])'
+    assert raised.value.__notes__ == [note]
+
+    class Outer(Model):
+        def __init__(self):
+            super().__init__(name="outer")
+            self.wrong = Wrong(name="wrong")
+
+        def call(self, inputs):
+            return self.wrong(inputs)
+
+    with pytest.raises(ValueError) as raised:
+        Outer()(inside)
+    (note,) = raised.value.__notes__
+    assert note.endswith('(Wrong layer "wrong", node 0; path: wrong[0]; inside outer)')
+    with pytest.raises(ValueError) as raised:
+        Wrong()(tf.zeros([1, 4]))
+    assert not hasattr(raised.value, "__notes__")
