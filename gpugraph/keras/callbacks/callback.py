@@ -92,10 +92,20 @@ _BATCH_HOOKS = {
 
 
 class CallbackList:
-    """Callbacks that are called one after the other."""
+    """Callbacks that are called one after the other; None for none.
 
-    def __init__(self, callbacks: Iterable[Any] = ()) -> None:
-        self.callbacks: list[Any] = list(callbacks)
+    TypeError for what is no list, and for values in it that are no callbacks.
+    """
+
+    def __init__(self, callbacks: Any = None) -> None:
+        if isinstance(callbacks, CallbackList):
+            callbacks = callbacks.callbacks
+        if not isinstance(callbacks or (), (list, tuple)):
+            raise TypeError(f"`callbacks` is a list of callbacks, got {callbacks!r}")
+        self.callbacks: list[Any] = list(callbacks or ())
+        for callback in self.callbacks:
+            if not hasattr(callback, "set_model"):
+                raise TypeError(f"Callbacks are objects of `keras.callbacks`, got {callback!r}")
 
     def append(self, callback: Any) -> None:
         """Adds a callback at the end."""

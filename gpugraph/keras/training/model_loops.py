@@ -287,7 +287,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
             )
 
     def _listed(self, callbacks: Any, params: dict[str, Any]) -> CallbackList:
-        listed = CallbackList(callbacks or ())
+        listed = CallbackList(callbacks)
         listed.set_model(self)
         listed.set_params(params)
         return listed
@@ -304,7 +304,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         """The callbacks of a training, with its history and its progress bar."""
         names = self.metrics_names
         self.history = History()
-        listed = CallbackList([*(callbacks or ()), self.history])
+        listed = CallbackList(callbacks)
+        listed.append(self.history)
         mode = "samples" if batches.counts_samples else "steps"
         if verbose:
             listed.append(ProgbarLogger(mode, names[1:]))

@@ -134,6 +134,8 @@ def test_several_inputs_and_targets(x, y, text):
         ({"batch_size": 0}, ValueError, "`batch_size` is a number of examples above 0, got 0"),
         ({"batch_size": 2.5}, ValueError, "`batch_size` is a number of examples above 0, got 2.5"),
         ({"validation_split": 1.5}, ValueError, "`validation_split` is a part of the examples"),
+        ({"callbacks": [3]}, TypeError, "Callbacks are objects of `keras.callbacks`, got 3"),
+        ({"callbacks": keras.callbacks.History()}, TypeError, "`callbacks` is a list of callbacks"),
         (
             {"validation_data": X},
             ValueError,
