@@ -4,13 +4,20 @@
 
 Seven are of keras-applications, by which TensorFlow 1.15 builds them: the side of TensorFlow gives
 that package its own `tf.keras`, as 1.15 does. Three are of tests/keras/applications. For each it
-compares the text of `summary()` at full size, the number of parameters with the published one, and
-the outputs at a small size with equal weights; and it prints how long building and the first run
-take. Then networks of TensorFlow's own `tf.keras.applications` write their weights by
-`save_weights`, and those here read them, in order, and by name but for the last layer, which later
-versions call `predictions`, and 1.15 `probs` (ResNet50) or `Logits` (MobileNetV2).
+compares
 
-It fails where a text differs, and where an output differs by more than 1e-4 of the largest.
+- the text of `summary()` at full size, and the number of parameters with the published one;
+- the outputs at a small size with equal weights;
+- the losses and variables of three steps of gradient descent, in float64: what is normalized by few
+  examples makes much of a rounding,
+
+and prints how long building and the first run take. Then networks of TensorFlow's own
+`tf.keras.applications` write their weights by `save_weights`, and those here read them, in order,
+and by name but for the last layer, which later versions call `predictions`, and 1.15 `probs`
+(ResNet50) or `Logits` (MobileNetV2).
+
+It fails where a text differs, where an output differs by more than 1e-4 of the largest, and where
+a loss or the mean of a variable differs by more than 1e-6.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sides import ROOT, add_options, library, python_of_tensorflow, run_side
 
-LIMIT = 1e-4
+LIMIT, TRAINED_LIMIT = 1e-4, 1e-6
 WIDE = 4000
 """A length of lines at which tf-keras breaks no cell of a table."""
 
@@ -88,12 +95,15 @@ NETWORKS = {
     "DenseNet121": Network(application("densenet", "DenseNet121"), 8_062_504, **images(32)),
     "NASNetMobile": Network(application("nasnet", "NASNetMobile"), 5_326_716, **images(64)),
     "U-Net": Network(
-        functional("unet"), 31_031_685, {"size": 16, "filters": 4, "depth": 2}, [(2, 16, 16, 1)]
+        functional("unet"),
+        31_031_685,
+        {"size": 16, "filters": 4, "depth": 2, "dropout": 0.0},
+        [(2, 16, 16, 1)],
     ),
     "transformer": Network(
         functional("transformer_encoder"),
         18_914_304,
-        {"blocks": 2, "features": 8, "heads": 2, "hidden": 16},
+        {"blocks": 2, "features": 8, "heads": 2, "hidden": 16, "dropout": 0.0},
         [(2, 5, 8)],
     ),
     "translator": Network(
@@ -131,6 +141,23 @@ def outputs(tf: Any, model: Any, shapes: list[tuple[int, ...]]) -> list[np.ndarr
     return tf.keras.backend.function(model.inputs, fetches)([f.astype(np.float32) for f in feeds])
 
 
+def train(tf: Any, network: Network) -> list[float]:
+    """The losses of three steps in float64, and the mean size of each variable after them."""
+    tf.keras.backend.set_floatx("float64")
+    model = network.build(tf, **network.small)
+    give_weights(model)
+    random = np.random.RandomState(7)
+    is_words = all(len(shape) == 2 for shape in network.shapes)
+    shapes = [(8, *shape[1:]) for shape in network.shapes]
+    x = [random.randint(1, 20, s) if is_words else random.uniform(-1, 1, s) for s in shapes]
+    sizes = [size or shapes[-1][1] for size in model.output_shape[1:]]
+    y = random.uniform(0, 1, (8, *sizes))
+    model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+    losses = [float(model.train_on_batch(x, y)) for _ in range(3)]
+    tf.keras.backend.set_floatx("float32")
+    return [*losses, *(float(np.abs(array).mean()) for array in model.get_weights())]
+
+
 def run_network(tf: Any, network: Network, path: Path) -> dict[str, Any]:
     """The table of the network and its seconds; outputs go to the path."""
     lines: list[str] = []
@@ -147,7 +174,9 @@ def run_network(tf: Any, network: Network, path: Path) -> dict[str, Any]:
     arrays = outputs(tf, small, network.shapes)
     ran = time.perf_counter() - begin
     np.savez(path, *arrays)
-    return {"lines": lines, "parameters": parameters, "built": built, "ran": ran}
+    record = {"lines": lines, "parameters": parameters, "built": built, "ran": ran}
+    tf.keras.backend.clear_session()
+    return {**record, "trained": train(tf, network)}
 
 
 def write_own(tf: Any, name: str, folder: Path) -> None:
@@ -266,8 +295,11 @@ def compare(folder: Path, name: str, ours: dict[str, Any], theirs: dict[str, Any
     worst = difference(*arrays)
     if not worst <= LIMIT:
         faults.append(f"outputs differ by {worst:.1e}")
+    steps = float(np.max(np.abs(np.subtract(ours["trained"], theirs["trained"]))))
+    if not steps <= TRAINED_LIMIT:
+        faults.append(f"losses or variables differ by {steps:.1e}")
     print(
-        f"{name:14} {ours['parameters']:12,} parameters, outputs {worst:.1e}; "
+        f"{name:14} {ours['parameters']:12,} parameters, outputs {worst:.1e}, trained {steps:.1e}; "
         f"seconds to build {ours['built']:.1f} (TensorFlow {theirs['built']:.1f}), "
         f"to run first {ours['ran']:.1f} ({theirs['ran']:.1f})"
     )

@@ -66,8 +66,8 @@ class BatchNormalization(SameShape):
       `renorm_stddev`, which follow the batches by 1 - renorm_momentum; renorm_clipping: bounds
       `rmin`, `rmax`, `dmax` of how far. Source: Ioffe, 2017 (arXiv:1702.03275).
     fused: whether images (rank 4) go through one op for all; by default they do, and never with
-      renorm, virtual batches, an adjustment or other channels than the second or last. The
-      average of the variance then is that of the sample, over n - 1.
+      renorm, virtual batches, an adjustment, numbers of float64, or other channels than the second
+      or last. The average of the variance then is that of the sample, over n - 1.
     virtual_batch_size: the size of the parts of a batch that are normalized each by itself.
     adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that change
       the normalized inputs before `gamma` and `beta`, while it trains.
@@ -144,6 +144,7 @@ class BatchNormalization(SameShape):
         self.input_spec = InputSpec(ndim=len(sizes), axes=channels)
         self._check_virtual_batches()
         plain = not self.renorm and self.virtual_batch_size is None and self.adjustment is None
+        plain = plain and self.dtype != dtypes.float64  # as in later versions; 1.15 fails
         self.fused = self.fused and plain and len(sizes) == 4 and axes in ([1], [3])
         if len(axes) == 1 and self.virtual_batch_size is None:
             shape = [int(sizes[axes[0]] or 0)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def unet(tf: Any, size: int = 256, filters: int = 64, depth: int = 4) -> Any:
+def unet(tf: Any, size: int = 256, filters: int = 64, depth: int = 4, dropout: float = 0.5) -> Any:
     """U-Net for images of one channel and two classes: Ronneberger et al. 2015, padded."""
     layers = tf.keras.layers
 
@@ -21,11 +21,11 @@ def unet(tf: Any, size: int = 256, filters: int = 64, depth: int = 4) -> Any:
     for level in range(depth):
         x = convolution(convolution(x, filters << level), filters << level)
         if level == depth - 1:
-            x = layers.Dropout(0.5)(x)
+            x = layers.Dropout(dropout)(x)
         kept.append(x)
         x = layers.MaxPooling2D()(x)
     x = convolution(convolution(x, filters << depth), filters << depth)
-    x = layers.Dropout(0.5)(x)
+    x = layers.Dropout(dropout)(x)
     for level in reversed(range(depth)):
         x = convolution(layers.UpSampling2D()(x), filters << level, 2)
         x = layers.concatenate([kept[level], x])
@@ -52,14 +52,19 @@ def attention(tf: Any, x: Any, heads: int) -> Any:
 
 
 def transformer_encoder(
-    tf: Any, blocks: int = 6, features: int = 512, heads: int = 8, hidden: int = 2048
+    tf: Any,
+    blocks: int = 6,
+    features: int = 512,
+    heads: int = 8,
+    hidden: int = 2048,
+    dropout: float = 0.1,
 ) -> Any:
     """The encoder of Vaswani et al. 2017, without the embedding; layers are normalized last."""
     layers = tf.keras.layers
 
     def add(x: Any, change: Any) -> Any:
         return layers.LayerNormalization(epsilon=1e-6)(
-            layers.Add()([x, layers.Dropout(0.1)(change)])
+            layers.Add()([x, layers.Dropout(dropout)(change)])
         )
 
     x = inputs = tf.keras.Input((None, features))

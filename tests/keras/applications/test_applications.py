@@ -131,6 +131,23 @@ def test_it_begins_with_a_tensor():
     assert model.inputs == [batch]
 
 
+def test_a_network_is_trained_at_its_end():
+    base = applications.MobileNet(
+        (32, 32, 3), alpha=0.25, weights=None, include_top=False, pooling="avg"
+    )
+    base.trainable = False
+    model = tf.keras.Sequential([base, tf.keras.layers.Dense(2)])
+    model.compile(tf.keras.optimizers.SGD(1e-3), "mse")
+    before = [*base.get_weights(), *model.layers[1].get_weights()]
+    losses = [model.train_on_batch(images(), np.eye(2)) for _ in range(3)]
+    after = [*base.get_weights(), *model.layers[1].get_weights()]
+    assert losses[2] < losses[0]
+    changed = [not np.array_equal(*pair) for pair in zip(before, after)]
+    assert changed[-2:] == [True, True] and len(model.trainable_weights) == 2
+    kernels = [number for number, array in enumerate(before[:-2]) if array.ndim == 4]
+    assert not any(changed[number] for number in kernels)
+
+
 @pytest.mark.parametrize("by_name", [False, True])
 def test_weights_come_from_a_file(tmp_path, by_name):
     pytest.importorskip("h5py", reason="HDF5 files need h5py")
