@@ -94,13 +94,16 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "losses optimizers pictures saving",
         "engine",
         "callbacks inputs layers metrics",
-        "keras_utils",
-        "keras_experimental training",
+        "training",
+        "keras_experimental",
         "model_cloning",
+        "multi_gpu_model",
+        "keras_utils",
         "models",
-        "applications",
+        "applications preprocessing",
     ),
     "keras/applications": ("applications_package", "application_modules"),
+    "keras/preprocessing": ("preprocessing_package", "preprocessing_modules"),
     "keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
     "keras/optimizers": (
         "learning_rate_schedules",
@@ -133,7 +136,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "input_layer",
         "network",
     ),
-    "keras/inputs": ("categories sequence", "enqueuers"),
+    "keras/inputs": ("cached_files categories hdf5_matrix sequence", "enqueuers"),
     "keras/callbacks": (
         "callback",
         "progress_bar tensorboard_callback watching_callbacks",
@@ -146,7 +149,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "generator_loops model_compilation",
         "model_loops",
         "model",
-        "sequential",
+        "sequential wide_deep_models",
     ),
     "ops/nn": ("activations windows", "losses normalization pooling", "convolution recurrent"),
     "devices": (
@@ -202,6 +205,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "cairosvg": "keras/pictures/plot_model.py",
     "h5py": "keras/saving/hdf5_groups.py",
     "keras_applications": "keras/applications/applications_package.py",
+    "keras_preprocessing": "keras/preprocessing/preprocessing_package.py",
     "re2": "ops/strings/regex_engine.py",
     "tqdm": "train/hooks/progress_hook.py",
 }
@@ -231,6 +235,9 @@ DOORS = frozenset(
         # An extra, for programs that have regular expressions.
         ("gpugraph.keras.inputs.enqueuers", "multiprocessing"),
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),
+        ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.image"),
+        ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.sequence"),
+        ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.text"),
         ("gpugraph.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # What imports a module when a name or an op type of it is first asked for.

@@ -957,6 +957,20 @@ keras.applications.ResNet50V2: include_top weights input_tensor input_shape pool
 keras.applications.VGG16: include_top weights input_tensor input_shape pooling classes
 keras.applications.VGG19: include_top weights input_tensor input_shape pooling classes
 keras.applications.Xception: include_top weights input_tensor input_shape pooling classes
+keras.experimental.CosineDecay: initial_learning_rate decay_steps alpha name
+keras.experimental.CosineDecayRestarts: initial_learning_rate first_decay_steps t_mul m_mul alpha \
+name
+keras.experimental.LinearCosineDecay: initial_learning_rate decay_steps num_periods alpha beta name
+keras.experimental.LinearModel: units activation use_bias kernel_initializer bias_initializer \
+kernel_regularizer bias_regularizer
+keras.experimental.NoisyLinearCosineDecay: initial_learning_rate decay_steps initial_variance \
+variance_decay num_periods alpha beta name
+keras.experimental.WideDeepModel: linear_model dnn_model activation
+keras.utils.HDF5Matrix: datapath dataset start end normalizer
+keras.utils.convert_all_kernels_in_model: model
+keras.utils.get_file: fname origin untar md5_hash file_hash cache_subdir hash_algorithm extract \
+archive_format cache_dir
+keras.utils.multi_gpu_model: model gpus cpu_merge cpu_relocation
 keras.utils.GeneratorEnqueuer: generator use_multiprocessing random_seed
 keras.utils.OrderedEnqueuer: sequence use_multiprocessing shuffle
 keras.utils.get_source_inputs: tensor layer node_index
@@ -2396,7 +2410,7 @@ def face_name(module: types.ModuleType, name: str) -> str:
 def names_of(module: types.ModuleType) -> tuple[str, ...]:
     """What a module defines, or re-exports as `name as name`, without an underscore."""
     if not hasattr(module, "__file__"):  # made of a table
-        return tuple(name for name in vars(module) if not name.startswith("_"))
+        return tuple(name for name in dir(module) if not name.startswith("_"))
     names: dict[str, None] = {}
     statements = ast.parse(inspect.getsource(module)).body
     deferred = [s.body for s in statements if isinstance(s, ast.If)]  # `if TYPE_CHECKING`

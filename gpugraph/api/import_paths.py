@@ -70,8 +70,8 @@ version base.version
 _PACKAGES = """
     config config.experimental distributions keras keras.activations keras.applications
     keras.backend keras.callbacks keras.layers keras.losses keras.metrics keras.models
-    keras.optimizers keras.optimizers.schedules layers lookup lookup.experimental losses metrics
-    summary train train.experimental
+    keras.optimizers keras.optimizers.schedules keras.preprocessing layers lookup
+    lookup.experimental losses metrics summary train train.experimental
 """
 """Packages that are public by their own paths."""
 
@@ -81,6 +81,9 @@ _APPLICATIONS = """
 """
 """Modules of `keras.applications` that are no files."""
 
+_PREPROCESSING = "image sequence text"
+"""Modules of `keras.preprocessing` that are no files."""
+
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
 
 MODULE_PATHS = (
@@ -88,6 +91,7 @@ MODULE_PATHS = (
     | {f"contrib.slim.{path}": f"slim_models.{path}" for path in _SLIM.split()}
     | dict(line.split() for line in _ELSEWHERE.strip().splitlines())
     | {f"keras.applications.{name}": "keras.applications" for name in _APPLICATIONS.split()}
+    | {f"keras.preprocessing.{name}": "keras.preprocessing" for name in _PREPROCESSING.split()}
 )
 """The own path of each module that is public by another, both below the package."""
 

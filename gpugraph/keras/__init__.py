@@ -21,6 +21,7 @@ from gpugraph.keras import (
     metrics as metrics,
     models as models,
     optimizers as optimizers,
+    preprocessing as preprocessing,
 )
 from gpugraph.keras.engine.input_layer import input_tensor
 from gpugraph.keras.training.model import Model as Model

@@ -102,6 +102,9 @@ non_neg, unit_norm, max_norm = NonNeg, UnitNorm, MaxNorm
 min_max_norm, radial_constraint = MinMaxNorm, RadialConstraint
 
 _CONSTRAINTS: dict[str, Any] = {
+    "maxnorm": MaxNorm,
+    "nonneg": NonNeg,
+    "unitnorm": UnitNorm,
     **{
         kind.__name__: kind
         for kind in (MaxNorm, NonNeg, UnitNorm, MinMaxNorm, RadialConstraint, Constraint)

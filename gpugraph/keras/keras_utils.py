@@ -2,6 +2,7 @@
 
 from gpugraph.keras.callbacks.progress_bar import Progbar as Progbar
 from gpugraph.keras.engine.source_inputs import get_source_inputs as get_source_inputs
+from gpugraph.keras.inputs.cached_files import get_file as get_file
 from gpugraph.keras.inputs.categories import (
     normalize as normalize,
     to_categorical as to_categorical,
@@ -11,6 +12,7 @@ from gpugraph.keras.inputs.enqueuers import (
     OrderedEnqueuer as OrderedEnqueuer,
     SequenceEnqueuer as SequenceEnqueuer,
 )
+from gpugraph.keras.inputs.hdf5_matrix import HDF5Matrix as HDF5Matrix
 from gpugraph.keras.inputs.sequence import Sequence as Sequence
 from gpugraph.keras.keras_objects import (
     custom_object_scope as custom_object_scope,
@@ -18,6 +20,10 @@ from gpugraph.keras.keras_objects import (
     get_custom_objects as get_custom_objects,
     serialize_keras_object as serialize_keras_object,
 )
+from gpugraph.keras.layers.kernel_conversion import (
+    convert_all_kernels_in_model as convert_all_kernels_in_model,
+)
+from gpugraph.keras.multi_gpu_model import multi_gpu_model as multi_gpu_model
 from gpugraph.keras.pictures.plot_model import plot_model as plot_model
 
 CustomObjectScope = custom_object_scope

@@ -16,4 +16,9 @@ from gpugraph.keras.training.sequential import Sequential as Sequential
 _NAMES = {**vars(keras_experimental), **vars(layers)}
 _CLASSES = [value for value in _NAMES.values() if isinstance(value, type)]
 LAYER_CLASSES.update({kind.__name__: kind for kind in _CLASSES if issubclass(kind, Layer)})
-LAYER_CLASSES.update(Model=Model, Sequential=Sequential)
+LAYER_CLASSES.update(
+    Model=Model,
+    Sequential=Sequential,
+    BatchNormalizationV1=layers.BatchNormalization,
+    BatchNormalizationV2=layers.BatchNormalization,
+)

@@ -119,6 +119,59 @@ class CosineDecay(_Decay):
         self._take(locals())
 
 
+class CosineDecayRestarts(_Decay):
+    """CosineDecay that begins anew: each period `t_mul` as long and `m_mul` as high as the last."""
+
+    decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        first_decay_steps: Any,
+        t_mul: Any = 2.0,
+        m_mul: Any = 1.0,
+        alpha: Any = 0.0,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class LinearCosineDecay(_Decay):
+    """A linear fall times a cosine wave, see `tf.train.linear_cosine_decay`."""
+
+    decay = staticmethod(learning_rate_decay.linear_cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        num_periods: Any = 0.5,
+        alpha: Any = 0.0,
+        beta: Any = 0.001,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class NoisyLinearCosineDecay(_Decay):
+    """LinearCosineDecay with noise that dies away, see `tf.train.noisy_linear_cosine_decay`."""
+
+    decay = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        initial_variance: Any = 1.0,
+        variance_decay: Any = 0.55,
+        num_periods: Any = 0.5,
+        alpha: Any = 0.0,
+        beta: Any = 0.001,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
 class PiecewiseConstantDecay(LearningRateSchedule):
     """values[0] up to step boundaries[0], values[1] up to boundaries[1], and so on.
 
@@ -151,6 +204,9 @@ _SCHEDULES = {
         InverseTimeDecay,
         PolynomialDecay,
         CosineDecay,
+        CosineDecayRestarts,
+        LinearCosineDecay,
+        NoisyLinearCosineDecay,
         PiecewiseConstantDecay,
     )
 }
