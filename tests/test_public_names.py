@@ -966,6 +966,9 @@ kernel_regularizer bias_regularizer
 keras.experimental.NoisyLinearCosineDecay: initial_learning_rate decay_steps initial_variance \
 variance_decay num_periods alpha beta name
 keras.experimental.WideDeepModel: linear_model dnn_model activation
+keras.experimental.export_saved_model: model saved_model_path custom_objects as_text \
+input_signature serving_only
+keras.experimental.load_from_saved_model: saved_model_path custom_objects
 keras.utils.HDF5Matrix: datapath dataset start end normalizer
 keras.utils.convert_all_kernels_in_model: model
 keras.utils.get_file: fname origin untar md5_hash file_hash cache_subdir hash_algorithm extract \

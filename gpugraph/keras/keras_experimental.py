@@ -1,5 +1,9 @@
 """`tf.keras.experimental`: what Keras tries out."""
 
+from gpugraph.keras.exported_models import (
+    export_saved_model as export_saved_model,
+    load_from_saved_model as load_from_saved_model,
+)
 from gpugraph.keras.layers.recurrent.recurrent_cells import PeepholeLSTMCell as PeepholeLSTMCell
 from gpugraph.keras.optimizers.learning_rate_schedules import (
     CosineDecay as CosineDecay,

@@ -32,7 +32,7 @@ def multi_gpu_model(
     ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have. Save
     `model`, whose variables these are, rather than this one.
     """
-    numbers = sorted(gpus) if isinstance(gpus, (list, tuple)) else list(range(int(gpus)))  # type: ignore[call-overload]
+    numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:
         raise ValueError(
             "For multi-gpu usage to be effective, call `multi_gpu_model` with `gpus >= 2`. "

@@ -19,7 +19,7 @@ def convert_kernel(kernel: Any) -> Any:
     array = np.asarray(kernel)
     if not 3 <= array.ndim <= 5:
         raise ValueError(f"Invalid kernel shape: {array.shape}")
-    return np.flip(array, range(array.ndim - 2)).copy()
+    return np.flip(array, tuple(range(array.ndim - 2))).copy()
 
 
 def convert_all_kernels_in_model(model: Any) -> None:

@@ -65,9 +65,17 @@ def name_of_package(module: str, name: str) -> Any:
     return _with_settings(value) if module == "image" else value
 
 
-@functools.cache
+_CLASSES: dict[Any, Any] = {}
+
+
 def _class_of_keras(kind: Any) -> Any:
     """A class of the package with Keras's settings, and Sequences where it has batches."""
+    if kind not in _CLASSES:
+        _CLASSES[kind] = _new_class(kind)
+    return _CLASSES[kind]
+
+
+def _new_class(kind: Any) -> Any:
     members: dict[str, Any] = {"__init__": _with_settings(kind.__init__)}
     members |= {name: _flow(getattr(kind, name)) for name in _FLOWS if hasattr(kind, name)}
     module = kind.__module__.split(".")[1]

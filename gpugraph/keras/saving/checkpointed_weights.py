@@ -42,7 +42,9 @@ class CheckpointedWeights:
                 "unlike with TensorFlow optimizers in the TensorFlow format the optimizer's state "
                 "will not be saved.\n\nConsider using a TensorFlow optimizer from `tf.train`."
             )
-        self._saver.save(path, get_session(self._network.outputs))
+        session = self._session()
+        with session.graph.as_default():
+            self._saver.save(path, session)
         write_checkpoint_state(os.path.dirname(path), path, [path], save_relative_paths=True)
 
     def load(self, path: str) -> LoadStatus:
@@ -51,7 +53,9 @@ class CheckpointedWeights:
         NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError where nothing
         matches; errors of `NewCheckpointReader`.
         """
-        status = self._saver.restore(path)
+        session = self._session()
+        with session.graph.as_default():
+            status = self._saver.restore(path)
         if isinstance(status, NameBasedSaverStatus):
             raise NotImplementedError(
                 "Streaming restore not supported from name-based checkpoints when graph building: "
@@ -60,12 +64,17 @@ class CheckpointedWeights:
                 "`tf.train.Checkpoint`."
             )
         assert isinstance(status, CheckpointLoadStatus)
-        session = get_session(self._network.outputs)
-        status.run_restore_ops(session)
+        with session.graph.as_default():
+            status.run_restore_ops(session)
         self._later = _LaterRestore(status, session)
         restore_later(session, self._later)
         status.assert_nontrivial_match()
         return status
+
+    def _session(self) -> Any:
+        """Keras's session for the graph of the network, which may have none yet."""
+        network = self._network
+        return get_session(network.outputs or (network.weights if network.built else ()))
 
 
 class _LaterRestore:
