@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib import request
@@ -76,6 +78,8 @@ class ModelCheckpoint(Callback):
     save_weights_only: whether it is saved by `save_weights`, as a checkpoint where the path does
       not end as an HDF5 file's; else by `save`.
     save_freq: "epoch", or a number of examples. ValueError for another.
+    kwargs: `period`, the number of epochs from one file to the next, and `load_weights_on_restart`,
+      whether a training begins with the newest file of such a path.
     """
 
     def __init__(
@@ -98,6 +102,28 @@ class ModelCheckpoint(Callback):
         self.watch = Watch(monitor, mode, owner="ModelCheckpoint")
         self.best: Any = self.watch.worst()
         self._epoch, self._samples, self._epochs = 0, 0, 0
+        self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Loads the newest file, where that was asked for; ValueError for one that does not fit."""
+        path = self._newest() if self.load_weights_on_restart else None
+        if path is not None:
+            try:
+                self.model.load_weights(path)
+            except (OSError, ValueError) as error:
+                raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
+
+    def _newest(self) -> str | None:
+        """The newest file, or checkpoint, of this path with any epoch and values; None without."""
+        folder, name = os.path.split(self.filepath)
+        pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
+        files = [
+            entry
+            for entry in (os.scandir(folder or ".") if os.path.isdir(folder or ".") else ())
+            if re.fullmatch(pattern, entry.name) and ".data-" not in entry.name
+        ]
+        newest = max(files, key=lambda entry: entry.stat().st_mtime_ns, default=None)
+        return None if newest is None else newest.path.removesuffix(".index")
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Keeps the number of the epoch."""

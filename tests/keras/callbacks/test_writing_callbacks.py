@@ -45,6 +45,27 @@ def test_checkpoints_are_tensorflows(tmp_path):
     np.testing.assert_array_equal(K.get_value(again.weights[0]), K.get_value(model.weights[0]))
 
 
+@pytest.mark.parametrize("ending", ["", ".h5"])
+def test_a_training_begins_with_the_newest_file(tmp_path, ending):
+    if ending:
+        pytest.importorskip("h5py", reason="HDF5 files need h5py")
+    options = {"save_weights_only": True, "load_weights_on_restart": True}
+    path = str(tmp_path / f"w-{{epoch:02d}}{ending}")
+    kernel = K.get_value(fit(keras.callbacks.ModelCheckpoint(path, **options)).weights[0])
+    begun = []
+
+    class First(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            begun.append(K.get_value(self.model.weights[0]))
+
+    model = fit(keras.callbacks.ModelCheckpoint(path, **options), First(), epochs=1)
+    assert (begun[0] == kernel).all() and (K.get_value(model.weights[0]) != kernel).any()
+    (tmp_path / f"w-09{ending or '.index'}").write_bytes(b"none")
+    kind = ValueError if ending else tf.errors.DataLossError
+    with pytest.raises(kind, match=r"w-09"):
+        fit(keras.callbacks.ModelCheckpoint(path, **options))
+
+
 def test_only_better_models_are_saved(tmp_path, capsys):
     class Rising(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
