@@ -140,7 +140,9 @@ def restore_created() -> None:
     Nothing is initialized: the layer may be built inside of a branch.
     """
     for session in list(_RESTORES):
-        if session.graph is get_graph():
+        if getattr(session, "_closed", False):
+            del _RESTORES[session]
+        elif session.graph is get_graph():
             _restore(session)
 
 

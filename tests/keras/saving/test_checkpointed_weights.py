@@ -96,6 +96,17 @@ def test_variables_that_come_later_are_restored_in_the_session_of_load_weights(t
         status.assert_consumed().run_restore_ops()
 
 
+def test_a_session_that_is_closed_restores_nothing_more(tmp_path):
+    model = Own()
+    model.build((None, 4))
+    model.save_weights(tmp_path / "weights")
+    later = Own()
+    with tf.Session():
+        later.load_weights(tmp_path / "weights").expect_partial()
+    outputs = later(tf.constant(ROWS))
+    assert np.abs(tf.keras.backend.get_value(outputs) - model.predict(ROWS)).max() > 0
+
+
 def test_what_was_trained_since_is_not_restored_again(tmp_path):
     model = functional()
     model.save_weights(tmp_path / "weights")
