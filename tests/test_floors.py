@@ -67,7 +67,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "allocator",
         "allocator_registry limiting_allocator sub_allocator tracking_allocator",
         "bfc",
-        "host_allocator",
+        "allocation_traces host_allocator",
+        "allocator_adaptors",
     ),
     "kernel": (
         "bfloat16_rounding failed_op launch_records node_signature signature_and_context",
@@ -154,7 +155,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "devices": (
         "out_of_memory",
         "device codegen",
-        "device_factory variable_access native kept_tensors",
+        "device_factory variable_access native kept_tensors memory_use",
         "session_resources",
         "cpu_device cuda",
         "gpu_devices device_listing",

@@ -25,6 +25,7 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("page", "count"),
     [
+        ("memory", 3),
         *(("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 3)),
         *(("saved_models", 3), ("summaries", 3), ("monitored_sessions", 4)),
         *(("queues", 4), ("checkpoints", 4), ("input_files", 5), ("keras", 8)),

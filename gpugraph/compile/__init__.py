@@ -13,6 +13,8 @@
     attention  on GPUs, products around a softmax are one kernel
     epilogues  on GPUs, a product does its bias, addition and activation itself
     restores   a checkpoint is read into the memory of variables
+    recompute  what gradients need of the forward pass is computed again, where that is asked for
+    sums       large sums add each term when it comes
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
     flow       which loop each op is in, and under which condition it runs
@@ -28,10 +30,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from gpugraph.base.proto_messages import unused
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.binding.binder import bind
+from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
@@ -44,10 +48,12 @@ from gpugraph.compile.memory.execution_order import order
 from gpugraph.compile.memory.memory_planning import memory
 from gpugraph.compile.placement.graph_partition import partition
 from gpugraph.compile.placement.placer import place
+from gpugraph.compile.rewriting.activation_recomputation import ALL, CHEAP, recompute
 from gpugraph.compile.rewriting.arithmetic_simplification import cancel
 from gpugraph.compile.rewriting.common_subexpression_elimination import common
 from gpugraph.compile.rewriting.constant_folding import fold
 from gpugraph.compile.rewriting.dependency_optimization import dependencies
+from gpugraph.compile.rewriting.gradual_sums import sums
 from gpugraph.compile.rewriting.no_op_elimination import simplify
 from gpugraph.compile.rewriting.transpose_folding import transposes
 from gpugraph.compile.steps.early_compilation import compile_early
@@ -58,6 +64,7 @@ from gpugraph.compile.unit.compile_unit import (
     Unit,
 )
 from gpugraph.compile.verification import verify
+from gpugraph.config import RewriterConfig
 from gpugraph.plan import GraphRecord, Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
@@ -73,6 +80,8 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     attention,
     epilogues,
     restores,
+    recompute,
+    sums,
     fuse,
     partition,
     flow,
@@ -82,6 +91,9 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
 """The passes between `prune`, which makes the unit, and `bind`, which makes the plan of it."""
 
 
+_RECOMPUTING = (RewriterConfig.HEURISTICS, RewriterConfig.RECOMPUTATION_HEURISTICS)
+
+
 def compile_plan(target: Target, request: RunRequest) -> Plan:
     """The plan that computes the fetches and runs the targets when the feeds are fed.
 
@@ -89,7 +101,9 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
     fit, a cycle or a device that isn't there; ResourceExhaustedError for too little memory.
     """
     with _without_collector():
-        plan = bind(_compiled(target, request))
+        unit = _fitted(target, request)
+        unit.advise = partial(advice, _compiled, target, request)
+        plan = bind(unit)
         compile_early(target, request.graph)
         return plan
 
@@ -97,12 +111,30 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
 def compile_record(target: Target, request: RunRequest) -> GraphRecord:
     """Each device's part of the graph of such a run, and the memory of its tensors."""
     with _without_collector():
-        return graph_record(_compiled(target, request))
+        return graph_record(_fitted(target, request))
 
 
-def _compiled(target: Target, request: RunRequest) -> Unit:
+def _fitted(target: Target, request: RunRequest) -> Unit:
+    """The unit with as much recomputation as its settings ask for: with a limit, no more than fits
+    it, or what needs least."""
+    rewrites = target.config.graph_options.rewrite_options
+    if rewrites.memory_optimization not in _RECOMPUTING or rewrites.disable_meta_optimizer:
+        return _compiled(target, request)
+    limit = rewrites.recomputation_limit_mb * (1 << 20)
+    if not limit:
+        return _compiled(target, request, CHEAP)
+    units = []
+    for degree in (0, CHEAP, ALL):
+        units.append(_compiled(target, request, degree))
+        if sum(units[-1].arena_sizes.values()) <= limit:
+            return units[-1]
+    return min(units, key=lambda unit: sum(unit.arena_sizes.values()))
+
+
+def _compiled(target: Target, request: RunRequest, recomputation: int = 0) -> Unit:
     """The unit that all passes have changed."""
     unit = prune(target, request)
+    unit.recomputation = recomputation
     _report_unused(unit)
     _check(unit, "prune")
     for change in PASSES:

@@ -333,7 +333,7 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     ),
     "place": _check_placement,
     **dict.fromkeys(("remap", "attention", "epilogues", "restores"), _check_shapes),
-    "fuse": _check_edges,
+    **dict.fromkeys(("recompute", "sums", "fuse"), _check_edges),
     **dict.fromkeys(("partition", "flow"), _check_partition),
     "order": _check_order,
     "memory": _check_memory,

@@ -71,7 +71,12 @@ class RewriterConfig(Message):
       remapping: a convolution, the addition of a bias and an activation are one op; so are, on
         GPUs, a matrix product and what follows it, and attention.
       disable_meta_optimizer: none of these.
-    Each but the last is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
+      memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients compute cheap parts
+        of the forward pass again, so that these are not stored until then.
+      memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
+      recomputation_limit_mb: not TensorFlow's. Recompute only if a step needs more MiB for its
+        arenas, and then, where cheap parts do not do, all between checkpoints.
+    Each of the first five is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
     OptimizerOptions says. The other fields are TensorFlow's too, and have no effect here:
     `Session.explain` says so where one is set.
     """
@@ -111,8 +116,9 @@ class RewriterConfig(Message):
     disable_model_pruning = without_effect(boolean())
     meta_optimizer_iterations = without_effect(choice(NumIterationsType))
     min_graph_nodes = without_effect(integer())
-    memory_optimization = without_effect(choice(MemOptType))
-    memory_optimizer_target_node_name_scope = without_effect(text())
+    memory_optimization = choice(MemOptType)
+    memory_optimizer_target_node_name_scope = text()
+    recomputation_limit_mb = integer()
     meta_optimizer_timeout_ms = without_effect(integer())
     auto_parallel = without_effect(message(AutoParallelOptions))
     fail_on_optimizer_errors = without_effect(boolean())

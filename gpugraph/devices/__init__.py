@@ -30,8 +30,15 @@ from gpugraph.devices.gpu_devices import (
     no_gpu_reason as no_gpu_reason,
 )
 from gpugraph.devices.kept_tensors import KeptTensors as KeptTensors, NewHandle as NewHandle
+from gpugraph.devices.memory_use import MemoryUse as MemoryUse, memory_use as memory_use
 from gpugraph.devices.native.blas_threads import blas_threads as blas_threads
-from gpugraph.devices.out_of_memory import out_of_memory as out_of_memory
+from gpugraph.devices.out_of_memory import (
+    Holder as Holder,
+    StepMemory as StepMemory,
+    largest_hole as largest_hole,
+    out_of_memory as out_of_memory,
+    tensor_words as tensor_words,
+)
 from gpugraph.devices.session_resources import (
     Resources as Resources,
     VariableState as VariableState,

@@ -19,10 +19,9 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType, resource, string
 from gpugraph.base.errors import InternalError, InvalidArgumentError
-from gpugraph.base.shapes import shape_text
-from gpugraph.devices.out_of_memory import out_of_memory
+from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.kernel import Kernel, KernelContext, reference
-from gpugraph.memory import Allocator
+from gpugraph.memory import Allocator, AllocatorWrapper, BFCAllocator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,6 +146,14 @@ class Device(ABC):
         """What else there is to report when memory is out."""
         return ""
 
+    def give_regions_back(self) -> None:
+        """Gives regions without an allocation back, where the allocator has such."""
+        allocator = self.allocator
+        while isinstance(allocator, AllocatorWrapper):
+            allocator = allocator.inner
+        if isinstance(allocator, BFCAllocator):
+            allocator.deallocate_free_regions()
+
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
         """Waits until all enqueued work is done."""
 
@@ -185,11 +192,7 @@ class Device(ABC):
             return Block(self, None, self.view(None, shape, dtype))
         block = self.take(size, owner)
         if block is None:
-            raise out_of_memory(
-                self,
-                size,
-                f"tensor with shape{shape_text(shape)} and type {dtype.name} of '{owner}'",
-            )
+            raise out_of_memory(self, size, tensor_words(shape, dtype), owner)
         block.array = self.view(block.address, shape, dtype)
         return block
 

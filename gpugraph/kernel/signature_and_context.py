@@ -56,6 +56,12 @@ class KernelContext(Signature, Protocol):
         """Which of the arrays lie in host memory on every device (those of `late` kernels)."""
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """An array in the device's memory for the time that the step runs: steps share it.
+
+        Its contents are anything at the start of each run of the step.
+        """
+
+    def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array in the device's memory that only this step uses, as long as the plan lives."""
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:

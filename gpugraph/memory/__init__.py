@@ -7,6 +7,14 @@ Nothing here reads or writes memory. `Allocator.host_region` returns the buffer 
 address of host memory. The import of this package registers "DefaultCPUAllocator".
 """
 
+from gpugraph.memory.allocation_traces import (
+    AllocationTrace as AllocationTrace,
+    Event as Event,
+    PolicyPeak as PolicyPeak,
+    compare as compare,
+    comparison_table as comparison_table,
+    size_class as size_class,
+)
 from gpugraph.memory.allocator import (
     ALLOCATOR_ALIGNMENT as ALLOCATOR_ALIGNMENT,
     MAX_ALLOCATION_BYTES as MAX_ALLOCATION_BYTES,
@@ -14,6 +22,12 @@ from gpugraph.memory.allocator import (
     AllocatorWrapper as AllocatorWrapper,
     HostRegion as HostRegion,
     LiveAllocation as LiveAllocation,
+)
+from gpugraph.memory.allocator_adaptors import (
+    FailingAllocator as FailingAllocator,
+    FailingSubAllocator as FailingSubAllocator,
+    LoggingAllocator as LoggingAllocator,
+    RecordingAllocator as RecordingAllocator,
 )
 from gpugraph.memory.allocator_registry import (
     AllocatorFactory as AllocatorFactory,

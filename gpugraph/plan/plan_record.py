@@ -23,6 +23,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.plan.arena_record import ArenaRecord
 from gpugraph.plan.graph_record import GraphRecord
 from gpugraph.plan.plan_steps import Access, Step, StepSequence
 from gpugraph.plan.run_clock import RUN_CLOCK, Clock
@@ -130,7 +131,7 @@ class Plan:
     transfers: tuple[Transfer, ...]
     placements: tuple[Placement, ...]
     reports: tuple[PassReport, ...]
-    arena_bytes: dict[str, int]
+    arenas: dict[str, ArenaRecord]
     variables: tuple[Any, ...]
     watched: tuple[Any, ...]
     moved: Callable[[], bool]
@@ -150,6 +151,11 @@ class Plan:
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
     in_use: dict[str, Callable[[], int]] = field(default_factory=dict)
     graph_record: GraphRecord | None = None
+
+    @property
+    def arena_bytes(self) -> dict[str, int]:
+        """The size of each device's arena in bytes."""
+        return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def __post_init__(self) -> None:
         self.context = contextvars.Context()

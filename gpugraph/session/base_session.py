@@ -295,9 +295,18 @@ class BaseSession:
         return self._backend.list_devices()
 
     def memory_stats(self) -> dict[str, Any]:
-        """Each device's `AllocatorStats` (bytes in use, peak, ...), by full device name."""
+        """Each device's `AllocatorStats` (bytes in use, peak, ...) by full device name, with
+        `owners`: who has how many bytes, the most first."""
         self._check_open()
         return self._backend.memory_stats()
+
+    def release_memory(self) -> int:
+        """Gives back what is kept for later runs, to the system where whole regions are free.
+
+        Variables stay; later runs are compiled again. The bytes given back.
+        """
+        self._check_open()
+        return self._backend.release_memory()
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Makes this the default session of the thread inside a `with` block."""

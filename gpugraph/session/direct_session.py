@@ -27,7 +27,15 @@ from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, compile
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
-from gpugraph.devices import DeviceAttributes, DeviceFactory, KeptTensors, Resources, no_gpu_reason
+from gpugraph.devices import (
+    DeviceAttributes,
+    DeviceFactory,
+    KeptTensors,
+    MemoryUse,
+    Resources,
+    memory_use,
+    no_gpu_reason,
+)
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -203,10 +211,23 @@ class DirectSession(SessionBackend):
         self.check_open()
         return [device.attributes for device in self.devices]
 
-    def memory_stats(self) -> dict[str, Any]:
-        """Each device's AllocatorStats, by full device name."""
+    def memory_stats(self) -> dict[str, MemoryUse]:
+        """Each device's counters and owners, by full device name."""
         self.check_open()
-        return {device.name: device.allocator.get_stats() for device in self.devices}
+        return {device.name: memory_use(device) for device in self.devices}
+
+    def release_memory(self) -> int:
+        """Gives up idle plans, and whole regions to the system; the bytes given back."""
+        self.check_open()
+        before = self._reserved()
+        self._reclaim()
+        for device in self.devices:
+            device.synchronize()
+            device.give_regions_back()
+        return before - self._reserved()
+
+    def _reserved(self) -> int:
+        return sum(device.allocator.get_stats().bytes_reserved for device in self.devices)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Clears these resource containers (all, if none are named)."""

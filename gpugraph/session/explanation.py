@@ -8,12 +8,15 @@ from html import escape
 
 from gpugraph.base.html_tables import folded, html_table
 from gpugraph.memory import human_readable_bytes
-from gpugraph.plan import PassReport, Placement, Plan, Transfer, all_steps
+from gpugraph.plan import ArenaRecord, PassReport, Placement, Plan, Transfer, all_steps
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MOST_REASONS = 3
 """Reasons for the host that the summary gives."""
 
+
+MOST_TENSORS = 5
+"""Tensors at the peak of an arena that are named."""
 
 MOST_HTML_ROWS = 300
 """Rows of a table that a notebook shows."""
@@ -33,7 +36,8 @@ class Explanation:
         if unused_options:
             said = f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
             self.reports = [PassReport("run options", said, unused_options), *plan.reports]
-        self.arena_bytes: dict[str, int] = dict(plan.arena_bytes)
+        self.arenas: dict[str, ArenaRecord] = plan.arenas
+        self.arena_bytes: dict[str, int] = plan.arena_bytes
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
@@ -120,8 +124,25 @@ class Explanation:
         """What each pass did, and how long it took, with its lines below; then each arena."""
         lines = _pass_lines(self.reports, width)
         lines += [wrapped(f"after some runs {note}", width) for note in self.notes]
-        for device, size in sorted(self.arena_bytes.items()):
-            lines.append(f"arena on {device}: {human_readable_bytes(size)}")
+        lines += [wrapped(line, width) for line in self.memory().splitlines()]
+        return "\n".join(lines)
+
+    def memory(self) -> str:
+        """What the step needs on each device, where most of it, and which tensors hold that."""
+        lines = []
+        for device, arena in sorted(self.arenas.items()):
+            live = arena.at_peak()
+            largest = live[:MOST_TENSORS]
+            part = 100 * sum(tensor.num_bytes for tensor in largest) // max(arena.bound, 1)
+            count = f"these {len(largest)} tensors hold" if len(largest) > 1 else "one tensor holds"
+            lines.append(
+                f"arena on {device}: {human_readable_bytes(arena.num_bytes)}, most of it at "
+                f"'{arena.node}'; {count} {part} % of that"
+            )
+            lines += [
+                f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}"
+                for tensor in largest
+            ]
         return "\n".join(lines)
 
     def table(self, width: int | None = None) -> str:

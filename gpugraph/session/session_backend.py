@@ -77,6 +77,10 @@ class SessionBackend(ABC):
     def memory_stats(self) -> dict[str, Any]:
         """Each device's AllocatorStats, by full device name."""
 
+    def release_memory(self) -> int:
+        """Gives memory back that is kept for later runs; its bytes. A backend may keep none."""
+        return 0
+
     @abstractmethod
     def reset(self, containers: Sequence[str]) -> None:
         """Clears these resource containers (all, if none are named)."""

@@ -79,7 +79,7 @@ def test_memory_held_for_later_is_given_up_first() -> None:
     much = gpu.allocate((150_000,), tf.float32, "much")
     assert asked == [1] and much.array is not None
     held.clear()
-    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"585\.9KiB by 'much'"):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"585\.9KiB  'much'"):
         gpu.allocate((150_000,), tf.float32, "more")
 
 

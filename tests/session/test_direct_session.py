@@ -430,7 +430,8 @@ def test_a_device_that_is_full_says_who_wanted_how_much_and_what_is_left() -> No
             message = caught.value.message
             for part in (f"limit {1 << 20} bytes", "largest hole", "GPU:0", "GPU_0_bfc"):
                 assert part in message
-            assert re.search(r"arena of a run, .*'\S*x\S*' \(1.53MiB\)", message)
+            assert re.search(r"1.53MiB  '\S*x\S*' float32\[400000\] \(defined at", message)
+            assert re.search(r"with \d+ rows instead of 400000 in x:0: \S+iB", message)
             assert session.run(small, {x: np.zeros(1000)}) == 0
 
 

@@ -25,6 +25,9 @@ from gpugraph.ops.reductions.reduction_ops import reduced_axes
 LARGE = 1 << 18
 """Elements from which a group is worth its tiles: smaller tensors stay in the cache anyway."""
 
+APART = "_apart"
+"""The attr of nodes that stay steps of their own."""
+
 _SHAPED = {"Select"}
 """Ops whose inputs don't broadcast as NumPy's do."""
 _RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
@@ -94,7 +97,7 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> Fusible | None:
     """Signature, space and expressions of an op that may be in a group; None for all others."""
     native = natives.get(node.assigned_device)
-    if native is None or node.op_def.is_stateful or not node.output_types:
+    if native is None or node.op_def.is_stateful or not node.output_types or APART in node.attrs:
         return None
     device_type = unit.device_types[node.assigned_device]
     expressions = expressions_of(node.type, node.attrs, device_type)

@@ -18,6 +18,7 @@ from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
+from gpugraph.compile.memory.arena_records import arena_records
 from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
@@ -66,7 +67,7 @@ def bind(unit: Unit) -> Plan:
         tuple(unit.transfers),
         placements(unit, steps),
         tuple(unit.reports),
-        dict(unit.arena_sizes),
+        arena_records(unit),
         tuple(binder.variables.values()),
         tuple(state for state, _ in holdings.variables),
         holdings.moved,
@@ -95,6 +96,7 @@ class Binder(StepList):
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
         self.writes = False  # whether a node writes a variable
+        self.side_by_side = {node.id for group in unit.parallel for node in group}
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
 
     def steps(self) -> list[Step]:
@@ -215,12 +217,15 @@ class Binder(StepList):
         return step
 
     def _static_context(self, bound: BoundNode) -> KernelBinding:
+        memory = self.holdings.memory
+        if bound.node.id in self.side_by_side:  # others run at the same time
+            memory = memory._replace(pools={})
         return KernelBinding(
             bound,
             [home.shape or () for _, home in bound.inputs],
             [home.shape or () for _, home in bound.outputs],
             self._host_values(bound),
-            self.holdings.memory,
+            memory,
             self.unit.target.resources,
             self.jit,
         )

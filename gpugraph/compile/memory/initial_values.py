@@ -17,6 +17,7 @@ from math import prod
 
 import numpy as np
 
+from gpugraph.compile.memory.fused_in_place import fused_in_place
 from gpugraph.compile.unit.compile_unit import TensorId, Unit, variable_key
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.graph.nodes.node_and_edge import Edge
@@ -160,7 +161,7 @@ class _Chains:
         if node.node_class is NodeClass.IDENTITY:
             slots = [0]
         elif node.type == "_Fused":
-            slots = _fused_slots(node)
+            slots = fused_in_place(node, 0)
         elif 0 not in decl.alias:
             slots = []
         elif isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
@@ -172,13 +173,3 @@ class _Chains:
             source = node.input_edge(slot)
             if _sizes(self.unit, source.src, source.src_output) == shape:
                 yield source
-
-
-def _fused_slots(node: Node) -> list[int]:
-    """The inputs of a fused op that are read before its result is written: by all but the last of
-    its elementwise ops."""
-    members, stores = node.attrs["members"], node.attrs["stores"]
-    count = len(node.input_types)
-    if not node.attrs["tiled"] or list(stores) != [count + len(members) - 1]:
-        return []
-    return [slot for slot in range(count) if slot not in members[-1].sources]

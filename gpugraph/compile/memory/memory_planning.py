@@ -27,6 +27,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import resource, string
 from gpugraph.compile.analysis.variable_references import references
+from gpugraph.compile.memory.fused_in_place import fused_in_place
 from gpugraph.compile.memory.initial_values import initial_values, runs_once
 from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
@@ -39,7 +40,7 @@ from gpugraph.graph.nodes.node_and_edge import FORWARDING
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Sized, reference
 from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
-from gpugraph.ops.framework.op_declaration import DECLARATIONS, OpDecl
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _NONE: Mapping[int, int] = {}
 _WHOLE = {NodeClass.IDENTITY, NodeClass.LOOP_COND, *FORWARDING}
@@ -174,8 +175,8 @@ class _Planner:
             storage = self._merged(node, slot, shape)
         if storage is None and not is_cell and not _is_one(shape):
             storage = self._next_value(node, slot, shape)
-            if storage is None and decl is not None and slot in decl.alias:
-                storage = self._in_place(node, decl, slot, shape, reused)
+            if storage is None:
+                storage = self._in_place(node, slot, shape, reused)
         if storage is None:
             storage = self._new(node, slot, shape, is_cell)
         return storage
@@ -262,10 +263,7 @@ class _Planner:
         """Whether the node can write an output where it reads that input."""
         if node.node_class is NodeClass.MERGE:
             return True
-        decl = DECLARATIONS.get(node.type)
-        if decl is None or slot not in decl.alias:
-            return False
-        allowed = self._alias_inputs(node, decl.alias[slot])
+        allowed = self._alias_inputs(node, slot)
         shape = _static(self.unit.shapes[node.id][slot].sizes)
         homes = [self._source(node, index) for index in range(len(node.input_types))]
         return all(
@@ -275,10 +273,10 @@ class _Planner:
         )
 
     def _in_place(
-        self, node: Node, decl: OpDecl, slot: int, shape: object, reused: set[Storage]
+        self, node: Node, slot: int, shape: object, reused: set[Storage]
     ) -> Storage | None:
         """The storage of an input that dies here and has the output's shape and element size."""
-        for index in self._alias_inputs(node, decl.alias[slot]):
+        for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
             storage = home.storage
             if (
@@ -293,8 +291,14 @@ class _Planner:
                 return storage
         return None
 
-    def _alias_inputs(self, node: Node, declared: int) -> Sequence[int]:
+    def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
         """The declared input; for a NumPy ufunc, which minds overlaps itself, the others too."""
+        decl = DECLARATIONS.get(node.type)
+        if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
+            return fused_in_place(node, slot)
+        if decl is None or slot not in decl.alias:
+            return ()
+        declared = decl.alias[slot]
         if not isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
             return (declared,)
         return sorted(range(len(node.input_types)), key=lambda index: index != declared)

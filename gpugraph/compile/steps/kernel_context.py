@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, resource, string
 from gpugraph.base.errors import InternalError
+from gpugraph.compile.steps.scratch_memory import ScratchPool
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.compile.unit.jit_settings import Jit
 from gpugraph.devices import Block, Device, KeptTensors, NewHandle, Resources, VariableState
@@ -84,12 +85,12 @@ class KernelMemory(NamedTuple):
     """What kernels obtain, by when it is released.
 
     owned: with the plan, or after a step that is sized at run time. kept: when the run is over.
-    shared: arrays, all of them owned, that several steps use.
+    pools: by device, the blocks, all of them owned, that steps share.
     """
 
     owned: list[Any]
     kept: list[Any]
-    shared: dict[Any, Any]
+    pools: dict[str, ScratchPool]
 
 
 class KernelBinding:
@@ -119,6 +120,8 @@ class KernelBinding:
         self._memory = memory
         self._resources = resources
         self._jit = jit
+        self._scratch_blocks: list[Block] = []
+        self._passing: dict[int, Block] = {}
 
     def value(self, index: int) -> Any:
         """Host input `index`; InternalError for an input that isn't one."""
@@ -129,25 +132,50 @@ class KernelBinding:
         return self._values[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """An array of the device for the time that the step runs.
+
+        On a GPU, where launches may be joined, the array is the step's own.
+        """
+        if self._device.has_kernels or dtype.base_dtype in (string, resource) or not prod(shape):
+            return self.lasting(shape, dtype)
+        passing = [block for slot, block in self._passing.items() if slot >= 0]
+        array, block = self._pooled(shape, dtype, [*self._scratch_blocks, *passing])
+        self._scratch_blocks.append(block)
+        return array
+
+    def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An array of the device that lives as long as the plan, or a step sized at run time."""
         block = self.allocate(shape, dtype)
         self.own(block)
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Array `slot` of the device, for the time that the step runs: steps share it."""
-        count = prod(shape)
-        room = 1 << (max(count, 1) - 1).bit_length()
-        key = self._device.name, slot, room, dtype
-        shared = self._memory.shared
-        if key not in shared:
-            shared[key] = self.scratch((room,), dtype)
-        return shared[key][:count].reshape(shape)
+        """Array `slot` of the device, for the time that the step runs.
+
+        Slots below 0 are of code that runs instead of what has scratch.
+        """
+        others = [block for other, block in self._passing.items() if other != slot]
+        array, block = self._pooled(
+            shape, dtype, [*others, *self._scratch_blocks] if slot >= 0 else ()
+        )
+        self._passing[slot] = block
+        return array
+
+    def _pooled(
+        self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
+    ) -> tuple[Any, Block]:
+        """An array in a block that steps share, none of `but`."""
+        device, pools = self._device, self._memory.pools
+        if device.name not in pools:
+            pools[device.name] = ScratchPool(device, self._memory.owned)
+        block = pools[device.name].block(max(prod(shape), 1) * dtype.itemsize, but, self.name)
+        return device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
         """The same for a step bound elsewhere, whose scratch goes into `owned`."""
         binding = copy.copy(self)
-        binding._memory = self._memory._replace(owned=owned, shared={})
+        binding._memory = self._memory._replace(owned=owned, pools={})
+        binding._scratch_blocks, binding._passing = [], {}
         return binding
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:

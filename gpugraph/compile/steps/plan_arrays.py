@@ -12,10 +12,21 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.compile.memory.arena_records import arena_records, first_beyond
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.compile.unit.jit_settings import jit
-from gpugraph.devices import Block, Device, RunAccess, VariableState, out_of_memory
+from gpugraph.devices import (
+    Block,
+    Device,
+    Holder,
+    RunAccess,
+    StepMemory,
+    VariableState,
+    largest_hole,
+    out_of_memory,
+    tensor_words,
+)
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import Mailbox
@@ -52,7 +63,7 @@ class Holdings:
         for block in self.memory.owned:
             block.release()
         self.memory.owned.clear()
-        self.memory.shared.clear()
+        self.memory.pools.clear()
         self.variables.clear()
         self.values.clear()
 
@@ -85,29 +96,29 @@ class Arrays:
         block = device.take(size, f"a run of {', '.join(wanted[:3])}")
         if block is None or block.address is None:
             self.holdings.release()
-            largest = self._largest(device)
-            sizes = ", ".join(f"'{x.owner}' ({human_readable_bytes(x.size)})" for x in largest)
-            error = out_of_memory(
-                device, size, f"the arena of a run, whose largest tensors are {sizes},"
-            )
-            raise at_node(error, self._writer(largest[0]))
+            raise self._too_large(device)
         self.owned.append(block)
         self.arenas[device.name] = block.address
 
-    def _largest(self, device: Device) -> list[Storage]:
-        """The tensors that take most of a device's arena, for the message that it is too big."""
-        storages = dict.fromkeys(home.storage for home in self.unit.homes.values())
-        on_device = [x for x in storages if x.kind == "arena" and x.device == device.name]
-        return sorted(on_device, key=lambda storage: -storage.size)[:5]
-
-    def _writer(self, storage: Storage) -> Node:
-        """The node that first writes to a storage."""
-        return next(
-            node
-            for node in self.unit.order
-            for slot in range(len(node.output_types))
-            if self.unit.homes[node.id, slot].storage is storage
+    def _too_large(self, device: Device) -> ResourceExhaustedError:
+        """The error of an arena for which a device has no room."""
+        arena = arena_records(self.unit)[device.name]
+        available = largest_hole(device)
+        place, tensor = first_beyond(arena, arena.bound - 1 if available is None else available)
+        node = self.unit.order[place]
+        advice = self.unit.advise(device.name, available) if available is not None else ()
+        live = [row for row in arena.buffers if row.first <= place <= row.last]
+        step = StepMemory(
+            f"{tensor.op} (defined at {tensor.origin or node.origin})",
+            f"The step needs {human_readable_bytes(arena.num_bytes)} there, and most of it at "
+            f"'{arena.node}' (defined at {arena.origin}). None of its kernels has run.",
+            [Holder(row.num_bytes, row.text) for row in live],
+            advice,
         )
+        words = tensor_words(tensor.shape, tensor.dtype)
+        error = out_of_memory(device, tensor.num_bytes, words, tensor.op, step)
+        error.node_name = tensor.op  # type: ignore[attr-defined]
+        return error
 
     def runner(self, node: Node) -> Device:
         """The device that runs a node's kernel: the host where all its outputs are on the host."""

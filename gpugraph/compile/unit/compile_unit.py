@@ -148,6 +148,11 @@ class Absorbed(NamedTuple):
     relation: str
 
 
+def no_advice(device: str, available: int) -> Sequence[str]:
+    """The default of `Unit.advise`."""
+    return ()
+
+
 @dataclass
 class Unit:
     """One compilation. Dicts are keyed by node id, or by tensor.
@@ -160,6 +165,9 @@ class Unit:
     send_recv_pairs and transfers; flow `flow`, where there is control flow; order order, depth and
     parallel (nodes that stand in a row and run at the same time); memory homes, modes (how a node
     gets its memory), arena_sizes, and runs_once (whether a second run would be of another plan).
+    recomputation: how much of the forward pass gradients compute again
+    (`activation_recomputation.py`).
+    advise: what would make the arena of a device fit so many bytes, line by line.
     """
 
     key: PlanKey
@@ -188,6 +196,8 @@ class Unit:
     arena_sizes: dict[str, int] = field(default_factory=dict)
     runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
+    recomputation: int = 0
+    advise: Callable[[str, int], Sequence[str]] = no_advice
     _kernels: dict[int, Kernel] = field(default_factory=dict)
 
     def add_op(

@@ -18,6 +18,7 @@ from gpugraph.base.errors import InvalidArgumentError, ResourceExhaustedError, i
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
+from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
@@ -64,7 +65,8 @@ class FlagMemory:
     def _allocate(self) -> None:
         address = self._pinned.allocate_raw(4 * MOST)
         if address is None:
-            raise ResourceExhaustedError.of_no_node("No pinned memory for kernels' error flags")
+            space = PlainSpace("pinned host memory", self._pinned)
+            raise out_of_memory(space, 4 * MOST, "kernels' error flags", "a session")
         region = self._pinned.host_region(address)
         self.values = np.ndarray(MOST, np.int32, region.buffer, address - region.base)
         self._free = list(range(MOST - 1, -1, -1))

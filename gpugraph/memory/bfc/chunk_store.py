@@ -8,10 +8,11 @@ The invariants, which `check` verifies:
 
 - The chunks of a region, linked in order of address, tile it; all sizes are multiples of 256.
 - No two free chunks of a region are neighbours. Chunks never span regions, touching or not.
-- Bin b holds exactly the free chunks of at least 256 << b bytes and less than twice that (the
-  last of the 21 bins has no upper end), ordered by (size, address).
+- Bin b is the free chunks of at least 256 << b bytes and less than twice that (the last of the 21
+  bins has no upper end). They lie in slots, 32 a bin, each ordered by (size, address), so that no
+  list is long where chunks are many. A slot holds exactly the free chunks of its sizes.
 
-So the best fit is the first chunk large enough in the first bin that has one. It is split if it is
+So the best fit is the first chunk large enough in the first slot that has one. It is split if it is
 at least twice the needed size, or if 128 MiB or more would be wasted; the rest, right behind it, is
 a free chunk. A chunk that is freed is joined with its free successor first and then with its free
 predecessor. Records of chunks are reused last in, first out, so that even their handles are
@@ -29,6 +30,8 @@ from gpugraph.base.errors import InternalError
 MIN_ALLOCATION_BYTES = 256
 NUM_BINS = 21
 _MAX_INTERNAL_FRAGMENTATION = 128 << 20
+_SLOT_BITS = 6
+_NUM_SLOTS = (64 - 8) << _SLOT_BITS - 1
 
 
 def round_up(num_bytes: int) -> int:
@@ -39,6 +42,13 @@ def round_up(num_bytes: int) -> int:
 def bin_index(num_bytes: int) -> int:
     """The bin of chunks of `num_bytes`, 0 to 20."""
     return min(NUM_BINS - 1, (max(num_bytes, MIN_ALLOCATION_BYTES) >> 8).bit_length() - 1)
+
+
+def slot_index(num_bytes: int) -> int:
+    """The slot of chunks of `num_bytes`, a multiple of 256: one a size up to 16 KiB."""
+    units = num_bytes >> 8
+    shift = units.bit_length() - _SLOT_BITS
+    return (shift << _SLOT_BITS - 1) + (units >> shift) if shift > 0 else units
 
 
 def bin_size(index: int) -> int:
@@ -69,15 +79,15 @@ class Chunk:
 
 
 class ChunkStore:
-    """All regions of an allocator, their chunks by address and the free ones by bin."""
+    """All regions of an allocator, their chunks by address and the free ones by slot."""
 
-    __slots__ = ("_handles", "_nonempty", "_spare", "bins", "chunks", "regions")
+    __slots__ = ("_handles", "_nonempty", "_spare", "chunks", "regions", "slots")
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
         self.chunks: dict[int, Chunk] = {}
-        self.bins: list[list[tuple[int, int]]] = [[] for _ in range(NUM_BINS)]
-        self._nonempty = 0  # bit b is set if and only if bin b holds a chunk
+        self.slots: list[list[tuple[int, int]]] = [[] for _ in range(_NUM_SLOTS)]
+        self._nonempty = 0  # bit s is set if and only if slot s holds a chunk
         self._handles = 0
         self._spare: list[Chunk] = []
 
@@ -109,17 +119,16 @@ class ChunkStore:
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
         """The best fit for `rounded` bytes, split if worthwhile and marked in use, or None."""
-        index = (rounded >> 8).bit_length() - 1
-        if index >= NUM_BINS:
-            index = NUM_BINS - 1
-        position = bisect_left(self.bins[index], (rounded,))
-        if position == len(self.bins[index]):  # all too small: the first of the next non-empty bin
+        index = slot_index(rounded)
+        free = self.slots[index]
+        position = bisect_left(free, (rounded,))
+        if position == len(free):  # all too small: the first of the next non-empty slot
             larger = self._nonempty >> index + 1
             if not larger:
                 return None
             index += (larger & -larger).bit_length()
+            free = self.slots[index]
             position = 0
-        free = self.bins[index]
         size, address = free.pop(position)
         if not free:
             self._nonempty ^= 1 << index
@@ -155,7 +164,7 @@ class ChunkStore:
             key=lambda chunk: chunk.address,
         )
         self.chunks = {}
-        self.bins = [[] for _ in range(NUM_BINS)]
+        self.slots = [[] for _ in range(_NUM_SLOTS)]
         self._nonempty = 0
         self._spare = []
         for region in self.regions:
@@ -194,24 +203,29 @@ class ChunkStore:
         for region in self.regions:
             yield from self.chunks_of(region)
 
+    def free_in_bin(self, index: int) -> list[Chunk]:
+        """The free chunks of a bin, by size and address."""
+        keys = [key for slot in self.slots for key in slot if bin_index(key[0]) == index]
+        return [self.chunks[address] for _, address in keys]
+
     def largest_free(self) -> int:
         """The size in bytes of the largest free chunk, 0 without any."""
         top = self._nonempty.bit_length()
-        return self.bins[top - 1][-1][0] if top else 0
+        return self.slots[top - 1][-1][0] if top else 0
 
     def check(self) -> None:
         """Raises InternalError with the first broken invariant."""
         binned = 0
         for region in self.regions:
             binned += self._check_region(region)
-        counted = sum(len(free) for free in self.bins)
+        counted = sum(len(free) for free in self.slots)
         _require(binned == counted, f"{counted} chunks in bins, but {binned} are free")
         in_regions = sum(1 for _ in self.all_chunks())
         _require(in_regions == len(self.chunks), "the address map knows other chunks than regions")
-        mask = sum(1 << index for index, free in enumerate(self.bins) if free)
-        _require(mask == self._nonempty, "the mask of bins that hold chunks is wrong")
-        for free in self.bins:
-            _require(free == sorted(free), "a bin is out of order")
+        mask = sum(1 << index for index, free in enumerate(self.slots) if free)
+        _require(mask == self._nonempty, "the mask of slots that hold chunks is wrong")
+        for free in self.slots:
+            _require(free == sorted(free), "a slot is out of order")
         ends = [region.base + region.size for region in self.regions]
         starts = [region.base for region in self.regions[1:]]
         _require(all(e <= s for e, s in zip(ends, starts, strict=False)), "regions overlap")
@@ -241,24 +255,20 @@ class ChunkStore:
 
     def _is_binned(self, chunk: Chunk) -> bool:
         entry = (chunk.size, chunk.address)
-        free = self.bins[bin_index(chunk.size)]
+        free = self.slots[slot_index(chunk.size)]
         position = bisect_left(free, entry)
         return position < len(free) and free[position] == entry
 
     def _insert(self, chunk: Chunk) -> None:
         size = chunk.size
-        index = (size >> 8).bit_length() - 1
-        if index >= NUM_BINS:
-            index = NUM_BINS - 1
-        insort(self.bins[index], (size, chunk.address))
+        index = slot_index(size)
+        insort(self.slots[index], (size, chunk.address))
         self._nonempty |= 1 << index
 
     def _remove(self, chunk: Chunk) -> None:
         size = chunk.size
-        index = (size >> 8).bit_length() - 1
-        if index >= NUM_BINS:
-            index = NUM_BINS - 1
-        free = self.bins[index]
+        index = slot_index(size)
+        free = self.slots[index]
         del free[bisect_left(free, (size, chunk.address))]
         if not free:
             self._nonempty ^= 1 << index

@@ -148,8 +148,7 @@ def _request_bin_lines(store: ChunkStore, rounded: int) -> Iterator[str]:
         f"Bin for {human_readable_bytes(rounded)} was "
         f"{human_readable_bytes(bin_size(index))}, Chunk State: "
     )
-    for _, address in store.bins[index]:
-        chunk = store.chunks[address]
+    for chunk in store.free_in_bin(index):
         line = _describe(chunk)
         if chunk.prev is not None:
             line += f", prev: {_describe(chunk.prev)}"

@@ -98,6 +98,8 @@ class ArrayContext(ContextOutsideRun):
         """A new array."""
         return np.empty(shape, dtype.as_numpy_dtype)
 
+    lasting = scratch
+
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
         """A new array."""
         return self.scratch(shape, dtype)

@@ -61,6 +61,8 @@ class MemberContext(ContextOutsideRun):
         self._num_scratches += 1
         return self._allocate_array((self.name, self._num_scratches), shape, dtype)
 
+    lasting = scratch
+
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
         """An array that members share: it is free again after each."""
         return self._allocate_array(("passing", slot), shape, dtype)

@@ -1,6 +1,6 @@
 """ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
-Elements of one shape lie in chunks, each twice as long as the one before, up to a limit in bytes.
+Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits.
 A chunk is freed with the last element that is popped from it: the memory of a gradient grows with
 the steps of its loop and shrinks as they are taken back.
 """
@@ -14,6 +14,9 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import shape_text
 from gpugraph.ops.tensor_arrays.element_store import Allocate, Kind
+
+SMALL_CHUNK = 1 << 12
+"""Bytes below which the next chunk is twice as long: a chunk takes as long as some pushes."""
 
 LARGEST_CHUNK = 16 << 20
 """Bytes up to which chunks grow; an element that is larger has one of its own."""
@@ -91,7 +94,8 @@ class ElementStack:
         size = max(1, math.prod(shape) * self.dtype.itemsize)
         room = 1
         if top is not None and top.kind == kind:
-            room = max(1, min(2 * top.room, LARGEST_CHUNK // size))
+            room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
+            room = max(1, min(room, LARGEST_CHUNK // size))
         chunk = _Chunk(allocate((room, *shape), self.dtype), room, kind)
         if top is not None:
             self._below += top.used

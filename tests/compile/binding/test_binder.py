@@ -260,8 +260,9 @@ def test_too_large_an_arena_names_the_largest_tensors_the_limit_and_the_hole():
     with pytest.raises(ResourceExhaustedError) as caught:
         make_plan([y, z], {x: (1 << 18,)}, target)
     message = str(caught.value)
-    assert "the arena of a run, whose largest tensors are '" in message
-    assert "'wanted' (1.00MiB)" in message
+    assert "OOM when allocating tensor with shape[262144] and type float on " in message
+    assert "1.00MiB  'wanted' float32[262144] (defined at " in message
+    assert "None of its kernels has run." in message
     assert "limit 1048576 bytes" in message
     assert "largest hole" in message
     small = tf.placeholder(tf.float32, [4])

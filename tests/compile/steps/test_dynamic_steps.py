@@ -166,7 +166,7 @@ def test_memory_that_runs_out_in_mid_step_names_the_tensor_and_comes_back():
     target = make_target(gpus=[1])
     plan = open_plan([y], {x: 1}, target)
     held = in_use(target)
-    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"shape\[200000\].*of '"):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"shape\[200000\].*for '"):
         execute(plan, [np.zeros(200_000, np.float32)])
     assert in_use(target) == held
     assert execute(plan, [np.zeros(2, np.float32)])[0].tolist() == [1.0, 1.0]

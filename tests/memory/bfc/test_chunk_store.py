@@ -5,7 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from gpugraph.base.errors import InternalError
-from gpugraph.memory.bfc.chunk_store import Chunk, ChunkStore, bin_index, bin_size, round_up
+from gpugraph.memory.bfc.chunk_store import (
+    Chunk,
+    ChunkStore,
+    bin_index,
+    bin_size,
+    round_up,
+    slot_index,
+)
 
 
 def make() -> tuple[ChunkStore, list[Chunk]]:
@@ -29,7 +36,7 @@ def make() -> tuple[ChunkStore, list[Chunk]]:
 
 
 def swap_bin(store: ChunkStore, chunk: Chunk) -> None:
-    store.bins[3].append(store.bins[bin_index(chunk.size)].pop())
+    store.slots[9].append(store.slots[slot_index(chunk.size)].pop())
 
 
 @pytest.mark.parametrize(
@@ -44,7 +51,7 @@ def swap_bin(store: ChunkStore, chunk: Chunk) -> None:
         (lambda s, c: s.chunks.pop(c[1].address), "not the one known by address"),
         (lambda s, c: s.chunks.update({7: c[1]}), "knows other chunks"),
         (lambda s, c: swap_bin(s, c[1]), "is not in its bin"),
-        (lambda s, c: s.bins[1].insert(0, (512, 512)), "chunks in bins"),
+        (lambda s, c: s.slots[2].insert(0, (512, 512)), "chunks in bins"),
         (lambda s, c: setattr(s, "_nonempty", 0), "mask"),
         (lambda s, c: s.regions.insert(1, s.regions[0]), ""),
     ],
@@ -62,7 +69,7 @@ def test_free_neighbours_are_found() -> None:
     chunk = store.take(512, 1, 1)
     assert chunk is not None
     chunk.allocation_id = -1
-    store.bins[1].insert(0, (512, 0))
+    store.slots[2].insert(0, (512, 0))
     with pytest.raises(InternalError, match="are both free"):
         store.check()
 

@@ -66,7 +66,7 @@ def test_memory_grows_and_shrinks_with_the_elements() -> None:
     for count in range(1, 1001):
         push(stack, np.zeros(10))
         assert count * size <= memory.held < 2 * count * size
-    assert memory.blocks == 10
+    assert memory.blocks < 20
     for count in range(999, -1, -1):
         pop(stack)
         assert count * size <= memory.held <= 4 * count * size

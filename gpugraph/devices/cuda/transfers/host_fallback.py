@@ -86,6 +86,8 @@ class _HostContext:
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         return np.empty(shape, dtype.base_dtype.as_numpy_dtype)
 
+    lasting = scratch
+
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
         return self.scratch(shape, dtype)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.devices.cuda.driver.driver_interface import Driver, Stream
 from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 from gpugraph.memory import Allocator
 
 if TYPE_CHECKING:
@@ -137,10 +137,8 @@ class Staging:
             self.finish()
             address = self.pinned.allocate_raw(num_bytes)
         if address is None:
-            raise ResourceExhaustedError.of_no_node(
-                f"OOM when allocating {num_bytes} bytes of pinned host memory by allocator "
-                f"{self.pinned.name}, for a value on its way to or from a GPU"
-            )
+            space = PlainSpace("pinned host memory", self.pinned)
+            raise out_of_memory(space, num_bytes, "a value on its way to or from a GPU", "a copy")
         return address
 
     def _release(self) -> None:

@@ -1,0 +1,36 @@
+"""`gpugraph memory PROGRAM`: runs a program and prints what memory each of its plans needs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.session.direct_session import PLAN_LISTENERS
+from gpugraph.session.explanation import Explanation
+
+
+def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command's arguments."""
+    memory = commands.add_parser(
+        "memory", help="run a program and print what memory each of its plans needs, and where"
+    )
+    add_program(memory)
+    memory.set_defaults(command=memory_command)
+
+
+def memory_command(options: argparse.Namespace) -> int:
+    """Runs the program; its exit status. Prints a plan's memory before it runs, on the standard
+    error."""
+    count = 0
+
+    def show(explanation: Explanation) -> None:
+        nonlocal count
+        count += 1
+        sys.stdout.flush()  # what the program printed comes before
+        text = explanation.memory() or "needs no arena"
+        print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
+
+    program = Program.of(options)
+    with answered(program), listening(PLAN_LISTENERS, show):
+        return run_program(program)

@@ -1,0 +1,74 @@
+"""Arenas as records: what is in each device's arena, and what lives at its peak."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+from gpugraph.compile.unit.compile_unit import Home, Unit
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.plan import ArenaRecord, BufferRecord
+
+
+def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
+    """The arena of each device that has one, by its full name."""
+    nodes = {node.id: node for node in unit.order}
+    buffers: dict[str, dict[int, BufferRecord]] = {device: {} for device in unit.arena_sizes}
+    for (node_id, slot), home in unit.homes.items():
+        storage = home.storage
+        if storage.kind == "arena" and id(storage) not in buffers[storage.device]:
+            buffers[storage.device][id(storage)] = _buffer(unit, nodes[node_id], slot, home)
+    return {
+        device: _record(unit, device, list(records.values())) for device, records in buffers.items()
+    }
+
+
+def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
+    storage = home.storage
+    name, origin = _maker(unit, node, slot)
+    first, last = max(storage.first, 0), min(storage.last, len(unit.order) - 1)
+    return BufferRecord(name, storage.size, first, last, home.shape or (), home.dtype, origin)
+
+
+def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
+    """The op that makes an output, and the user's line: of a fused node's, one of its members."""
+    if node.node_class is NodeClass.ARG:
+        return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
+    if node.type != "_Fused":
+        return node.name, node.origin
+    value = node.attrs["stores"][slot] - len(node.input_types)
+    ends = accumulate(len(member.output_types) for member in node.attrs["members"])
+    member = next(number for number, end in enumerate(ends) if value < end)
+    name, _, origin = unit.fused[node.id][member]
+    return name, origin
+
+
+def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord:
+    changes = [0] * (len(unit.order) + 1)
+    for buffer in buffers:
+        changes[buffer.first] += buffer.num_bytes
+        changes[buffer.last + 1] -= buffer.num_bytes
+    live = list(accumulate(changes))
+    place = max(range(len(unit.order)), key=live.__getitem__)
+    node = unit.order[place]
+    name, origin = (node.name, node.origin) if node.type != "_Fused" else _maker(unit, node, 0)
+    size = unit.arena_sizes[device]
+    return ArenaRecord(device, size, live[place], place, name, origin, buffers)
+
+
+def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
+    """The first place at which the tensors of an arena exceed some bytes, and the one that does.
+
+    Where they never do, since no hole holds them all, those of the peak.
+    """
+    total, place, last = 0, arena.place, arena.at_peak()[0]
+    ends = sorted(arena.buffers, key=lambda buffer: buffer.last)
+    dead = 0
+    for buffer in sorted(arena.buffers, key=lambda buffer: buffer.first):
+        while ends[dead].last < buffer.first:
+            total -= ends[dead].num_bytes
+            dead += 1
+        total += buffer.num_bytes
+        if total > available:
+            return buffer.first, buffer
+    return place, last

@@ -1,0 +1,273 @@
+"""Recomputation: what gradients need of the forward pass is computed again where they need it.
+
+    forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
+    late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only for a moment
+
+By `RewriterConfig.memory_optimization`, in two degrees. Cheap: elementwise ops, reductions, slices
+and their like, whose inputs are there in any case; most are fused with the gradient that needs
+them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a place in the
+order of the forward pass where few bytes pass from what is before to what is behind; these are
+kept, and what lies between two of them is computed again as one segment.
+
+Late is what is deeper than all that gradients take from the forward pass, and is named as a
+gradient (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler). A
+copy waits for a gradient that the first of its users waits for. Copies run the same kernels on the
+same values, so that results stay, to the bit where fused kernels are not others. Ops with a state,
+random ones among them, are never computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from gpugraph.base.dtypes import resource, string
+from gpugraph.compile.analysis.flow_analysis import has_control_flow
+from gpugraph.compile.analysis.purity import is_pure
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.nodes.graph_walks import depths, topological_order
+from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.memory import human_readable_bytes
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.fusion.op_expressions import expressions_of
+
+CHEAP, ALL = 1, 2
+"""Degrees of recomputation; 0 is none."""
+
+SCOPE = "gradients/"
+SMALL = 1 << 12
+"""Bytes of a tensor that is not worth a copy."""
+
+_CHEAP_TYPES = {"Transpose", "Slice", "StridedSlice", "ConcatV2", "Pad", "Split", "Unpack"}
+_ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG}
+_NO_OPS = {*_ALWAYS_THERE, NodeClass.RETVAL}
+
+
+@compile_pass()
+def recompute(unit: Unit) -> Outcome:
+    """Adds copies of forward ops for the gradients, by the unit's degree of recomputation."""
+    if not unit.recomputation:
+        return "not asked for: memory_optimization", ()
+    if has_control_flow(unit):
+        return "nothing: there is control flow", ()
+    scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
+    passes = _Passes(unit, scope or SCOPE)
+    return _Copies(unit, passes, _Choice(unit, passes)).add()
+
+
+class _Passes:
+    """Which nodes are of the forward pass, and which are late."""
+
+    def __init__(self, unit: Unit, scope: str) -> None:
+        self.order = [node for node in topological_order(unit.graph) if node.is_op]
+        self.depth = depths(unit.graph, [])
+        named = {
+            node.id
+            for node in self.order
+            if node.name.startswith(scope) or f"/{scope}" in node.name
+        }
+        taken = [
+            self.depth[edge.src.id]
+            for node in self.order
+            if node.id in named
+            for edge in node.input_edges()
+            if edge.src.id not in named
+        ]
+        self.end = max(taken, default=-1)
+        self.late = {node.id for node in self.order if node.id in named and self._is_behind(node)}
+        self.forward = [node for node in self.order if not self._is_behind(node)]
+
+    def _is_behind(self, node: Node) -> bool:
+        return self.depth[node.id] > self.end
+
+    def late_users(self, node: Node) -> Iterator[Edge]:
+        """The late uses of a node's outputs, of their views too."""
+        for edge in node._out:
+            if edge.is_control:
+                continue
+            if edge.dst.id in self.late:
+                yield edge
+            elif _is_view(edge.dst) and not self._is_behind(edge.dst):
+                yield from self.late_users(edge.dst)
+
+
+class _Choice:
+    """Which forward nodes are computed again where a late node needs them."""
+
+    def __init__(self, unit: Unit, passes: _Passes) -> None:
+        self.unit = unit
+        self.passes = passes
+        self.kept = self._checkpoints()
+        self.chosen: set[int] = set()
+        for node in passes.forward:
+            if self._may_be(node) and all(self._is_there(edge.src) for edge in node.input_edges()):
+                self.chosen.add(node.id)
+
+    def _may_be(self, node: Node) -> bool:
+        if node.node_class in _NO_OPS or node.id in self.kept or not is_pure(node):
+            return False
+        if not node.output_types or any(_is_no_number(dtype) for dtype in node.output_types):
+            return False
+        if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
+            return False
+        return self.unit.recomputation == ALL or self._is_cheap(node)
+
+    def _is_cheap(self, node: Node) -> bool:
+        device_type = self.unit.device_types[node.assigned_device]
+        return (
+            node.type in _CHEAP_TYPES
+            or _is_view(node)
+            or expressions_of(node.type, node.attrs, device_type) is not None
+        )
+
+    def _is_there(self, source: Node) -> bool:
+        """Whether a tensor is there when a copy needs it, without more memory."""
+        if self.unit.recomputation == ALL or source.id in self.chosen:
+            return True
+        if (
+            source.node_class in _ALWAYS_THERE
+            or _is_read(source)
+            or _bytes(self.unit, source) < SMALL
+        ):
+            return True
+        return next(self.passes.late_users(source), None) is not None
+
+    def _checkpoints(self) -> set[int]:
+        """The nodes whose outputs pass a place where few bytes do."""
+        end = self.passes.end
+        born, dies, needed = [0] * (end + 2), [0] * (end + 2), [0] * (end + 2)
+        spans: list[tuple[int, int, int]] = []
+        for node in self.passes.forward:
+            if node.node_class in _ALWAYS_THERE or _is_read(node):
+                continue
+            depth, size = self.passes.depth[node.id], _bytes(self.unit, node)
+            uses = [self.passes.depth[edge.dst.id] for edge in node._out if not edge.is_control]
+            last = max([depth, *(use for use in uses if use <= end)])
+            born[depth] += size
+            dies[last] += size
+            spans.append((node.id, depth, last))
+            if next(self.passes.late_users(node), None) is not None:
+                needed[depth] += size
+        live = list(accumulate(b - d for b, d in zip(born, dies)))
+        cuts = _cuts(live, needed)
+        return {
+            key
+            for key, first, last in spans
+            if any(first <= cut < last for cut in cuts if first <= cut)
+        }
+
+
+def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
+    """The depths where few bytes pass, beside what gradients need of the segment before."""
+    cuts: list[int] = []
+    segment = 0
+    for depth in range(1, len(live) - 1):
+        segment += needed[depth]
+        is_lowest = live[depth - 1] >= live[depth] <= live[depth + 1]
+        if is_lowest and 0 < 4 * live[depth] <= segment:
+            cuts.append(depth)
+            segment = 0
+    return cuts
+
+
+class _Copies:
+    """The copies: one of each chosen node, when its first late user needs it."""
+
+    def __init__(self, unit: Unit, passes: _Passes, choice: _Choice) -> None:
+        self.unit = unit
+        self.passes = passes
+        self.choice = choice
+        self.copy_of: dict[int, Node] = {}
+        self.trigger_of: dict[int, Node] = {}
+
+    def add(self) -> Outcome:
+        """Adds them, and gives them to the late nodes."""
+        uses = [edge for node in self.passes.order for edge in self._uses(node)]
+        self._find_triggers(uses)
+        for node in self.passes.forward:
+            if node.id in self.trigger_of:
+                self._copy(node)
+        for edge in uses:
+            self.unit.graph.update_edge(
+                self.copy_of[edge.src.id], edge.src_output, edge.dst, edge.dst_input
+            )
+        total = sum(_bytes(self.unit, node) for node in self.copy_of.values())
+        degree = "cheap ones" if self.unit.recomputation == CHEAP else "all between checkpoints"
+        lines = [f"{copy.type} {copy.name}" for copy in self.copy_of.values()]
+        summary = f"{len(lines)} ops, {human_readable_bytes(total)}, are computed again: {degree}"
+        return summary, lines
+
+    def _uses(self, node: Node) -> list[Edge]:
+        """The inputs of a late node that are computed again for it."""
+        if node.id not in self.passes.late or self._trigger(node) is None:
+            return []
+        chosen = self.choice.chosen
+        return [edge for edge in node.input_edges() if edge.src.id in chosen]
+
+    def _trigger(self, node: Node) -> Node | None:
+        """The deepest late node that a late node takes something of."""
+        late = [edge.src for edge in node.input_edges() if edge.src.id in self.passes.late]
+        return max(late, key=lambda source: self.passes.depth[source.id], default=None)
+
+    def _find_triggers(self, uses: Sequence[Edge]) -> None:
+        """Of each node that is copied, what its copy waits for: of its users' the least deep."""
+        for edge in uses:
+            trigger = self._trigger(edge.dst)
+            assert trigger is not None
+            self._note(edge.src, trigger)
+        for node in reversed(self.passes.forward):
+            if node.id in self.trigger_of:
+                for edge in node.input_edges():
+                    if edge.src.id in self.choice.chosen:
+                        self._note(edge.src, self.trigger_of[node.id])
+
+    def _note(self, node: Node, trigger: Node) -> None:
+        known = self.trigger_of.setdefault(node.id, trigger)
+        if self.passes.depth[trigger.id] < self.passes.depth[known.id]:
+            self.trigger_of[node.id] = trigger
+
+    def _copy(self, node: Node) -> None:
+        unit = self.unit
+        sources = [
+            (self.copy_of.get(edge.src.id, edge.src), edge.src_output)
+            for edge in node.input_edges()
+        ]
+        copy = unit.add_op(
+            node.type,
+            node,
+            sources,
+            attrs=node.attrs,
+            output_types=node.output_types,
+            suffix="recomputed",
+            shapes=unit.shapes[node.id],
+        )
+        unit.reasons[copy.id] = unit.reasons[node.id]
+        self.copy_of[node.id] = copy
+        if not any(source in self.copy_of.values() for source, _ in sources):
+            unit.add_control_inputs(copy, [self.trigger_of[node.id]])
+
+
+def _is_view(node: Node) -> bool:
+    decl = DECLARATIONS.get(node.type)
+    return decl is not None and bool(decl.view)
+
+
+def _is_read(node: Node) -> bool:
+    """Whether a node reads a variable."""
+    edges = node.input_edges()
+    return len(edges) == 1 and edges[0].src.output_types[edges[0].src_output].is_ref_dtype
+
+
+def _is_no_number(dtype: object) -> bool:
+    base = getattr(dtype, "base_dtype", dtype)
+    return base is string or base is resource or bool(getattr(dtype, "is_ref_dtype", False))
+
+
+def _bytes(unit: Unit, node: Node) -> int:
+    """The bytes of a node's outputs of known size; none of a view's."""
+    if _is_view(node):
+        return 0
+    sizes = [shape.num_elements() or 0 for shape in unit.shapes[node.id]]
+    return sum(n * dtype.base_dtype.itemsize for n, dtype in zip(sizes, node.output_types))

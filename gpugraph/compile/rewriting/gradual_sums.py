@@ -1,0 +1,99 @@
+"""Gradual sums: a large AddN whose terms come one after the other adds each when it comes.
+
+    AddN(a, b, c, d)          a, b, c and d are there until d is
+    ((a + b) + c) + d         at most two are, and each sum is in place of the one before
+
+The gradients of a matrix that a recurrent network uses in each of its time steps meet in such an
+AddN. An AddN adds its terms from the first to the last, so that the bits stay; so it is split only
+where that is the order in which they come. What is split off is a step of its own: as one fused
+kernel the sums would wait for all terms again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpugraph.base.dtypes import float32, float64
+from gpugraph.compile.analysis.flow_analysis import has_control_flow
+from gpugraph.compile.analysis.fusibility import APART
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Source, Unit
+from gpugraph.graph.nodes.graph_walks import depths
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.memory import human_readable_bytes
+
+LARGE = 1 << 20
+"""Bytes of all terms from which it is worth more steps."""
+
+LARGE_TERM = 1 << 14
+"""Bytes of one term, below which a step takes longer than its sum."""
+
+
+@compile_pass()
+def sums(unit: Unit) -> Outcome:
+    """Splits such AddNs where there is no control flow."""
+    large = [node for node in unit.graph.op_nodes() if _is_large(unit, node)]
+    if not large or has_control_flow(unit):
+        return "no large sum comes term by term", ()
+    depth = depths(unit.graph, [])
+    lines = []
+    for node in large:
+        groups = _in_turn(node, depth)
+        if len(groups) > 2:
+            _split(unit, node, groups)
+            size = human_readable_bytes(_bytes(unit, node))
+            lines.append(f"{node.name}: {len(groups)} sums of terms of {size}, as they come")
+    return f"{len(lines)} large sums add each term when it comes", lines
+
+
+def _bytes(unit: Unit, node: Node) -> int:
+    """The bytes of one term; 0 where its size is not known."""
+    elements = unit.shapes[node.id][0].num_elements()
+    return 0 if elements is None else elements * node.output_types[0].itemsize
+
+
+def _is_large(unit: Unit, node: Node) -> bool:
+    if node.type != "AddN" or node.output_types[0].base_dtype not in (float32, float64):
+        return False  # sums in fewer bits are rounded once, at the end
+    size = _bytes(unit, node)
+    return size >= LARGE_TERM and size * len(node.input_types) >= LARGE
+
+
+def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
+    """The terms in groups of what comes at one time; few groups where the order is another."""
+    groups: list[list[Source]] = []
+    latest = -1
+    for edge in node.input_edges():
+        comes = depth[edge.src.id]
+        is_first_full = len(groups) > 1 or (groups and len(groups[0]) > 1)
+        if not groups or (comes > latest and is_first_full):
+            groups.append([])
+        groups[-1].append((edge.src, edge.src_output))
+        latest = max(latest, comes)
+    return groups
+
+
+def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
+    """Puts sums before the node, which then adds the last group."""
+    graph, dtype = unit.graph, node.output_types[0]
+    total: list[Source] = []
+    for number, group in enumerate(groups[:-1]):
+        terms = [*total, *group]
+        partial_sum = unit.add_op(
+            "AddN",
+            node,
+            terms,
+            attrs={"T": dtype, "N": len(terms), APART: True},
+            output_types=[dtype],
+            suffix=f"sum_{number}",
+            shapes=[unit.shapes[node.id][0]],
+        )
+        unit.reasons[partial_sum.id] = unit.reasons.get(node.id, "")
+        total = [(partial_sum, 0)]
+    for edge in node.input_edges():
+        graph.remove_edge(edge)
+    last = [*total, *groups[-1]]
+    node.attrs.update({"N": len(last), APART: True})
+    node.input_types = (dtype,) * len(last)
+    for index, (source, slot) in enumerate(last):
+        graph.add_edge(source, slot, node, index)

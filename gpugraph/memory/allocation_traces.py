@@ -1,0 +1,179 @@
+"""Allocation traces: what was allocated and freed, in order; written, read, and replayed.
+
+    trace = AllocationTrace.of_lifetimes(lifetimes)     or a RecordingAllocator's `trace`
+    for row in compare(trace): print(row.policy, row.peak_bytes)
+
+A replay says how much memory a policy needs for the same requests:
+
+  bound         the most bytes that are live at a time: no policy needs less
+  arena         offsets planned beforehand, from when each buffer lives
+  BFC           TensorFlow's allocator, buffer by buffer, in one region: its last byte in use
+  size classes  blocks of four sizes per power of two, each kept for the next request of its class,
+                as allocators with a cache of blocks do
+
+A trace is text: a line `+ID BYTES` for each allocation and `-ID` for each that is freed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.memory.allocator_stats import human_readable_bytes
+from gpugraph.memory.arena_planning import Lifetime, lower_bound, plan_offsets
+from gpugraph.memory.bfc.bfc_allocator import BFCAllocator
+from gpugraph.memory.sub_allocator import FakeSubAllocator
+
+
+class Event(NamedTuple):
+    """Buffer `buffer` is allocated with so many bytes, or, where that is None, freed."""
+
+    buffer: int
+    num_bytes: int | None
+
+
+class AllocationTrace:
+    """Allocations and frees in their order.
+
+    InvalidArgumentError for a buffer that is allocated twice at a time, freed without being
+    allocated, or of a negative size; it names the event's number, from 0.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.events: list[Event] = []
+        self._live: set[int] = set()
+        for event in events:
+            self.add(event)
+
+    @classmethod
+    def of_lifetimes(cls, lifetimes: Sequence[Lifetime]) -> AllocationTrace:
+        """The events of buffers: at each step those that begin, then those that end there."""
+        begins = [(life.first, 0, number) for number, life in enumerate(lifetimes)]
+        ends = [(life.last, 1, number) for number, life in enumerate(lifetimes)]
+        return cls(
+            Event(number, None if is_end else lifetimes[number].size)
+            for _, is_end, number in sorted(begins + ends)
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> AllocationTrace:
+        """The trace of a text. InvalidArgumentError, with the line, for one that is none."""
+        events = []
+        for number, line in enumerate(text.splitlines(), 1):
+            sign, numbers = line[:1], line[1:].split()
+            if sign not in "+-" or len(numbers) != 1 + (sign == "+") or not _are_digits(numbers):
+                raise invalid_argument(
+                    f"Line {number} of an allocation trace is {line!r}: it must "
+                    "be '+ID BYTES' or '-ID'."
+                )
+            events.append(Event(int(numbers[0]), int(numbers[1]) if sign == "+" else None))
+        return cls(events)
+
+    def text(self) -> str:
+        """The trace as text, for `parse`."""
+        return "".join(
+            f"-{buffer}\n" if num_bytes is None else f"+{buffer} {num_bytes}\n"
+            for buffer, num_bytes in self.events
+        )
+
+    def add(self, event: Event) -> None:
+        """Adds an event at the end."""
+        is_live = event.buffer in self._live
+        if is_live == (event.num_bytes is not None) or (event.num_bytes or 0) < 0:
+            raise invalid_argument(
+                f"Event {len(self.events)} of an allocation trace, {event}, does not follow: the "
+                f"buffer {'is' if is_live else 'is not'} allocated."
+            )
+        (self._live.discard if is_live else self._live.add)(event.buffer)
+        self.events.append(event)
+
+    def lifetimes(self) -> list[Lifetime]:
+        """When each buffer lives, in steps of one allocation; those that stay live to the end."""
+        lifetimes: list[Lifetime] = []
+        live: dict[int, int] = {}  # buffer to its number
+        step = 0
+        for buffer, num_bytes in self.events:
+            if num_bytes is None:
+                number = live.pop(buffer)
+                lifetimes[number] = lifetimes[number]._replace(last=max(step, lifetimes[number][1]))
+            else:
+                step += 1
+                live[buffer] = len(lifetimes)
+                lifetimes.append(Lifetime(num_bytes, step, step))
+        for number in live.values():
+            lifetimes[number] = lifetimes[number]._replace(last=step)
+        return lifetimes
+
+
+class PolicyPeak(NamedTuple):
+    """The bytes that a policy needs for a trace, and how many times the bound that is."""
+
+    policy: str
+    peak_bytes: int
+    of_bound: float
+
+
+def compare(trace: AllocationTrace) -> list[PolicyPeak]:
+    """The bytes that each policy needs for a trace, the bound first."""
+    lifetimes = trace.lifetimes()
+    bound = lower_bound(lifetimes)
+    peaks = [
+        ("bound", bound),
+        ("arena", plan_offsets(lifetimes).size),
+        ("BFC", replay_bfc(trace)),
+        ("size classes", replay_size_classes(trace)),
+    ]
+    return [PolicyPeak(policy, peak, peak / bound if bound else 1.0) for policy, peak in peaks]
+
+
+def comparison_table(trace: AllocationTrace) -> str:
+    """`compare` as lines of text."""
+    return "\n".join(
+        f"{row.policy:<13}{human_readable_bytes(row.peak_bytes):>12}{row.of_bound:8.3f}"
+        for row in compare(trace)
+    )
+
+
+def replay_bfc(trace: AllocationTrace) -> int:
+    """How far into one region without end a BFC allocator has a chunk in use."""
+    allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
+    addresses: dict[int, int | None] = {}
+    used = 0
+    for buffer, num_bytes in trace.events:
+        if num_bytes is None:
+            allocator.deallocate_raw(addresses.pop(buffer))
+            continue
+        address = addresses[buffer] = allocator.allocate_raw(num_bytes)
+        if address is not None:
+            used = max(used, address + allocator.allocated_size(address))
+    return used
+
+
+def replay_size_classes(trace: AllocationTrace) -> int:
+    """The memory of an allocator that keeps freed blocks by class, and never gives them back."""
+    held = 0
+    free: Counter[int] = Counter()
+    class_of: dict[int, int] = {}
+    for buffer, num_bytes in trace.events:
+        if num_bytes is None:
+            free[class_of.pop(buffer)] += 1
+            continue
+        size = class_of[buffer] = size_class(num_bytes)
+        if free[size]:
+            free[size] -= 1
+        else:
+            held += size
+    return held
+
+
+def size_class(num_bytes: int) -> int:
+    """The block for a request: a multiple of 256 bytes, of at most three significant bits."""
+    size = -(-num_bytes // 256) * 256
+    unit = max(1 << max(size.bit_length() - 3, 0), 256)
+    return -(-size // unit) * unit
+
+
+def _are_digits(words: Iterable[str]) -> bool:
+    return all(word.isascii() and word.isdecimal() for word in words)

@@ -1,0 +1,119 @@
+"""Adaptors: allocators over allocators, which record, log or refuse. They stack in any order.
+
+    LimitingAllocator    refuses what would exceed a limit          (limiting_allocator.py)
+    TrackingAllocator    statistics of one consumer                 (tracking_allocator.py)
+    RecordingAllocator   the trace of what is allocated and freed, to be replayed
+    LoggingAllocator     a line of the log for each call
+    FailingAllocator     refuses by choice, as an allocator without memory does
+
+They are in the manner of RMM's. Addresses are those of the allocator below.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.memory.allocation_traces import AllocationTrace, Event
+from gpugraph.memory.allocator import Allocator, AllocatorWrapper, HostRegion, unknown_address
+from gpugraph.memory.sub_allocator import SubAllocator
+
+_logger = logging.getLogger(__name__)
+
+
+class RecordingAllocator(AllocatorWrapper):
+    """Records what is allocated and freed, in `trace`. Buffers are numbered from 1."""
+
+    def __init__(self, allocator: Allocator) -> None:
+        super().__init__(allocator)
+        self.trace = AllocationTrace()
+        self._lock = new_rlock(brief=True)
+        self._buffers: dict[int, int] = {}
+        self._last = 0
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        """As the inner allocator; what it refuses is not recorded."""
+        address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
+        if address is not None:
+            with self._lock:
+                self._last += 1
+                self._buffers[address] = self._last
+                self.trace.add(Event(self._last, num_bytes))
+        return address
+
+    def deallocate_raw(self, address: int | None) -> None:
+        """As the inner allocator. InvalidArgumentError for what was not allocated by this one."""
+        if address is None:
+            return
+        with self._lock:
+            buffer = self._buffers.pop(address, None)
+            if buffer is None:
+                raise unknown_address(self.name, "to free", address)
+            self.trace.add(Event(buffer, None))
+        self._inner.deallocate_raw(address)
+
+
+class LoggingAllocator(AllocatorWrapper):
+    """Logs each call and its outcome, by `log` (a logger's `info` if none is given)."""
+
+    def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
+        super().__init__(allocator)
+        self._log = log
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        """As the inner allocator."""
+        address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
+        place = "refused" if address is None else f"at {address:#x}"
+        self._log(f"{self.name} allocate {num_bytes} {place}")
+        return address
+
+    def deallocate_raw(self, address: int | None) -> None:
+        """As the inner allocator."""
+        self._inner.deallocate_raw(address)
+        if address is not None:
+            self._log(f"{self.name} free at {address:#x}")
+
+
+class FailingAllocator(AllocatorWrapper):
+    """Refuses the requests that `refuses(number, num_bytes)` chooses; numbers are from 0."""
+
+    def __init__(self, allocator: Allocator, refuses: Callable[[int, int], bool]) -> None:
+        super().__init__(allocator)
+        self.refuses = refuses
+        self.num_requests = 0
+
+    def allocate_raw(
+        self, num_bytes: int, *, retry: bool = False, optional: bool = False
+    ) -> int | None:
+        """None where it is refused, else as the inner allocator."""
+        number, self.num_requests = self.num_requests, self.num_requests + 1
+        if self.refuses(number, num_bytes):
+            return None
+        return self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
+
+
+class FailingSubAllocator(SubAllocator):
+    """Refuses the regions that `refuses(number, num_bytes)` chooses; numbers are from 0."""
+
+    def __init__(self, inner: SubAllocator, refuses: Callable[[int, int], bool]) -> None:
+        self.inner = inner
+        self.refuses = refuses
+        self.num_requests = 0
+
+    def alloc(self, alignment: int, num_bytes: int) -> int | None:
+        """None where it is refused, else as the inner sub-allocator."""
+        number, self.num_requests = self.num_requests, self.num_requests + 1
+        return None if self.refuses(number, num_bytes) else self.inner.alloc(alignment, num_bytes)
+
+    def free(self, address: int, num_bytes: int) -> None:
+        """As the inner sub-allocator."""
+        self.inner.free(address, num_bytes)
+
+    def region(self, address: int) -> HostRegion:
+        """As the inner sub-allocator."""
+        return self.inner.region(address)

@@ -1,0 +1,38 @@
+"""`gpugraph memory`: what each plan needs, before it runs."""
+
+from pathlib import Path
+
+import pytest
+
+from gpugraph.cli import main
+
+PROGRAM = """
+import numpy as np
+import gpugraph as tf
+x = tf.placeholder(tf.float32, [None, 100], name="x")
+y = tf.matmul(x, x, transpose_b=True, name="pairs")
+with tf.Session() as session:
+    print("ran", session.run(tf.reduce_sum(y), {x: np.ones((50, 100))}))
+"""
+
+
+def test_each_plan_before_it_runs(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    assert main(["memory", str(path)]) == 0
+    said = capsys.readouterr()
+    assert said.out == "ran 250000.0\n"
+    head, arena, *tensors = said.err.rstrip().splitlines()
+    assert head == "-- plan 1: Sum:0"
+    assert arena.startswith("arena on /job:localhost/replica:0/task:0/device:CPU:0: 29.4KiB, most")
+    assert "at 'pairs'; these 2 tensors hold 100 % of that" in arena
+    assert tensors[0].startswith("     19.5KiB  'x' float32[50,100] (defined at ")
+    assert tensors[1].startswith("      9.8KiB  'pairs' float32[50,50] (defined at ")
+
+
+def test_a_program_that_fails(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("raise SystemExit(3)")
+    with pytest.raises(SystemExit, match="3"):
+        main(["memory", str(path)])
+    assert capsys.readouterr().err == ""
