@@ -35,7 +35,7 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
     threads = {
         ident: number for number, ident in enumerate(dict.fromkeys(t.thread for t in trace.times))
     }
-    by_device: dict[str, list[PlainMessage]] = {}
+    by_device: dict[str, list[PlainMessage]] = {device: [] for device in live}
     for time in trace.times:
         place, members = _place(time.step, known), member_names(time.step, graph, known)
         label = timeline_label(time.step, place.node, members[1:])
@@ -43,6 +43,9 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
         stats.timeline_label, stats.thread_id = label, threads[time.thread]
         ends |= dict.fromkeys(members, time.ended)
         by_device.setdefault(time.step.device, []).append(stats)
+    if not trace.times:
+        for node in graph.nodes:
+            by_device[node.device].append(_without_step(trace, node, graph))
     names = {number: f"thread {number}" for number in threads.values()}
     devices = [
         plain_message("DeviceStepStats", device=device, node_stats=stats, thread_names=names)
@@ -103,7 +106,7 @@ def _node_stats(
         live_bytes=in_use,
         allocator_bytes_in_use=in_use,
     )
-    outputs = [] if node is None or " .. " in step.name else node.outputs
+    outputs = [] if node is None or " .. " in step.name else _outputs(node, graph)
     moments = {
         "all_start": start,
         "op_start_rel": time.started - time.begun,
@@ -115,13 +118,29 @@ def _node_stats(
         "NodeExecStats",
         node_name=step.name,
         memory=[used] if place.position >= 0 else [],
-        output=[
-            plain_message("NodeOutput", slot=slot, tensor_description=_description(tensor, graph))
-            for slot, tensor in enumerate(outputs)
-        ],
+        output=outputs,
         **{f"{name}_micros": nanos // 1000 for name, nanos in moments.items()},
         **{f"{name}_nanos": nanos for name, nanos in moments.items()},
     )
+
+
+def _without_step(trace: StepTrace, node: NodeRecord, graph: GraphRecord) -> PlainMessage:
+    """A node of a run that has no steps, since all was computed when the plan was compiled."""
+    return plain_message(
+        "NodeExecStats",
+        node_name=node.name,
+        timeline_label=f"{node.name} = {node.node_def.op}({', '.join(node.inputs)})",
+        all_start_micros=trace.started_ns // 1000,
+        all_start_nanos=trace.started_ns,
+        output=_outputs(node, graph),
+    )
+
+
+def _outputs(node: NodeRecord, graph: GraphRecord) -> list[PlainMessage]:
+    return [
+        plain_message("NodeOutput", slot=slot, tensor_description=_description(tensor, graph))
+        for slot, tensor in enumerate(node.outputs)
+    ]
 
 
 def producer(name: str) -> str:

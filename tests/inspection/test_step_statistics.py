@@ -40,6 +40,14 @@ def test_a_step_has_times_memory_output_and_a_label() -> None:
     assert output.tensor_description.allocation_description.requested_bytes == 32
 
 
+def test_a_run_of_a_constant_has_its_nodes() -> None:
+    with tf.Graph().as_default():
+        stats = stats_by_name(traced(tf.constant([1.0, 2.0], name="c")))
+    assert set(stats) == {"c", "_retval_c_0_0"}
+    assert stats["c"].timeline_label == "c = Const()" and stats["c"].all_start_micros > 0
+    assert stats["c"].output[0].tensor_description.allocation_description.requested_bytes == 8
+
+
 def test_a_fused_step_names_its_operations(monkeypatch: Any) -> None:
     monkeypatch.setenv("GPUGRAPH_NATIVE", "1")
     with tf.Graph().as_default():
