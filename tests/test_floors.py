@@ -41,7 +41,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "compile runtime",
         "inspection",
         "session",
-        "summary",
+        "cluster summary",
         "datasets distributions linear_operators losses train testing",
         "lookup metrics saved_models",
         "keras",
@@ -85,7 +85,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "linalg segments signal training",
         "random sparse",
         "nn strings",
-        "files fusion image parsing queues state",
+        "collectives files fusion image parsing queues state",
         "readers summaries tables",
         "older_types",
     ),
@@ -200,6 +200,7 @@ NUMPY = "numpy"
 ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "cupy": "devices",
     "google": "formats",  # protobuf
+    "grpc": "cluster",
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "cairosvg": "keras/pictures/plot_model.py",
@@ -232,6 +233,8 @@ DOORS = frozenset(
         # An extra, for programs that have messages: imported when the first one is asked for.
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         ("gpugraph.keras.applications.applications_package", "keras_applications"),
+        # An extra, for servers and their sessions.
+        ("gpugraph.cluster.grpc_package", "grpc"),
         # An extra, for programs that have regular expressions.
         ("gpugraph.keras.inputs.enqueuers", "multiprocessing"),
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),

@@ -2147,6 +2147,9 @@ to_float: x name
 to_int32: x name
 to_int64: x name
 trace: x name
+test.create_local_cluster: num_workers num_ps protocol worker_config ps_config
+train.ClusterSpec: cluster
+train.Server: server_or_cluster_def job_name task_index protocol config start
 train.ChiefSessionCreator: scaffold master config checkpoint_dir checkpoint_filename_with_path
 train.CheckpointSaverHook: checkpoint_dir save_secs save_steps saver checkpoint_basename scaffold
     listeners save_graph_def

@@ -31,6 +31,8 @@ __all__ = ["Program", "Programs", "Record", "adding_to", "main"]
 __all__ += ["counting", "in_thread", "recorder", "run_new", "shapes", "until_the_end"]
 
 SECONDS, TOLERANCE, WORDS = 60, 1e-5, 6
+THREADS_OF_GRPC = ("(_serve)", "(_run)")
+"""How the names of threads end that serve and connect as long as the process lives."""
 LINES_OF_2 = "Calling checkpoint listeners"
 """What begins lines of logs that 1.15 has not."""
 
@@ -267,6 +269,7 @@ def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str
             )
         faulthandler.cancel_dump_traceback_later()
         left = [thread.name for thread in set(threading.enumerate()) - before if thread.is_alive()]
+        left = [name for name in left if not name.endswith(THREADS_OF_GRPC)]
         record(
             "threads left", [name for name in left if not name.startswith(("EventLogger", "gpug"))]
         )

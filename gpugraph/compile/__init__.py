@@ -1,6 +1,7 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune      what the fetches and targets need
+    collectives  ops on several devices get what follows from the inputs of all
     reread     what runs after a write of a variable reads what was written
     fold       exact shapes; what follows from them becomes constant
     simplify   ops that change nothing are views
@@ -42,6 +43,7 @@ from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
 from gpugraph.compile.fusion.matmul_epilogues import epilogues
 from gpugraph.compile.fusion.variable_restores import restores
+from gpugraph.compile.lowering.collectives_joined import collectives
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.lowering.read_after_write import reread
 from gpugraph.compile.memory.execution_order import order
@@ -68,6 +70,7 @@ from gpugraph.config import RewriterConfig
 from gpugraph.plan import GraphRecord, Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
+    collectives,
     reread,
     fold,
     simplify,

@@ -165,8 +165,9 @@ class ConfigProto(Message):
       gpu_options: see GPUOptions.
       graph_options: see GraphOptions.
       operation_timeout_in_ms: how long a run may block; 0 for no limit.
-    The others are TensorFlow's too, and have no effect here: clusters, pools of threads, periods,
-    and filters of devices, since all devices are of this process.
+      device_filters, isolate_session_state: the tasks that a session on a server sees; whether it
+        has variables of its own. In a session of this process they have no effect.
+    The others are TensorFlow's too, and have no effect here: clusters, pools of threads, periods.
     """
 
     class Experimental(Message):

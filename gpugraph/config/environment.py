@@ -66,6 +66,17 @@ VARIABLES: Mapping[str, Variable] = {
     "GPUGRAPH_CUDA_SANITIZE": Variable(
         "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"
     ),
+    "GPUGRAPH_CLUSTER_KEY": Variable(
+        "the secret of a cluster, which servers that other machines reach ask for; or `@` and the "
+        "path of a file that holds it"
+    ),
+    "GPUGRAPH_CLUSTER_TLS": Variable(
+        "a folder with `ca.pem`, `cert.pem` and `key.pem`, by which the processes of a cluster "
+        "know each other; what they send is encrypted"
+    ),
+    "GPUGRAPH_CLUSTER_WAIT": Variable(
+        "the seconds that a session waits for servers that do not answer yet", {}, "60"
+    ),
     "CUDA_VISIBLE_DEVICES": Variable("CUDA's: the GPUs that the process sees"),
     "CUDA_PATH": Variable("CUDA's: a folder with CUDA's libraries and headers"),
     "CUDA_HOME": Variable("CUDA's: the same, if CUDA_PATH has none"),

@@ -99,6 +99,25 @@ class Resources:
         self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
         self._unused: deque[tuple[str, int]] = deque()
 
+    def for_session(self) -> Resources:
+        """Those of another session on the same devices.
+
+        Variables, queues and other objects that have a container and a name are the same; states of
+        kernels and kept tensors are its own.
+        """
+        other = Resources()
+        other.lock, other.access = self.lock, self.access
+        other.variables, other.shared = self.variables, self.shared
+        other.constants, other._unused = self.constants, self._unused
+        return other
+
+    def end_session(self) -> None:
+        """Drops what belongs to one session."""
+        with self.lock:
+            self.kept.clear()
+            self.states.clear()
+            self.release_unused()
+
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
         """The variable of that name, created on `device` if there is none.
 

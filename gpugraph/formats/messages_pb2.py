@@ -12,7 +12,7 @@ from gpugraph.base.registered_messages import register_messages
 
 _FUNCTIONS = (
     *("DESCRIPTOR", "parse_bytes", "DecodeError", "parse_message", "parse_text"),
-    "file_content",
+    *("file_content", "SERVICE_MESSAGES"),
 )
 
 

@@ -98,7 +98,7 @@ def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, 
     if dtype is dtypes.string:
         texts = [content for _, content in parts.get(_STRINGS, ())]
         if raw and not texts:
-            texts = _encoded_strings(raw, count)
+            texts = decoded_strings(raw, count)
         values = np.empty(len(texts), object)
         values[:] = texts
         return values
@@ -116,7 +116,7 @@ def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, 
     return integers.astype(numpy_type)
 
 
-def _encoded_strings(raw: bytes, count: int) -> list[bytes]:
+def decoded_strings(raw: bytes, count: int) -> list[bytes]:
     """Strings whose lengths come first, as TensorFlow writes them into raw bytes."""
     if count > len(raw):
         raise ValueError(f"{len(raw)} bytes are too few for {count} strings")

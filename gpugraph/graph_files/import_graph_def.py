@@ -57,7 +57,7 @@ def import_graph_def(
     with name_scope(name, "import", input_map.values()) as scope:
         mapped = _mapped(name, input_map)
     graph._check_not_finalized()
-    versions = _checked_versions(graph_def.versions)
+    versions = readable_versions(graph_def.versions)
     index = GraphDefIndex(graph_def.node, mapped)
     functions = frozenset(function.signature.name for function in graph_def.library.function)
     nodes = NodeImport(graph, index, _names(graph, index, scope), mapped, functions)
@@ -65,7 +65,7 @@ def import_graph_def(
     _check_all_used(nodes)
     found = None if elements is None else [_element(nodes, text) for text in elements]
     nodes.enter()
-    _merge_versions(graph, versions)
+    merge_versions(graph, versions)
     return found
 
 
@@ -158,7 +158,7 @@ def _same(message: Any, other: Any) -> bool:
 # -- versions
 
 
-def _checked_versions(versions: Any) -> VersionDef:
+def readable_versions(versions: Any) -> VersionDef:
     """The versions of a GraphDef; ValueError where this package may not read it."""
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
@@ -179,7 +179,7 @@ def _checked_versions(versions: Any) -> VersionDef:
     return VersionDef(versions.producer, versions.min_consumer, tuple(versions.bad_consumers))
 
 
-def _merge_versions(graph: Graph, versions: VersionDef) -> None:
+def merge_versions(graph: Graph, versions: VersionDef) -> None:
     """Makes the graph one that only those read who read both parts of it."""
     old = graph._versions
     graph._versions = VersionDef(

@@ -52,7 +52,9 @@ class Session(BaseSession):
 
         NotFoundError where no session factory accepts the target.
         """
-        SessionFactory.get_factory(SessionOptions(target or "", config or ConfigProto()))
+        SessionFactory.reset(
+            SessionOptions(target or "", config or ConfigProto()), containers or ()
+        )
         for session in list(LIVE):
             if session.sess_str == (target or ""):
                 session._backend.reset(list(containers or ()))

@@ -7,7 +7,6 @@ When a device is full, plans that no thread runs give their memory up.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -28,6 +27,7 @@ from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
 from gpugraph.devices import (
+    Device,
     DeviceAttributes,
     DeviceFactory,
     KeptTensors,
@@ -43,7 +43,7 @@ from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan
 from gpugraph.runtime import Rendezvous, execute, install_interrupts
 from gpugraph.runtime.step_failure import same_kind
-from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanation import Explanation, log_placements
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.plan_cache import (
     MOST_PLANS,
@@ -52,6 +52,7 @@ from gpugraph.session.plan_cache import (
     PlanCache,
     RunnerPlans,
     Shapes,
+    is_taken,
     wait_for,
 )
 from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend
@@ -78,8 +79,7 @@ class DirectSession(SessionBackend):
 
     def __init__(self, options: SessionOptions) -> None:
         self.options = options
-        self.devices = DeviceFactory.add_devices(options, "/job:localhost/replica:0/task:0")
-        self.resources = Resources()
+        self.devices, self.resources = self.open_devices()
         self.target = Target(
             self.devices,
             self.resources,
@@ -98,11 +98,22 @@ class DirectSession(SessionBackend):
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
         self.unused_options: dict[str, None] = {}  # fields of RunOptions that runs have set in vain
-        for device in self.devices:
-            device.reclaim = self._reclaim
         watch(self)
         install_interrupts()
         SESSIONS.add(self)
+
+    def open_devices(self) -> tuple[Sequence[Device], Resources]:
+        """The devices, and what lasts on them; of this session alone."""
+        devices = DeviceFactory.add_devices(self.options, "/job:localhost/replica:0/task:0")
+        for device in devices:
+            device.reclaim = self.reclaim
+        return devices, Resources()
+
+    def close_devices(self) -> None:
+        """Gives back what `open_devices` gave."""
+        self.resources.clear()
+        for device in self.devices:
+            device.close()
 
     def settings_changed(self) -> None:
         """Gives up all plans for GPUs with kernels: products in them are as was allowed then."""
@@ -116,7 +127,7 @@ class DirectSession(SessionBackend):
         self.resources.access.forget_all()
         self.plans.abandon(idle_too=self.is_of_parent)
 
-    def _reclaim(self) -> None:
+    def reclaim(self) -> None:
         """Gives up idle plans, and the constants that only they used."""
         self.last_traced = None
         self.plans.drop_idle()
@@ -177,7 +188,7 @@ class DirectSession(SessionBackend):
         self.check_open()
         plan = compile_plan(self.target, request)
         if self.options.config.log_device_placement:
-            self._log_placement(plan)
+            log_placements(plan, self._logged)
         for listener in PLAN_LISTENERS:
             listener(self.explanation(plan))
         return plan
@@ -185,12 +196,6 @@ class DirectSession(SessionBackend):
     def explanation(self, plan: Plan) -> Explanation:
         """How a plan runs, and what settings of runs by now have no effect."""
         return Explanation(plan, tuple(self.unused_options))
-
-    def _log_placement(self, plan: Plan) -> None:
-        for op in plan.placements:
-            if op.name not in self._logged:
-                self._logged.add(op.name)
-                print(f"{op.name}: ({op.op_type}): {op.device} - {op.reason}", file=sys.stderr)
 
     @property
     def kept_tensors(self) -> KeptTensors:
@@ -249,9 +254,7 @@ class DirectSession(SessionBackend):
         for plan in plans:
             plan.clock.cancel()  # a loop may be running, and may have no end
         wait_for(plans)
-        self.resources.clear()
-        for device in self.devices:
-            device.close()
+        self.close_devices()
 
 
 class DirectRunner(Runner):
@@ -308,13 +311,13 @@ class DirectRunner(Runner):
             cached = self.plan_for(values, execution)
             spares = self.plans.spares.get(cached.plan.key, ())
             for candidate in (cached, *spares):
-                if _is_taken(candidate.plan):
+                if is_taken(candidate.plan):
                     return candidate
             if not cached.plan.stale and not self._waited(cached.plan, execution):
                 with self.session.plans.locked(None if execution is None else execution.limit):
                     self.session.check_open()
                     spare = self.plans.add_spare(cached.plan.key)
-                if _is_taken(spare.plan):
+                if is_taken(spare.plan):
                     return spare
 
     def _waited(self, plan: Plan, execution: TracedExecution | None) -> bool:
@@ -409,12 +412,3 @@ class DirectRunner(Runner):
         if op is None or error.op is not None:
             return error
         return same_kind(error, op._record, op, error.message)
-
-
-def _is_taken(plan: Plan) -> bool:
-    """Takes a plan's lock if the plan can run now."""
-    if plan.lock.acquire(blocking=False):
-        if not (plan.running or plan.stale or GATE.is_closed):
-            return True
-        plan.lock.release()
-    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -182,6 +183,14 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text()
+
+
+def log_placements(plan: Plan, logged: set[str]) -> None:
+    """Writes the devices of ops to the standard error, but for those that were `logged`."""
+    for op in plan.placements:
+        if op.name not in logged:
+            logged.add(op.name)
+            print(f"{op.name}: ({op.op_type}): {op.device} - {op.reason}", file=sys.stderr)
 
 
 def placement_table(placed: Iterable[Placement], width: int | None = None) -> str:

@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import NamedTuple
 
+from gpugraph.base.fork_gate import GATE
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.plan import Plan, PlanKey, TimeLimit
 
@@ -241,6 +242,15 @@ def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
     if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
         return None
     return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known))
+
+
+def is_taken(plan: Plan) -> bool:
+    """Takes a plan's lock if the plan can run now."""
+    if plan.lock.acquire(blocking=False):
+        if not (plan.running or plan.stale or GATE.is_closed):
+            return True
+        plan.lock.release()
+    return False
 
 
 def wait_for(plans: Sequence[Plan]) -> None:

@@ -7,6 +7,8 @@ must accept the options of a session: `''` is the DirectSession's.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 from gpugraph.base.errors import InternalError, NotFoundError
@@ -25,6 +27,10 @@ class SupportsNewSession(Protocol):
 
     def new_session(self, options: SessionOptions) -> SessionBackend:
         """A session backend for these options."""
+
+
+DEFERRED = {"GRPC_SESSION": ("grpc://", "gpugraph.cluster.grpc_session")}
+"""Factories that are registered by a module, which is imported with the first such target."""
 
 
 class SessionFactory:
@@ -52,6 +58,9 @@ class SessionFactory:
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
         """The one factory that accepts; NotFoundError for none, InternalError for several."""
+        for prefix, module in DEFERRED.values():
+            if options.target.startswith(prefix):
+                import_module(module)
         with cls._lock:
             factories = dict(cls._factories)
         accepting = [
@@ -60,7 +69,8 @@ class SessionFactory:
         if len(accepting) == 1:
             return factories[accepting[0]]
         wanted = f'{{target: "{options.target}" config: {options.config}}}'
-        known = f"Registered factories are {{{', '.join(sorted(factories))}}}."
+        names = sorted({*factories, *DEFERRED})
+        known = f"Registered factories are {{{', '.join(names)}}}."
         if not accepting:
             raise NotFoundError.of_no_node(
                 f"No session factory registered for the given session options: {wanted} {known}"
@@ -69,6 +79,16 @@ class SessionFactory:
             f"Multiple session factories registered for the given session options: {wanted} "
             f"Candidate factories are {{{', '.join(sorted(accepting))}}}. {known}"
         )
+
+    @classmethod
+    def reset(cls, options: SessionOptions, containers: Sequence[str]) -> None:
+        """Clears containers that outlive sessions, where the factory for these options has such.
+
+        The factory does so by its method `reset(options, containers)`. Errors as of `get_factory`.
+        """
+        reset: Any = getattr(cls.get_factory(options), "reset", None)
+        if reset is not None:
+            reset(options, list(containers))
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:

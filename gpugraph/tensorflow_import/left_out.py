@@ -32,7 +32,6 @@ _GENERATORS = "there are no generators with a state: use tf.random.stateless_uni
 _PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
-_CLUSTER = "programs run in one process: there are no clusters"
 
 _ROWS = f"""
 audio: there is no codec of sound: tf.signal has its transforms
@@ -90,7 +89,6 @@ strings.unicode_decode strings.unicode_decode_with_offsets strings.unicode_encod
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
 summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
 summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
-test.create_local_cluster: {_CLUSTER}
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
 train.experimental.PythonState: keep the value in a tf.Variable, or in a file of its own
 train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1: {_DUAL}

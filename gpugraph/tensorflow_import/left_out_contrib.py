@@ -11,7 +11,7 @@ _ESTIMATORS = "there are no estimators: use tf.layers and a tf.train.MonitoredTr
 _NO_TREES = f"there are no forests of trees: {_ELSEWHERE}"
 _COLUMNS = "there are no feature columns: use tf.one_hot and tf.nn.embedding_lookup"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
-_ONE_PROCESS = "programs run in one process, on all its devices"
+_OTHER_CLUSTERS = "clusters are of tf.train.Server, over gRPC: give it their addresses"
 _COMPILED = "graphs are compiled when a Session runs them"
 _TOOLS = "it is part of how TensorFlow itself is built, and has no functions for programs"
 _STORES = "files are read where the system has them: mount what is to be read"
@@ -29,7 +29,7 @@ batching: inputs of several runs are not put together: feed a batch, or use tf.t
 bayesflow: draw samples by tf.distributions, and loop by tf.while_loop
 bigtable cloud gcs_config hadoop igfs ignite kafka kinesis libsvm parquet pubsub: {_STORES}
 boosted_trees decision_trees tensor_forest: {_NO_TREES}
-cluster_resolver gdr mpi mpi_collectives rpc verbs: {_ONE_PROCESS}
+cluster_resolver gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
 coder: there is no range coder: use tf.py_func
 compiler: {_COMPILED}, all of them: there is no scope to ask for it
 constrained_optimization: write the Lagrangian, and train it by two optimizers

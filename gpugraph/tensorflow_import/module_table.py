@@ -96,7 +96,8 @@ python.ops.bitwise_ops: tf.bitwise gen
 python.ops.candidate_sampling_ops: tf.nn tf.random
 python.ops.(check_ops numerics): tf tf.debugging
 python.ops.(clip_ops logging_ops script_ops standard_ops state_ops tensor_array_ops): tf gen
-python.ops.(collective_ops gen_array_ops gen_bitwise_ops gen_candidate_sampling_ops
+python.ops.collective_ops: gpugraph.ops.collectives.collective_ops gen
+python.ops.(gen_array_ops gen_bitwise_ops gen_candidate_sampling_ops
     gen_control_flow_ops gen_data_flow_ops gen_image_ops gen_io_ops gen_linalg_ops gen_logging_ops
     gen_lookup_ops gen_manip_ops gen_math_ops gen_nn_ops gen_parsing_ops gen_random_ops
     gen_resource_variable_ops gen_rnn_ops gen_script_ops gen_set_ops gen_sparse_ops

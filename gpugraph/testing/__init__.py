@@ -9,6 +9,7 @@ from gpugraph.testing.gradient_checks import (
 )
 from gpugraph.testing.graph_def_comparison import assert_equal_graph_def as assert_equal_graph_def
 from gpugraph.testing.lazy_mock import mock as mock
+from gpugraph.testing.local_clusters import create_local_cluster as create_local_cluster
 from gpugraph.testing.session_test_case import TestCase as TestCase, main as main
 from gpugraph.testing.stub_out import StubOutForTesting as StubOutForTesting
 from gpugraph.testing.temp_dir_and_devices import (

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from gpugraph.base.deferred_names import deferred_names
 
 if TYPE_CHECKING:
+    from gpugraph.cluster.cluster_spec import ClusterSpec as ClusterSpec
+    from gpugraph.cluster.grpc_server import Server as Server
     from gpugraph.graph_files.write_graph import write_graph as write_graph
     from gpugraph.summary.summary_iterator import summary_iterator as summary_iterator
     from gpugraph.train import experimental as experimental

@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import CancelledError, OutOfRangeError
-from gpugraph.graph.client.default_graph_functions import colocate_with, control_dependencies
+from gpugraph.graph.client.default_graph_functions import (
+    colocate_with,
+    control_dependencies,
+    device,
+)
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
@@ -101,13 +105,14 @@ class SyncReplicasOptimizer(Optimizer):
                 inits.append(init)
                 closes.append(close)
             taken.append((average, variable))
-        update = self._opt.apply_gradients(taken, global_step)
-        self._tokens = FIFOQueue(
-            -1, dtype, shapes=(), name="sync_token_q", shared_name="sync_token_q"
-        )
-        with control_dependencies(additions):
-            train_op = assign(local_step, self._tokens.dequeue())
-        self._chief_runner = self._runner(update, self._tokens, closes)
+        with device(global_step.device):  # where all workers find the queue
+            update = self._opt.apply_gradients(taken, global_step)
+            self._tokens = FIFOQueue(
+                -1, dtype, shapes=(), name="sync_token_q", shared_name="sync_token_q"
+            )
+            with control_dependencies(additions):
+                train_op = assign(local_step, self._tokens.dequeue())
+            self._chief_runner = self._runner(update, self._tokens, closes)
         self.chief_init_op = group(*inits)
         return train_op
 

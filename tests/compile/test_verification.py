@@ -243,7 +243,7 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
             session.run(tf.constant(np.float32(1)) + 1.0)
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
-        "prune", "reread", "fold", "simplify", "transposes", "cancel", "common", "dependencies",
-        "place", "remap", "attention", "epilogues", "restores", "recompute", "sums",
+        "prune", "collectives", "reread", "fold", "simplify", "transposes", "cancel", "common",
+        "dependencies", "place", "remap", "attention", "epilogues", "restores", "recompute", "sums",
         "fuse", "partition", "flow", "order", "memory",
     ]  # fmt: skip

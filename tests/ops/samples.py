@@ -116,6 +116,13 @@ UNSAMPLED = {
     ),
     **dict.fromkeys(
         (
+            *("CollectiveReduce", "CollectiveGather"),
+            *("CollectiveBcastSend", "CollectiveBcastRecv"),
+        ),
+        "several belong together: tests/ops/collectives has them run",
+    ),
+    **dict.fromkeys(
+        (
             *("ParseExample", "ParseSingleExample", "ParseSequenceExample", "ParseTensor"),
             *("ParseSingleSequenceExample", "SerializeTensor", "SerializeSparse"),
             *("SerializeManySparse", "DeserializeSparse", "DeserializeManySparse"),

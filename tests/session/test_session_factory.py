@@ -62,7 +62,7 @@ def test_none_that_accepts_is_not_found(registered: Prefixed) -> None:
     with pytest.raises(tf.errors.NotFoundError) as caught:
         tf.Session("toy:elsewhere")
     assert 'target: "toy:elsewhere"' in caught.value.message
-    assert "DIRECT_SESSION, TOY_SESSION" in caught.value.message
+    assert "DIRECT_SESSION, GRPC_SESSION, TOY_SESSION" in caught.value.message
 
 
 def test_several_that_accept_are_an_internal_error(registered: Prefixed) -> None:

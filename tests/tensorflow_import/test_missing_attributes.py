@@ -47,7 +47,6 @@ LEFT_OUT = {
     "keras.layers.DenseFeatures": "use tf.one_hot and tf.nn.embedding_lookup",
     "linalg.LinearOperatorDiag": "only tf.linalg.LinearOperatorLowerTriangular",
     "ragged": "use a SparseTensor",
-    "test.create_local_cluster": "there are no clusters",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
     "train.experimental.enable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",
     "train.experimental.disable_mixed_precision_graph_rewrite": "MixedPrecisionLossScaleOptimizer",

@@ -24,6 +24,7 @@ from gpugraph.compile.placement.data_followers import counters, followed
 from gpugraph.compile.placement.device_candidates import Candidates, Group
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit, leader_name, variable_key
+from gpugraph.graph.device_names import merge_specs
 from gpugraph.graph.nodes.loop_frames import enters_once, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
@@ -33,6 +34,9 @@ def place(unit: Unit) -> Outcome:
     """Sets `assigned_device` of every node and fills `unit.reasons`."""
     candidates = Candidates(unit.target)
     nodes = unit.graph.op_nodes()
+    if unit.target.task:
+        for node in nodes:
+            node.requested_device = merge_specs(unit.target.task, node.requested_device)
     group_of = _groups(nodes)
     counting = counters(unit)
     late = []

@@ -71,7 +71,11 @@ class RunRequest(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a session lends to a compilation: devices, lasting state, settings."""
+    """What a session lends to a compilation: devices, lasting state, settings.
+
+    task: the task of a cluster that these devices are of; all that is compiled for them is placed
+    there, whatever task it asks for, as the cluster's placement has decided.
+    """
 
     devices: Sequence[Device]
     resources: Resources
@@ -79,6 +83,7 @@ class Target(NamedTuple):
     no_gpu: str
     verify: bool
     new_mailbox: Callable[[], Mailbox]
+    task: str = ""
 
 
 def variable_key(node: Node) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from gpugraph.formats.messages import (
     graph_messages,
     model_messages,
+    service_messages,
     session_messages,
     training_messages,
 )
@@ -39,6 +40,7 @@ _LARGEST = (1 << 31) - 1
 _PACKAGE = "tensorflow"
 _ERROR_FILE = "gpugraph/formats/error_codes.proto"
 _FILE = "gpugraph/formats/messages.proto"
+_SERVICE_FILE = "gpugraph/formats/service.proto"
 _MODULE = "gpugraph.formats.messages_pb2"
 _FIELD_TYPES = {
     name.removeprefix("TYPE_").lower(): number
@@ -66,6 +68,7 @@ class _FileBuilder:
 
     def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
         self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
+        self._package = package
         self.file.syntax = "proto3"
         self._messages: dict[str, Any] = {}
         self._enums = set(known_enums)
@@ -97,7 +100,7 @@ class _FileBuilder:
         if declared.key_type:
             field.label = field.LABEL_REPEATED
             field.type = field.TYPE_MESSAGE
-            field.type_name = f".{_PACKAGE}.{path}.{self._add_map_entry(path, declared)}"
+            field.type_name = f".{self._package}.{path}.{self._add_map_entry(path, declared)}"
         else:
             self._set_type(field, path, declared.type)
         if declared.oneof:
@@ -130,7 +133,7 @@ class _FileBuilder:
             target = self._resolve(path, kind)
             is_enum = target in self._enums
             field.type = field.TYPE_ENUM if is_enum else field.TYPE_MESSAGE
-            field.type_name = f".{_PACKAGE}.{target}"
+            field.type_name = f".{self._package}.{target}"
 
     def _resolve(self, path: str, kind: str) -> str:
         scope = path.split(".")
@@ -151,6 +154,9 @@ def _build_pool() -> Any:
     pool.AddSerializedFile(any_pb2.DESCRIPTOR.serialized_pb)
     pool.AddSerializedFile(errors.file.SerializeToString())
     pool.AddSerializedFile(messages.file.SerializeToString())
+    service = _FileBuilder(_SERVICE_FILE, "gpugraph.cluster")
+    service.add(list(read_declarations(service_messages.SERVICE)))
+    pool.AddSerializedFile(service.file.SerializeToString())
     return pool
 
 
@@ -184,6 +190,12 @@ def _named_classes() -> dict[str, Any]:
 
 NAMES = _named_classes()
 """The classes of messages, the enumerations and their values, by name."""
+
+SERVICE_MESSAGES: dict[str, Any] = {
+    name: _class_of(descriptor)
+    for name, descriptor in _pool.FindFileByName(_SERVICE_FILE).message_types_by_name.items()
+}
+"""The classes of the messages between the servers of a cluster, by name."""
 
 
 def parse_bytes(message_class: Any, content: bytes) -> Any:

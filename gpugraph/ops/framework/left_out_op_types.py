@@ -93,7 +93,7 @@ there is no eager execution, use a graph and a Session: Anonymous* EagerPyFunc
 there are no ragged tensors, use a SparseTensor: Ragged* CompositeTensorVariant*
 there are no TPUs: *TPU* Infeed* Outfeed* Prelinearize* *SparseCore* *Coo *CooTensor *Minibatch*
     CrossReplicaSum AllToAll CollectivePermute WorkerHeartbeat
-programs run in one process, tensors of several GPUs are added by tf.add_n: Collective* Nccl*
+programs run in one process, tensors of several GPUs are added by tf.add_n: Nccl*
 graphs are compiled when a Session runs them, there is no XLA, MLIR or TensorRT: *Xla* *Mlir* *TRT*
 there is no codec of sound, tf.signal has its transforms: *Wav AudioSpectrogram Mfcc
 there is no codec, use PNG or BMP files, or another library's codec in tf.py_func: *Jpeg* DecodeGif

@@ -1,0 +1,22 @@
+"""Clusters: servers that run parts of a graph for sessions of other processes, over gRPC.
+
+    client     GrpcSession       sends a graph, then runs by the names of feeds, fetches, targets
+                  |
+    server     Master            places a run over the tasks of the cluster, cuts it into parts
+                  |   |
+    servers    Worker Worker     compile their parts into plans, run them, send tensors on
+
+A part is done in stages (`run_stages.py`): what needs no tensor of another task, what needs those
+of the stages before, and so on. A stage waits for its tensors before it begins, and only for those
+of lower stages, so that no run of a cluster can wait for itself. `docs/cluster.md` is the page for
+users.
+"""
+
+from __future__ import annotations
+
+from gpugraph.cluster.cluster_spec import ClusterSpec as ClusterSpec
+from gpugraph.cluster.grpc_server import Server as Server
+from gpugraph.cluster.grpc_session import (
+    GrpcSession as GrpcSession,
+    GrpcSessionFactory as GrpcSessionFactory,
+)

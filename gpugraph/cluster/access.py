@@ -1,0 +1,151 @@
+"""Who may call a server: the loopback interface, a shared key, TLS.
+
+A server that others than this machine can reach needs GPUGRAPH_CLUSTER_KEY, a secret that all of
+a cluster have, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key each call carries a
+proof: the time, a number that is used once, and an HMAC-SHA-256 of these, the method and the
+message. The key keeps strangers out, and messages as they were sent; it hides nothing. TLS does,
+and both sides show a certificate.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpugraph.base.errors import FailedPreconditionError, UnauthenticatedError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.grpc_package import grpc
+from gpugraph.config.environment import setting
+
+_OPEN = (
+    "A server at {address} can be called from other machines, and whoever calls it runs graphs in "
+    "this process. Set GPUGRAPH_CLUSTER_KEY (a secret that all processes of the cluster have) or "
+    "GPUGRAPH_CLUSTER_TLS (a folder with ca.pem, cert.pem, key.pem), or give the task an address "
+    "on localhost"
+)
+_TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
+_LEAST_KEY = 16
+_VALID_S = 300
+_MOST_NONCES = 1 << 17
+
+
+class Access(NamedTuple):
+    """What this process shows and asks for: a key, files of TLS, or nothing."""
+
+    key: bytes = b""
+    tls: tuple[bytes, bytes, bytes] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may call."""
+        return not self.key and self.tls is None
+
+
+def access_of_environment() -> Access:
+    """What the environment sets. InvalidArgumentError for a short key or files that can't be read.
+
+    A key may be given as `@` and the path of a file that holds it.
+    """
+    text, folder = setting("GPUGRAPH_CLUSTER_KEY"), setting("GPUGRAPH_CLUSTER_TLS")
+    try:
+        key = Path(text[1:]).read_bytes().strip() if text.startswith("@") else text.encode()
+        files = [Path(folder, name).read_bytes() for name in _TLS_FILES] if folder else None
+    except OSError as error:
+        raise invalid_argument(
+            "GPUGRAPH_CLUSTER_KEY is a secret or @FILE, GPUGRAPH_CLUSTER_TLS a folder with "
+            f"{', '.join(_TLS_FILES)}: {error}"
+        ) from error
+    if key and len(key) < _LEAST_KEY:
+        raise invalid_argument(
+            f"GPUGRAPH_CLUSTER_KEY has {len(key)} bytes; it needs {_LEAST_KEY} or more, as of "
+            "`openssl rand -hex 32`"
+        )
+    return Access(key, None if files is None else (files[0], files[1], files[2]))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the host of that name."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_listening(address: str, access: Access) -> None:
+    """FailedPreconditionError where others reach the address and everybody might call."""
+    host = address.rpartition(":")[0]
+    if access.is_open and not is_loopback(host):
+        raise FailedPreconditionError.of_no_node(_OPEN.format(address=address))
+
+
+def open_channel(address: str, access: Access, options: Any) -> Any:
+    """A channel to a server."""
+    if access.tls is None:
+        return grpc().insecure_channel(address, options)
+    ca, certificate, key = access.tls
+    credentials = grpc().ssl_channel_credentials(ca, key, certificate)
+    return grpc().secure_channel(address, credentials, options)
+
+
+def add_port(server: Any, address: str, access: Access) -> int:
+    """Lets a server listen; the number of its port, or 0."""
+    if access.tls is None:
+        return int(server.add_insecure_port(address))
+    ca, certificate, key = access.tls
+    credentials = grpc().ssl_server_credentials([(key, certificate)], ca, True)
+    return int(server.add_secure_port(address, credentials))
+
+
+def proof(access: Access, method: str, message: bytes) -> str:
+    """What shows that the caller has the key; empty without one."""
+    if not access.key:
+        return ""
+    head = f"{int(time.time())}.{os.urandom(12).hex()}"
+    return f"{head}.{_digest(access.key, head, method, message)}"
+
+
+def _digest(key: bytes, head: str, method: str, message: bytes) -> str:
+    code = hmac.new(key, f"{head}|{method}|".encode(), "sha256")
+    code.update(message)
+    return code.hexdigest()
+
+
+class Proofs:
+    """Checks what callers show, and that nobody shows the same twice."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._nonces: OrderedDict[str, float] = OrderedDict()
+        self._lock = new_lock()
+
+    def check(self, shown: str, method: str, message: bytes) -> None:
+        """UnauthenticatedError for a proof that is none, old, or of before."""
+        if not self._access.key:
+            return
+        seconds, _, rest = shown.partition(".")
+        nonce, _, digest = rest.partition(".")
+        head = f"{seconds}.{nonce}"
+        if not hmac.compare_digest(
+            digest.encode(), _digest(self._access.key, head, method, message).encode()
+        ):
+            raise UnauthenticatedError.of_no_node(
+                "The caller's key is not that of the server: set the same GPUGRAPH_CLUSTER_KEY for "
+                "all processes of the cluster"
+            )
+        if abs(int(seconds) - time.time()) > _VALID_S:
+            raise UnauthenticatedError.of_no_node(
+                f"The clocks of caller and server differ by more than {_VALID_S} s"
+            )
+        with self._lock:
+            if nonce in self._nonces:
+                raise UnauthenticatedError.of_no_node("This call was made before")
+            self._nonces[nonce] = time.time()
+            while len(self._nonces) > _MOST_NONCES or (
+                next(iter(self._nonces.values())) < time.time() - 2 * _VALID_S
+            ):
+                self._nonces.popitem(last=False)

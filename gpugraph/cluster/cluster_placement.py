@@ -1,0 +1,140 @@
+"""Placement over a cluster: the task of each operation of a run.
+
+The compiler's placer decides, over the devices of all tasks; the master's own come first. Which of
+its devices a task uses is decided there once more, when it compiles its part. What can't be taken
+apart is brought together: handles stay with their makers, and operations of a branch or a loop go
+to the one task that those of them ask for that compute. What only leads a tensor into it (a Switch,
+an Enter) goes along, though it asks to be where its tensor is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from gpugraph.base.dtypes import resource
+from gpugraph.base.errors import OpError, UnimplementedError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.cluster.task_sessions import from_task
+from gpugraph.compile import FeedSpec, RunRequest, Target
+from gpugraph.compile.lowering.prune import prune
+from gpugraph.compile.placement.placer import place
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.config import ConfigProto
+from gpugraph.devices import Device, DeviceAttributes, Resources
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import DeviceSpec, merge_specs
+from gpugraph.graph.nodes.node_and_edge import FORWARDING
+from gpugraph.graph.nodes.runtime_graph import NodeClass
+from gpugraph.runtime import Rendezvous
+from gpugraph.session.partial_run_graph import PartialRunGraph
+
+_UNKNOWN = TensorShape.of(None)
+_LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
+"""What moves tensors into branches and loops, and out of them."""
+
+
+class ClusterPlacer:
+    """Places runs of one session over the devices of its cluster."""
+
+    def __init__(self, devices: Sequence[DeviceAttributes], config: ConfigProto) -> None:
+        # Of a device, placement reads the name and the type.
+        self._target = Target(
+            cast("Sequence[Device]", devices), Resources(), config, "", False, Rendezvous
+        )
+
+    def tasks(
+        self,
+        graph: Graph,
+        feeds: Sequence[Tensor],
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        connections: Mapping[Tensor, Tensor],
+        done: Sequence[Operation],
+    ) -> dict[str, str]:
+        """The task of each operation that the run needs, by its name.
+
+        InvalidArgumentError for what is not fed and for devices that are not there,
+        UnimplementedError for branches and loops over several tasks.
+        """
+        specs = [FeedSpec(tensor.name, tensor.dtype.base_dtype, None) for tensor in feeds]
+        request = RunRequest(graph, specs, fetches, targets, connections, done)
+        unit = self._placed(request, {})
+        if len({node.assigned_device for node in unit.graph.op_nodes()}) > 1:
+            requests = _brought_together(unit, set(feeds), fetches, targets)
+            if requests:
+                unit = self._placed(request, requests)
+        return {node.name: task_of(node.assigned_device) for node in unit.graph.op_nodes()}
+
+    def _placed(self, request: RunRequest, requests: Mapping[str, str]) -> Unit:
+        try:
+            unit = prune(self._target, request)
+        except OpError as error:
+            raise from_task(task_of(self._target.devices[0].name), error) from error
+        for node in unit.graph.op_nodes():
+            unit.shapes[node.id] = [_UNKNOWN] * len(node.output_types)
+            if node.name in requests:
+                if node.node_class in _LEADING:
+                    node.attrs = {key: x for key, x in node.attrs.items() if key != "_class"}
+                node.requested_device = merge_specs(requests[node.name], node.requested_device)
+        place(unit)
+        return unit
+
+
+def task_of(device: str) -> str:
+    """The task of a full device name: `/job:worker/replica:0/task:1`."""
+    return device.partition("/device:")[0]
+
+
+def _brought_together(
+    unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
+) -> dict[str, str]:
+    """By name, the tasks that operations have to ask for beside what they ask for themselves.
+
+    Empty where all that can't be taken apart is together as it is.
+    """
+    nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
+    wanted = [tensor.op for tensor in fetches if tensor not in feeds]
+    graph = PartialRunGraph(feeds, [*wanted, *targets])
+    requests: dict[str, str] = {}
+
+    def task(op: Operation) -> str:
+        return requests.get(op.name) or task_of(nodes[op.name].assigned_device)
+
+    is_apart = False
+    for op in graph.operations:
+        for tensor in op._inputs:
+            if tensor._dtype is resource:
+                is_apart |= task(tensor.op) != task(op)
+                requests[tensor.op.name] = requests[op.name] = task(tensor.op)
+    for group in {id(group): group for group in graph.groups.values()}.values():
+        is_apart |= len(set(map(task, group))) > 1
+        requests |= dict.fromkeys((op.name for op in group), _common_task(group, nodes, task))
+    return requests if is_apart else {}
+
+
+def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any) -> str:
+    """The task of the operations that ask for one, or can't choose."""
+    bound = {
+        task(op)
+        for op in group
+        if (
+            DeviceSpec.from_string(op._device).job is not None
+            and nodes[op.name].node_class not in _LEADING
+        )
+        or any(dtype.is_ref_dtype for dtype in nodes[op.name].input_types)
+    }
+    tasks = set(map(task, group))
+    if len(tasks) == 1:
+        return tasks.pop()
+    if len(bound) > 1:
+        raise UnimplementedError(
+            group[0]._record,
+            group[0],
+            f"A branch or a loop of several tasks is not supported: '{group[0].name}' and "
+            f"{len(group) - 1} other operations ask for {', '.join(sorted(bound))}. Place them on "
+            "one task, or compute what the others need outside of it",
+        )
+    return next(iter(bound), task(group[0]))

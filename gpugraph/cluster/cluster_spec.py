@@ -1,0 +1,118 @@
+"""ClusterSpec: the jobs of a cluster, and the addresses of their tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.formats import messages_pb2
+
+
+class ClusterSpec:
+    """The addresses, `"host:port"`, of each task of each job.
+
+    cluster: a mapping from jobs to lists of addresses, or to mappings from numbers of tasks to
+    addresses; a ClusterDef; another ClusterSpec.
+
+    TypeError for anything else, ValueError for a number that is none.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        self._tasks = {
+            _text(f"Job name {name!r}", name): _addresses(name, tasks)
+            for name, tasks in _jobs(cluster).items()
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self._tasks)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterSpec) and self._tasks == other._tasks
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ClusterSpec({self.as_dict()})"
+
+    @property
+    def jobs(self) -> list[str]:
+        """The names of the jobs."""
+        return list(self._tasks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The addresses by job: a list, or where numbers are left out a dict by number."""
+        return {
+            job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
+            for job, tasks in self._tasks.items()
+        }
+
+    def as_cluster_def(self) -> Any:
+        """The cluster as a ClusterDef message; ModuleNotFoundError without protobuf."""
+        message = messages_pb2.ClusterDef()
+        for job, tasks in self._tasks.items():
+            message.job.add(name=job, tasks=tasks)
+        return message
+
+    def num_tasks(self, job_name: str) -> int:
+        """How many tasks a job has; ValueError for a job that is not there."""
+        return len(self._job(job_name))
+
+    def task_indices(self, job_name: str) -> list[int]:
+        """The numbers of a job's tasks, in order; ValueError for a job that is not there."""
+        return list(self._job(job_name))
+
+    def task_address(self, job_name: str, task_index: int) -> str:
+        """The address of a task; ValueError for one that is not there."""
+        tasks = self._job(job_name)
+        if task_index not in tasks:
+            raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
+        return tasks[task_index]
+
+    def job_tasks(self, job_name: str) -> list[str | None]:
+        """The addresses of a job, None for numbers without a task.
+
+        ValueError for a job that is not there.
+        """
+        tasks = self._job(job_name)
+        return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
+
+    def _job(self, name: str) -> dict[int, str]:
+        if name not in self._tasks:
+            raise ValueError(f"No such job in cluster: {name!r}")
+        return self._tasks[name]
+
+
+def _jobs(cluster: Any) -> Mapping[Any, Any]:
+    """The tasks of each job, as they are given."""
+    if isinstance(cluster, ClusterSpec):
+        return cluster._tasks
+    if isinstance(cluster, Mapping):
+        return cluster
+    descriptor = getattr(type(cluster), "DESCRIPTOR", None)
+    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # the settings' too
+        return {job.name: dict(job.tasks) for job in cluster.job}
+    raise TypeError(
+        "`cluster` must be a dictionary mapping one or more job names to lists of network "
+        "addresses, or a `ClusterDef` protocol buffer"
+    )
+
+
+def _addresses(job: Any, tasks: Any) -> dict[int, str]:
+    if isinstance(tasks, Mapping):
+        numbered = {int(index): address for index, address in tasks.items()}
+    elif isinstance(tasks, (list, tuple)):
+        numbered = dict(enumerate(tasks))
+    else:
+        raise TypeError(
+            f"The tasks for job {job!r} must be a list or a dictionary from integers to strings."
+        )
+    return {
+        index: _text(f"Task address {address!r}", address)
+        for index, address in sorted(numbered.items())
+    }
+
+
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} must be bytes or unicode")
+    return value if isinstance(value, str) else value.decode()

@@ -1,0 +1,240 @@
+"""Server: one task of a cluster, which answers over gRPC."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpugraph.base.errors import AbortedError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.access import access_of_environment, check_listening
+from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.cluster.master import Master, StepNames
+from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
+from gpugraph.cluster.task_sessions import TaskDevices
+from gpugraph.cluster.transport import Handlers, Listener, Peer, error_of, message_of
+from gpugraph.cluster.worker import Worker
+from gpugraph.cluster.worker_links import (
+    LocalWorker,
+    ReceivedValues,
+    RemoteWorker,
+    read_pairs,
+    read_stage,
+    write_devices,
+)
+from gpugraph.config import ConfigProto
+from gpugraph.config.environment import setting
+from gpugraph.plan import check_run
+
+_GRACE_S = 1.0
+_SLICE_S = 0.5
+
+SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary()
+"""The servers of this process that have started, by target: sessions here call them directly."""
+
+
+class Server:
+    """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
+
+    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec takes it.
+    job_name, task_index: which task this is; may be left out where there is one.
+    protocol: "grpc". config: the settings of its devices, and the default of sessions.
+    start: whether it answers at once, or after `start()`.
+
+    ModuleNotFoundError without grpcio. TypeError and ValueError for what is no cluster or no task
+    of it, UnknownError where the address can't be had, FailedPreconditionError where strangers
+    could call it (`docs/cluster.md`).
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: ConfigProto | None = None,
+        start: bool = True,
+    ) -> None:
+        self._server_def = server_def_of(
+            server_or_cluster_def, job_name, task_index, protocol, config
+        )
+        self._cluster = ClusterSpec(self._server_def.cluster)
+        address = own_address(self._cluster, self._server_def)
+        self._access = access_of_environment()
+        check_listening(address, self._access)
+        self._listener = Listener(self._access)
+        host = address.rpartition(":")[0]
+        self._port = self._listener.bind(address)
+        self._target = f"grpc://{host}:{self._port}"
+        name = task_name(self._server_def.job_name, self._server_def.task_index)
+        if config is None:  # what a message holds; a ConfigProto has fields of ours, too
+            config = config_of(self._server_def.default_session_config.SerializeToString())
+        self._task = TaskDevices(name, config)
+        self._worker = Worker(self._task, self._receive)
+        self._peers: dict[str, Peer] = {}
+        self._lock = new_lock()
+        self._ended = threading.Event()
+        self._state = "new"
+        wait_s = float(setting("GPUGRAPH_CLUSTER_WAIT"))
+        self.master = Master(name, self._links(name), wait_s)
+        if start:
+            self.start()
+
+    @classmethod
+    def create_local_server(cls, config: ConfigProto | None = None, start: bool = True) -> Server:
+        """A server of a cluster of one task, on a free port of this machine."""
+        return cls({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+    @property
+    def server_def(self) -> Any:
+        """The ServerDef message of this server."""
+        return self._server_def
+
+    @property
+    def target(self) -> str:
+        """What a session's `target` is to use this server: `"grpc://host:port"`."""
+        return self._target
+
+    def start(self) -> None:
+        """Begins to answer; nothing where it does. AbortedError after `stop`."""
+        if self._state == "ended":
+            raise AbortedError.of_no_node("This server has been stopped: make another one")
+        if self._state == "new":
+            self._state = "started"
+            self._listener.start(self._handlers())
+            SERVERS[self._target] = self
+
+    def join(self) -> None:
+        """Waits until the server is stopped; for most programs that is for ever."""
+        while not self._ended.wait(_SLICE_S):
+            check_run("while a server was waited for")
+
+    def stop(self) -> None:
+        """Ends all steps and sessions of this server, and frees its port."""
+        if self._state == "ended":
+            return
+        was_started, self._state = self._state == "started", "ended"
+        SERVERS.pop(self._target, None)
+        self._worker.is_stopped = True
+        self.master.stop()
+        self._worker.stop()
+        if was_started:
+            self._listener.stop(_GRACE_S)
+        for peer in self._peers.values():
+            peer.close()
+        self._ended.set()
+
+    # -- other tasks
+
+    def _links(self, local_task: str) -> dict[str, Any]:
+        links: dict[str, Any] = {}
+        for job in self._cluster.jobs:
+            for index in self._cluster.task_indices(job):
+                task = task_name(job, index)
+                links[task] = (
+                    LocalWorker(self._worker)
+                    if task == local_task
+                    else RemoteWorker(task, partial(self.peer, task))
+                )
+        return links
+
+    def peer(self, task: str) -> Peer:
+        """The connection to another task, which is made when it is first needed."""
+        with self._lock:
+            if task not in self._peers:
+                job, index = task.split("/")[1][4:], int(task.rpartition(":")[2])
+                try:
+                    address = self._cluster.task_address(job, index)
+                except ValueError as error:
+                    raise invalid_argument(f"{error} of {self._task.name}'s cluster") from None
+                self._peers[task] = Peer(address, self._access)
+            return self._peers[task]
+
+    def _receive(self, task: str, step: int, keys: Sequence[str], limit_s: float) -> ReceivedValues:
+        return ReceivedValues(self.peer(task), step, keys, limit_s)
+
+    # -- answers
+
+    def _handlers(self) -> Handlers:
+        worker, master = self._worker, self.master
+        does: dict[str, Callable[[Any], None]] = {
+            "ExtendSession": lambda m: master.session(m.handle).graph.extend(
+                m.graph, m.old_version, m.new_version
+            ),
+            "CloseSession": lambda m: master.close_session(m.handle),
+            "Reset": lambda m: master.reset(m.container, m.filter),
+            "RegisterGraph": lambda m: worker.register_graph(
+                m.handle, config_of(m.config), m.graph, m.old_version, m.new_version
+            ),
+            "AbortStep": lambda m: worker.abort(m.step, error_of(m.failure)),
+            "CloseWorkerSession": lambda m: worker.close_session(m.handle),
+            "ClearContainers": lambda m: worker.clear(m.container),
+        }
+        answers: Handlers = {
+            "GetStatus": lambda _: self._status(),
+            "CreateSession": self._create_session,
+            "RunStep": self._run_step,
+            "ListDevices": self._list_devices,
+            "RegisterPart": self._register_part,
+            "RunPart": self._run_part,
+            "ReceiveTensors": lambda m: self._values(worker.receive(m.step, m.key)),
+        }
+        return {**answers, **{name: _answering_nothing(do) for name, do in does.items()}}
+
+    def _create_session(self, message: Any) -> Any:
+        handle = self.master.create_session(config_of(message.config))
+        return message_of("SessionHandle", handle=handle)
+
+    def _register_part(self, message: Any) -> Any:
+        session = self._worker.session(message.handle)
+        stages = [read_stage(stage) for stage in message.stage]
+        number = session.register(stages, list(message.feed), list(message.fetch))
+        return message_of("PartHandle", part=number)
+
+    def _status(self) -> Any:
+        status = message_of("Status", task=self._task.name)
+        write_devices(status.device, self._task.attributes)
+        return status
+
+    def _list_devices(self, message: Any) -> Any:
+        devices = message_of("Devices")
+        write_devices(devices.device, self.master.list_devices(message.handle))
+        return devices
+
+    def _run_step(self, message: Any) -> Any:
+        names = StepNames(
+            tuple(message.feed),
+            tuple(message.fetch),
+            tuple(message.target),
+            tuple(read_pairs(message.connection)),
+            tuple(message.done),
+        )
+        if len(message.value) != len(names.feeds):
+            raise invalid_argument(f"{len(message.value)} values are fed to {len(names.feeds)}")
+        values = self._listener.read_values(message.value)
+        session = self.master.session(message.handle)
+        return self._values(session.run(names, values, message.timeout_ms))
+
+    def _run_part(self, message: Any) -> Any:
+        values = self._listener.read_values(message.value)
+        return self._values(
+            self._worker.run_part(
+                message.handle, message.part, message.step, values, message.timeout_ms
+            )
+        )
+
+    def _values(self, arrays: Sequence[Any]) -> Any:
+        values = message_of("Values")
+        self._listener.write_values(values.value, arrays)
+        return values
+
+
+def _answering_nothing(do: Callable[[Any], None]) -> Callable[[Any], Any]:
+    def answer(message: Any) -> Any:
+        do(message)
+        return message_of("Nothing")
+
+    return answer

@@ -1,0 +1,277 @@
+"""Master: the sessions of a server's clients, and how their runs are spread over the cluster."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.errors import (
+    AbortedError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    UnimplementedError,
+)
+from gpugraph.base.fork_safe_locks import new_lock, new_rlock
+from gpugraph.cluster.cluster_placement import ClusterPlacer
+from gpugraph.cluster.run_stages import Stage, cut_into_stages
+from gpugraph.cluster.task_sessions import SessionGraph, session_of
+from gpugraph.cluster.worker import StageSpec
+from gpugraph.cluster.worker_links import PartRun, WorkerLink
+from gpugraph.config import ConfigProto
+from gpugraph.devices import DeviceAttributes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import is_specification_of
+
+MOST_RUNS = 512
+"""Sets of feeds, fetches and targets that a session keeps registered on its workers."""
+
+
+class StepNames(NamedTuple):
+    """What a run feeds, fetches and runs, by names; pairs are of a tensor and what is fed to it."""
+
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    connections: tuple[tuple[str, str], ...] = ()
+    done: tuple[str, ...] = ()
+
+
+class _RegisteredRun(NamedTuple):
+    """One run, whose parts the workers know: by task, its number, feeds and fetches."""
+
+    parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
+    num_fetches: int
+
+
+class MasterSession:
+    """A client's session: its graph, the devices that it sees, and its runs."""
+
+    def __init__(
+        self,
+        handle: str,
+        config: ConfigProto,
+        links: Mapping[str, WorkerLink],
+        devices: Sequence[DeviceAttributes],
+    ) -> None:
+        self.handle, self.config = handle, config
+        self.links, self.devices = links, devices
+        self.graph = SessionGraph()
+        self._placer = ClusterPlacer(devices, config)
+        self._runs: OrderedDict[StepNames, _RegisteredRun] = OrderedDict()
+        self._lock = new_rlock()
+
+    def run(self, names: StepNames, values: Sequence[Any], timeout_ms: int) -> list[Any]:
+        """The values of the fetches in one step."""
+        with self._lock:
+            run = self._runs.get(names)
+            if run is None:
+                run = self._runs[names] = self._registered(names)
+                while len(self._runs) > MOST_RUNS:
+                    self._runs.popitem(last=False)
+            else:
+                self._runs.move_to_end(names)
+        step = int.from_bytes(os.urandom(8), "little") >> 2
+        results: list[Any] = [None] * run.num_fetches
+        with _Step(self.links, step, run.parts) as running:
+            for task, (number, fed, fetched) in run.parts.items():
+                part_values = [values[index] for index in fed]
+                link = self.links[task]
+                part_run = link.run_part(self.handle, number, step, part_values, timeout_ms)
+                running.add(part_run, fetched)
+            for part_run, fetched in running.part_runs:
+                for index, value in zip(fetched, part_run()):
+                    results[index] = value
+        return results
+
+    def _registered(self, names: StepNames) -> _RegisteredRun:
+        """Places a run, cuts it, and registers its parts."""
+        graph = self.graph.graph
+        feeds, fetches = self.graph.tensors(names.feeds), self.graph.tensors(names.fetches)
+        targets, done = self.graph.operations(names.targets), self.graph.operations(names.done)
+        connections = self.graph.connections(names.connections)
+        tasks = self._placer.tasks(graph, feeds, fetches, targets, connections, done)
+        used = list(dict.fromkeys(tasks.values())) or [next(iter(self.links))]
+        if len(used) == 1:
+            stages = {used[0]: [_whole(names)]}
+        elif names.connections or names.done:
+            raise UnimplementedError.of_no_node(
+                "A partial run, or one with connected tensors, stays on one task, but this one is "
+                f"on {', '.join(used)}"
+            )
+        else:
+            stages = _cut(graph, feeds, fetches, targets, tasks)
+        return self._register(stages, names)
+
+    def _register(
+        self, stages: Mapping[str, Sequence[StageSpec]], names: StepNames
+    ) -> _RegisteredRun:
+        parts = {}
+        for task in sorted(stages, key=list(self.links).index):  # this process's part comes first
+            part_stages = stages[task]
+            link = self.links[task]
+            link.register_graph(self.handle, self.config, self.graph)
+            read = {key for stage in part_stages for _, key in stage.feeds}
+            computed = {key for stage in part_stages for _, key in stage.fetches}
+            fed = [index for index, name in enumerate(names.feeds) if name in read]
+            fetched = [index for index, name in enumerate(names.fetches) if name in computed]
+            feed_names = [names.feeds[index] for index in fed]
+            fetch_names = [names.fetches[index] for index in fetched]
+            number = link.register_part(self.handle, part_stages, feed_names, fetch_names)
+            parts[task] = number, fed, fetched
+        return _RegisteredRun(parts, len(names.fetches))
+
+    def close(self) -> None:
+        """Closes the session on all workers."""
+        for link in self.links.values():
+            link.close_session(self.handle)
+
+
+class _Step:
+    """A step in progress. Where one part fails, the others are ended, and its error is raised."""
+
+    def __init__(
+        self, links: Mapping[str, WorkerLink], step: int, tasks: Mapping[str, Any]
+    ) -> None:
+        self._links, self._step, self._tasks = links, step, tasks
+        self._failure: OpError | None = None
+        self.part_runs: list[tuple[PartRun, Sequence[int]]] = []
+
+    def add(self, part_run: PartRun, fetched: Sequence[int]) -> None:
+        """Another part, with the fetches that it computes."""
+        self.part_runs.append((part_run, fetched))
+        if len(self._tasks) > 1:
+            part_run.when_done(self._fail)
+
+    def _fail(self, error: OpError | None) -> None:
+        if error is None or self._failure is not None:
+            return
+        self._failure = error
+        for task in self._tasks:
+            self._links[task].abort(self._step, error)
+
+    def __enter__(self) -> _Step:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            return
+        first = self._failure
+        if first is None:
+            self._fail(
+                error
+                if isinstance(error, OpError)
+                else AbortedError.of_no_node(f"The step ended with {type(error).__name__}")
+            )
+        elif isinstance(error, OpError) and error is not first:
+            raise first from None
+
+
+def _whole(names: StepNames) -> StageSpec:
+    """The stage of a run that is on one task."""
+    return StageSpec(
+        [(name, name) for name in names.feeds],
+        [(name, name) for name in names.fetches],
+        names.targets,
+        names.connections,
+        names.done,
+        (),
+        (),
+    )
+
+
+def _cut(
+    graph: Graph,
+    feeds: Sequence[Tensor],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+    tasks: Mapping[str, str],
+) -> dict[str, list[StageSpec]]:
+    stages = cut_into_stages(set(feeds), fetches, targets, lambda op: tasks[op.name])
+    return {task: [_spec(stage) for stage in part] for task, part in stages.items()}
+
+
+def _spec(stage: Stage) -> StageSpec:
+    """A stage by names."""
+    return StageSpec(
+        [(tensor.name, key) for tensor, key in stage.feeds.items()],
+        [(tensor.name, key) for key, tensor in stage.fetches.items()],
+        [op.name for op in stage.targets],
+        [(tensor.name, other.name) for tensor, other in stage.connections.items()],
+        [op.name for op in stage.done],
+        [(meeting, task, key) for meeting, (task, key) in stage.receives.items()],
+        list(stage.sends.items()),
+    )
+
+
+class Master:
+    """The sessions of one server's clients. `links` are the workers of its cluster by task."""
+
+    def __init__(self, task: str, links: Mapping[str, WorkerLink], wait_s: float) -> None:
+        self.task = task
+        self.links = links
+        self._wait_s = wait_s
+        self._sessions: dict[str, MasterSession] = {}
+        self._lock = new_lock()
+
+    def create_session(self, config: ConfigProto) -> str:
+        """The handle of a new session; UnavailableError for a worker that does not answer."""
+        links = self._seen(config.device_filters)
+        wait_s = config.operation_timeout_in_ms / 1000 or self._wait_s
+        devices = [device for link in links.values() for device in link.status(wait_s)]
+        handle = os.urandom(16).hex()
+        session = MasterSession(handle, config, links, devices)
+        with self._lock:
+            self._sessions[handle] = session
+        return handle
+
+    def _seen(self, filters: Sequence[str]) -> dict[str, WorkerLink]:
+        """The workers that a session with these filters sees, the master's own first."""
+        try:
+            seen = {
+                task: link
+                for task, link in self.links.items()
+                if task == self.task
+                or not filters
+                or any(_matches(device_filter, task) for device_filter in filters)
+            }
+        except ValueError as error:
+            raise InvalidArgumentError.of_no_node(f"No device filter: {error}") from None
+        return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
+
+    def session(self, handle: str) -> MasterSession:
+        """A session; AbortedError where there is none."""
+        return session_of(self._sessions, handle, self.task)
+
+    def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
+        """The devices that a session sees."""
+        return self.session(handle).devices
+
+    def close_session(self, handle: str) -> None:
+        """Closes a session; NotFoundError where there is none."""
+        with self._lock:
+            session = self._sessions.pop(handle, None)
+        if session is None:
+            raise NotFoundError.of_no_node(f"Session {handle} is not found")
+        session.close()
+
+    def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
+        """Closes all sessions and clears these containers (all, if none are named)."""
+        for handle in list(self._sessions):
+            self.close_session(handle)
+        for link in self._seen(filters).values():
+            link.clear(containers)
+
+    def stop(self) -> None:
+        """Closes all sessions."""
+        for handle in list(self._sessions):
+            self.close_session(handle)
+
+
+def _matches(device_filter: str, task: str) -> bool:
+    """Whether a filter, `"/job:ps"`, names the task."""
+    return is_specification_of(device_filter, task)

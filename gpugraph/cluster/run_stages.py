@@ -1,0 +1,318 @@
+"""Stages: how a run is cut into what each task does, one stage after the other.
+
+The level of an operation is the largest number of crossings from task to task on a path to it. A
+stage is what one task runs of one level:
+
+    /job:ps      level 0  read w  ----.                 level 2  assign w
+    /job:worker                        `-> level 1  x @ w, gradient --^
+
+A stage begins when the tensors that it takes from other tasks are there. They come from stages of
+lower levels, and each task runs its stages in the order of their levels. So of all stages that
+have not run, one of the lowest level has all that it waits for: a run never waits for itself,
+however it is placed (`tests/cluster/test_random_placements.py`).
+
+What can't be taken apart has one level and one task: the operations of a branch or loop, and those
+that share a TensorArray or a stack (`session/partial_run_graph.py`). Constants without control
+inputs, variables and handles are in each stage of their task that needs them.
+
+What reads a variable after a write of the run sees what was written, as in one process
+(`compile/lowering/read_after_write.py`): it is given the variable's value at the end of the stage
+of the last write that it waits for, in place of the variable's shared `read`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+
+from gpugraph.base.dtypes import resource
+from gpugraph.base.errors import InternalError, UnimplementedError
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part, variable_of
+
+
+@dataclass
+class Stage:
+    """What a task runs of one level.
+
+    feeds: tensors with the keys of their values in the part's store; fetches: keys with tensors.
+    receives: by rendezvous key, the task that sends a value, and its key. sends: by rendezvous key,
+    the keys of what goes to other tasks; an empty one is a signal that the stage is over.
+    """
+
+    task: str
+    level: int
+    operations: list[Operation] = field(default_factory=list)
+    feeds: dict[Tensor, str] = field(default_factory=dict)
+    fetches: dict[str, Tensor] = field(default_factory=dict)
+    targets: dict[Operation, None] = field(default_factory=dict)
+    connections: dict[Tensor, Tensor] = field(default_factory=dict)
+    done: dict[Operation, None] = field(default_factory=dict)
+    receives: dict[str, tuple[str, str]] = field(default_factory=dict)
+    sends: dict[str, str] = field(default_factory=dict)
+
+
+def cut_into_stages(
+    feeds: Collection[Tensor],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+    task_of: Callable[[Operation], str],
+) -> dict[str, list[Stage]]:
+    """The stages of each task, in the order of their levels.
+
+    UnimplementedError where operations that can't be taken apart wait for other tasks and these for
+    them.
+    """
+    return _Cutter(feeds, fetches, targets, task_of).cut()
+
+
+class _Cutter:
+    """One run that is cut."""
+
+    def __init__(
+        self,
+        feeds: Collection[Tensor],
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        task_of: Callable[[Operation], str],
+    ) -> None:
+        self.feeds = feeds
+        self.wanted = [tensor for tensor in fetches if tensor not in feeds]
+        self.targets = targets
+        roots = [*(tensor.op for tensor in self.wanted), *targets]
+        self.graph = PartialRunGraph(feeds, roots)
+        self.task_of = {op: task_of(op) for op in self.graph.operations}
+        self.shared = {op for op in self.graph.operations if is_in_each_part(op)}
+        self.levels: dict[Operation, int] = {}
+        self.writes: list[tuple[Operation, Operation]] = []  # with the variable that is written
+        self.after: dict[Operation, int] = {}  # which writes an operation waits for, as bits
+        self.stages: dict[tuple[str, int], Stage] = {}
+        self.own_reads: dict[int, list[Tensor]] = {}
+
+    def cut(self) -> dict[str, list[Stage]]:
+        """The stages by task."""
+        self._find_levels()
+        for op in self.graph.operations:
+            if op not in self.shared:
+                self._stage(self.task_of[op], self.levels[op]).operations.append(op)
+        for op in self.targets:
+            if op in self.shared:
+                self._stage(self.task_of[op], 0).targets[op] = None
+        for stage in list(self.stages.values()):
+            self._connect(stage)
+        for tensor in self.wanted:
+            self._home(tensor, self._last_level(tensor)).fetches[tensor.name] = tensor
+        parts: dict[str, list[Stage]] = {}
+        for stage in sorted(self.stages.values(), key=lambda stage: stage.level):
+            parts.setdefault(stage.task, []).append(stage)
+        return parts
+
+    def _stage(self, task: str, level: int) -> Stage:
+        key = task, level
+        if key not in self.stages:
+            self.stages[key] = Stage(task, level)
+        return self.stages[key]
+
+    # -- levels
+
+    def _find_levels(self) -> None:
+        """The level of each operation: of groups, of all members."""
+        group_of = {op: tuple(group) for op, group in self.graph.groups.items()}
+        units = {op: group_of.get(op, (op,)) for op in self.graph.operations}
+        waits_for: dict[tuple[Operation, ...], dict[tuple[Operation, ...], None]] = {}
+        for op, unit in units.items():
+            others = waits_for.setdefault(unit, {})
+            for source in self.graph.sources(op):
+                if units[source] != unit:
+                    others[units[source]] = None
+        try:
+            order = list(TopologicalSorter(waits_for).static_order())
+        except CycleError as error:
+            names = ", ".join(f"'{unit[0].name}'" for unit in error.args[1][:3])
+            raise UnimplementedError.of_no_node(
+                f"Operations of a branch, a loop or a TensorArray wait for others that wait for "
+                f"them ({names}): place them on one task"
+            ) from None
+        for unit in order:
+            self._find_writes(unit)
+            level = max((self._least_level(op) for op in unit), default=0)
+            self.levels |= dict.fromkeys(unit, level)
+
+    def _find_writes(self, unit: Sequence[Operation]) -> None:
+        """Numbers the writes of a group, and finds the others that its members wait for."""
+        sources = {source for op in unit for source in self.graph.sources(op)}
+        before = 0
+        for source in sources:
+            before |= self.after.get(source, 0)
+        self.after |= dict.fromkeys(unit, before)
+        for op in unit:
+            declared = DECLARATIONS.get(op.type)
+            for slot in () if declared is None else declared.writes:
+                if slot < len(op._inputs) and op._inputs[slot]._dtype.is_ref_dtype:
+                    bit = 1 << len(self.writes)
+                    self.writes.append((op, variable_of(op._inputs[slot]).op))
+                    for member in unit:
+                        self.after[member] |= bit
+
+    def _least_level(self, op: Operation) -> int:
+        """The first level at which what an operation takes from outside of its group is there."""
+        least = 0
+        task = self.task_of[op]
+        for source in self.graph.sources(op):
+            if source in self.levels:
+                is_near = self.task_of[source] == task
+                least = max(least, self.levels[source] + (0 if is_near else 1))
+        for tensor in op._inputs:
+            written = self._last_write(op, tensor)
+            if written is not None and self.task_of[written] != task:
+                least = max(least, self.levels[written] + 1)
+        return least
+
+    def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
+        """Of the writes of a variable that a reader waits for, one of the highest level.
+
+        None where the tensor is no variable and no variable's shared read, or there is no write.
+        """
+        variable = _read_variable(tensor)
+        if variable is None or tensor in self.feeds:
+            return None
+        others = [x.op for x in reader._inputs if x is not tensor] + [*reader._control_inputs]
+        bits = 0
+        for other in others:
+            bits |= self.after.get(other, 0)
+        writes = [
+            write
+            for number, (write, written) in enumerate(self.writes)
+            if bits >> number & 1 and written is variable and write in self.levels
+        ]
+        return max(writes, key=self.levels.__getitem__, default=None)
+
+    def _last_level(self, tensor: Tensor) -> int:
+        """The level at which a fetched tensor is read: of a variable, the last of its task."""
+        if tensor.op not in self.shared:
+            return self.levels[tensor.op]
+        task = self.task_of[tensor.op]
+        return max((level for name, level in self.stages if name == task), default=0)
+
+    def _home(self, tensor: Tensor, level: int) -> Stage:
+        return self._stage(self.task_of[tensor.op], level)
+
+    # -- what goes between stages
+
+    def _connect(self, stage: Stage) -> None:
+        """Fills in what a stage takes, and what other stages give for that."""
+        members = set(stage.operations)
+        for op in stage.operations:
+            for tensor in op._inputs:
+                if tensor in self.feeds:
+                    stage.feeds[tensor] = tensor.name
+                elif tensor.op not in members:
+                    self._take(stage, op, tensor)
+            for other in op._control_inputs:
+                self._connect_control(stage, other, members)
+            if op in self.targets or not all(
+                reader in members for reader in self.graph.readers[op]
+            ):
+                stage.targets[op] = None
+        for tensor in self.own_reads.pop(id(stage), ()):
+            stage.feeds.pop(tensor, None)
+
+    def _take(self, stage: Stage, op: Operation, tensor: Tensor) -> None:
+        """Takes a tensor of another stage for an operation."""
+        is_near = self.task_of[tensor.op] == stage.task
+        written = self._last_write(op, tensor)
+        if is_near and tensor.op in self.shared:
+            return
+        if written is not None:
+            if (self.task_of[written], self.levels[written]) == (stage.task, stage.level):
+                self.own_reads.setdefault(id(stage), []).append(tensor)  # the compiler reads again
+            else:
+                self._take_value(stage, tensor, written)
+        elif is_near:
+            self._take_near(stage, tensor)
+        else:
+            self._take_far(stage, tensor, self.levels[tensor.op])
+
+    def _take_value(self, stage: Stage, tensor: Tensor, written: Operation) -> None:
+        """Takes the value that a variable has at the end of the stage that writes it."""
+        variable = _read_variable(tensor)
+        assert variable is not None
+        home = self.stages[self.task_of[written], self.levels[written]]
+        key = f"{variable.name}:0#{home.level}"
+        home.fetches[key] = variable._outputs[0]
+        earlier = stage.feeds.get(tensor, "")
+        if "#" in earlier and int(earlier.rpartition("#")[2]) >= home.level:
+            return  # another reader waits for a later write
+        stage.feeds[tensor] = key
+        if home.task != stage.task:
+            self._receive(stage, home, f"{key}>{stage.task}", key)
+
+    def _connect_control(
+        self, stage: Stage, other: Operation, members: Collection[Operation]
+    ) -> None:
+        """Waits for an operation that is not in the stage."""
+        if self.graph.arrival(other) is not None:
+            stage.done[other] = None
+            return
+        is_far = self.task_of[other] != stage.task
+        if other in members or (other in self.shared and not is_far):
+            return
+        stage.done[other] = None
+        if is_far and other not in self.shared:
+            self._wait_for(stage, self.stages[self.task_of[other], self.levels[other]])
+
+    def _take_near(self, stage: Stage, tensor: Tensor) -> None:
+        """Takes a tensor of an earlier stage of the same task."""
+        if tensor._dtype.is_ref_dtype or tensor._dtype is resource:
+            stage.connections[tensor] = variable_of(tensor)
+            return
+        self.stages[stage.task, self.levels[tensor.op]].fetches[tensor.name] = tensor
+        stage.feeds.setdefault(tensor, tensor.name)
+
+    def _take_far(self, stage: Stage, tensor: Tensor, level: int) -> None:
+        """Takes a tensor of another task, which sends it once to each task."""
+        if tensor._dtype is resource:
+            raise UnimplementedError(
+                tensor.op._record,
+                tensor.op,
+                f"The handle '{tensor.name}' (made at {tensor.op.origin}) stays on "
+                f"{self.task_of[tensor.op]}, but {stage.task} needs it",
+            )
+        home = self._home(tensor, level)
+        key = tensor.name if tensor.op not in self.shared else f"{tensor.name}#{level}"
+        home.fetches[key] = tensor
+        if stage.feeds.setdefault(tensor, key) != key:
+            return  # another reader waits for a write
+        self._receive(stage, home, f"{key}>{stage.task}", key)
+
+    def _wait_for(self, stage: Stage, other: Stage) -> None:
+        """Waits for the end of a stage of another task."""
+        self._receive(stage, other, f"^{other.task} {other.level}>{stage.task}", "")
+
+    def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
+        """Lets the first stage of a task that needs a value receive it."""
+        if home.level >= stage.level:  # the two could wait for each other
+            raise InternalError.of_no_node(
+                f"Level {stage.level} of {stage.task} takes {meeting} from level {home.level}"
+            )
+        home.sends[meeting] = key
+        for earlier in self.stages.values():
+            if earlier.task == stage.task and meeting in earlier.receives:
+                if earlier.level <= stage.level:
+                    return
+                del earlier.receives[meeting]
+        stage.receives[meeting] = (home.task, key)
+
+
+def _read_variable(tensor: Tensor) -> Operation | None:
+    """The reference variable that a tensor is, or whose shared read it is."""
+    op = tensor.op
+    if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):
+        source = op._inputs[0]
+        if source._dtype.is_ref_dtype and op.name == f"{source.op.name}/read":
+            return source.op if not source.op._inputs else None
+    is_variable = tensor._dtype.is_ref_dtype and not op._inputs
+    return op if is_variable else None

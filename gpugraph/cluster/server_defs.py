@@ -1,0 +1,103 @@
+"""ServerDefs: which task of which cluster a server is, from what a program gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.errors import InternalError, invalid_argument
+from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.config import ConfigProto
+from gpugraph.formats import messages_pb2
+
+
+def server_def_of(
+    server_or_cluster_def: Any,
+    job_name: str | None,
+    task_index: int | None,
+    protocol: str | None,
+    config: ConfigProto | None,
+) -> Any:
+    """The ServerDef of a server.
+
+    TypeError for what is neither a ServerDef nor a cluster, ValueError where a job or task has to
+    be named, InternalError for one that the cluster has not.
+    """
+    result = messages_pb2.ServerDef()
+    if isinstance(server_or_cluster_def, messages_pb2.ServerDef):
+        result.CopyFrom(server_or_cluster_def)
+        if job_name is not None:
+            result.job_name = job_name
+        if task_index is not None:
+            result.task_index = task_index
+    else:
+        cluster = _cluster_of(server_or_cluster_def)
+        result.cluster.CopyFrom(cluster.as_cluster_def())
+        result.job_name = _one_of(cluster.jobs, "job_name") if job_name is None else job_name
+        result.task_index = (
+            _one_of(cluster.task_indices(result.job_name), "task_index")
+            if task_index is None
+            else task_index
+        )
+    if protocol is not None or not result.protocol:
+        result.protocol = protocol or "grpc"
+    if result.protocol != "grpc":
+        raise invalid_argument(
+            f"No server factory registered for the given ServerDef: its protocol is "
+            f"{result.protocol!r}; there is 'grpc'"
+        )
+    if config is not None:
+        result.default_session_config.MergeFromString(config.SerializeToString())
+    return result
+
+
+def _cluster_of(value: Any) -> ClusterSpec:
+    try:
+        return ClusterSpec(value)
+    except TypeError as error:
+        if isinstance(value, (dict, ClusterSpec)):
+            raise
+        raise TypeError(
+            "Could not convert `server_or_cluster_def` to a `tf.train.ServerDef` or "
+            f"`tf.train.ClusterSpec`: {error}"
+        ) from None
+
+
+def _one_of(choices: list[Any], parameter: str) -> Any:
+    if len(choices) != 1:
+        raise ValueError(f"Must specify an explicit `{parameter}`.")
+    return choices[0]
+
+
+def own_address(cluster: ClusterSpec, server_def: Any) -> str:
+    """The address of the server's task; InternalError where the cluster has no such task."""
+    job, index = server_def.job_name, server_def.task_index
+    if job not in cluster.jobs:
+        raise InternalError.of_no_node(
+            f'Job "{job}" was not defined in cluster, which has: {", ".join(cluster.jobs)}'
+        )
+    if index not in cluster.task_indices(job):
+        indices = ", ".join(map(str, cluster.task_indices(job)))
+        raise InternalError.of_no_node(
+            f'Task {index} was not defined in job "{job}", which has: {indices}'
+        )
+    address = cluster.task_address(job, index)
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise invalid_argument(
+            f'Could not parse "{address}", the address of /job:{job}/task:{index}: it is '
+            '"host:port", the port at most 65535'
+        )
+    return address
+
+
+def task_name(job: str, index: int) -> str:
+    """The name of a task, with which those of its devices begin."""
+    return f"/job:{job}/replica:0/task:{index}"
+
+
+def config_of(content: bytes) -> ConfigProto:
+    """The settings that a message holds; InvalidArgumentError where it holds none."""
+    try:
+        return ConfigProto.FromString(content)
+    except (ValueError, TypeError, messages_pb2.DecodeError) as error:
+        raise invalid_argument(f"No ConfigProto: {error}") from error

@@ -1,0 +1,174 @@
+"""Values of tensors as messages: raw memory, with dtype and shape. Nothing is pickled.
+
+A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: it goes in chunks by
+a stream of its own, and the message has its ticket.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import as_dtype, resource, string
+from gpugraph.base.errors import NotFoundError, ResourceExhaustedError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.formats.tensor_bytes import decoded_strings, encoded_strings
+
+INLINE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
+MOST_VALUE_BYTES = 8 << 30
+"""Of one tensor between two processes."""
+
+MOST_PARCEL_BYTES = 16 << 30
+"""Of all parcels that wait in a server."""
+
+KEPT_S = 600.0
+_MOST_RANK = 254
+
+Memory = Any
+"""A flat array of bytes."""
+
+
+def write_values(messages: Any, arrays: Iterable[Any], put: Callable[[Memory], str]) -> None:
+    """Adds a Value for each array; `put` takes the memory of a large one and gives its ticket."""
+    for value in arrays:
+        array = np.asarray(value)
+        message = messages.add()
+        if array.dtype == object or array.dtype.kind in "SU":
+            texts = array.astype(object).reshape(-1).tolist()
+            message.dtype = string.as_datatype_enum
+            memory = np.frombuffer(encoded_strings([_as_bytes(text) for text in texts]), np.uint8)
+        else:
+            message.dtype = as_dtype(array.dtype).as_datatype_enum
+            memory = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        message.sizes.extend(array.shape)
+        message.size = memory.nbytes
+        if memory.nbytes > MOST_VALUE_BYTES:
+            raise ResourceExhaustedError.of_no_node(
+                f"A tensor of {memory.nbytes} bytes does not go to another process: the limit is "
+                f"{MOST_VALUE_BYTES}"
+            )
+        if memory.nbytes <= INLINE_BYTES:
+            message.content = memory.tobytes()
+        else:
+            message.ticket = put(memory)
+
+
+def _as_bytes(text: Any) -> bytes:
+    if not isinstance(text, (str, bytes)):
+        raise invalid_argument(f"A {type(text).__name__} does not go to another process")
+    return text.encode() if isinstance(text, str) else text
+
+
+def read_values(messages: Sequence[Any], take: Callable[[str, int], Memory]) -> list[Any]:
+    """The arrays of these Values; `take` gives the memory of a ticket.
+
+    InvalidArgumentError for what is none.
+    """
+    return [_read(message, take) for message in messages]
+
+
+def _read(message: Any, take: Callable[[str, int], Memory]) -> Any:
+    sizes = list(message.sizes)
+    try:
+        dtype = as_dtype(message.dtype).base_dtype
+    except TypeError as error:
+        raise invalid_argument(f"A value of no dtype: {error}") from None
+    if dtype is resource or len(sizes) > _MOST_RANK or min(sizes, default=0) < 0:
+        raise invalid_argument(f"No value: dtype {dtype.name}, shape {sizes[:9]}")
+    if not 0 <= message.size <= MOST_VALUE_BYTES:
+        raise invalid_argument(f"No value: {message.size} bytes")
+    count, is_text = prod(sizes), dtype is string
+    if (count > message.size) if is_text else (count * dtype.itemsize != message.size):
+        raise invalid_argument(f"{message.size} bytes are not {dtype.name} of shape {sizes[:9]}")
+    if message.ticket:
+        memory = take(message.ticket, message.size)
+    else:
+        memory = np.frombuffer(bytearray(message.content), np.uint8)
+    if memory.nbytes != message.size:
+        raise invalid_argument(f"{memory.nbytes} bytes came in place of {message.size}")
+    try:
+        if is_text:
+            texts = np.empty(count, object)
+            texts[:] = decoded_strings(memory.tobytes(), count)
+            return texts.reshape(sizes)
+        return memory.view(np.dtype(dtype.as_numpy_dtype)).reshape(sizes)
+    except (ValueError, TypeError) as error:
+        raise invalid_argument(f"No {dtype.name} of shape {sizes[:9]}: {error}") from None
+
+
+def chunks(memory: Memory) -> Iterator[bytes]:
+    """The memory in pieces of at most CHUNK_BYTES."""
+    view = memoryview(memory)
+    for start in range(0, len(view), CHUNK_BYTES):
+        yield bytes(view[start : start + CHUNK_BYTES])
+
+
+def joined(pieces: Iterable[bytes], size: int) -> Memory:
+    """The memory of which these are the pieces; InvalidArgumentError for more or fewer bytes."""
+    memory: Memory = np.empty(size, np.uint8)
+    view, position = memoryview(memory), 0
+    for piece in pieces:
+        if position + len(piece) > size:
+            break
+        view[position : position + len(piece)] = piece
+        position += len(piece)
+    else:
+        if position == size:
+            return memory
+    raise invalid_argument(f"A parcel is not of {size} bytes")
+
+
+class Parcels:
+    """The memory of large values that are on their way, by ticket. Each is taken once.
+
+    What nobody has taken after `KEPT_S` is forgotten: who was to take it is gone.
+    """
+
+    def __init__(self) -> None:
+        self._memory: dict[str, Memory] = {}  # in the order of their coming
+        self._came: dict[str, float] = {}
+        self._bytes = 0
+        self._lock = new_lock()
+
+    def put(self, memory: Memory) -> str:
+        """Keeps it; the ticket. ResourceExhaustedError where too much waits."""
+        ticket = os.urandom(16).hex()
+        with self._lock:
+            self._forget_old()
+            if self._bytes + memory.nbytes > MOST_PARCEL_BYTES:
+                raise ResourceExhaustedError.of_no_node(
+                    f"{self._bytes} bytes of tensors wait to be fetched: there is no room for "
+                    f"{memory.nbytes} more"
+                )
+            self._memory[ticket] = memory
+            self._came[ticket] = monotonic()
+            self._bytes += memory.nbytes
+        return ticket
+
+    def _forget_old(self) -> None:
+        limit = monotonic() - KEPT_S
+        for ticket in [ticket for ticket, came in self._came.items() if came < limit]:
+            self._pop(ticket)
+
+    def _pop(self, ticket: str) -> Memory | None:
+        memory = self._memory.pop(ticket, None)
+        if memory is not None:
+            self._came.pop(ticket)
+            self._bytes -= memory.nbytes
+        return memory
+
+    def take(self, ticket: str, size: int = -1) -> Memory:
+        """What was put; NotFoundError for another ticket, InvalidArgumentError for another size."""
+        with self._lock:
+            memory = self._pop(ticket)
+        if memory is None:
+            raise NotFoundError.of_no_node("There is no parcel of this ticket")
+        if size not in (-1, memory.nbytes):
+            raise invalid_argument(f"A parcel has {memory.nbytes} bytes, not {size}")
+        return memory

@@ -1,0 +1,253 @@
+"""Workers as a master sees them: the one of its own process, and those behind connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.errors import OpError, UnavailableError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.task_sessions import SessionGraph
+from gpugraph.cluster.transport import Peer, PendingCall, message_of, write_failure
+from gpugraph.cluster.worker import StageSpec, Worker
+from gpugraph.config import ConfigProto
+from gpugraph.devices import DeviceAttributes
+
+_CLEANING_S = 5.0
+"""How long a master waits for a worker that it tells of an end."""
+
+
+class LocalWorker:
+    """The worker of the master's process."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
+        """Its devices."""
+        del wait_s
+        return self._worker.task.attributes
+
+    def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
+        """Shares the master's copy of the graph."""
+        self._worker.adopt(handle, config, graph)
+
+    def register_part(
+        self, handle: str, stages: Sequence[StageSpec], feeds: Sequence[str], fetches: Sequence[str]
+    ) -> int:
+        """The number of a new part."""
+        return self._worker.session(handle).register(stages, feeds, fetches)
+
+    def run_part(
+        self, handle: str, part: int, step: int, values: Sequence[Any], timeout_ms: int
+    ) -> LocalRun:
+        """Lets a part run, in the thread that waits for it."""
+        return LocalRun(lambda: self._worker.run_part(handle, part, step, values, timeout_ms))
+
+    def abort(self, step: int, error: OpError) -> None:
+        """Ends a step."""
+        self._worker.abort(step, error)
+
+    def close_session(self, handle: str) -> None:
+        """Forgets a session."""
+        self._worker.close_session(handle)
+
+    def clear(self, containers: Sequence[str]) -> None:
+        """Clears these containers."""
+        self._worker.clear(containers)
+
+
+class LocalRun:
+    """A part of this process, which runs when it is waited for."""
+
+    def __init__(self, run: Callable[[], list[Any]]) -> None:
+        self._run = run
+        self._tell: Callable[[OpError | None], Any] | None = None
+
+    def __call__(self) -> list[Any]:
+        """Runs it."""
+        try:
+            return self._run()
+        except OpError as error:
+            if self._tell is not None:
+                self._tell(error)
+            raise
+
+    def when_done(self, function: Callable[[OpError | None], Any]) -> None:
+        """Calls the function if the part fails."""
+        self._tell = function
+
+
+class RemoteWorker:
+    """A worker behind a connection, which is made when it is first needed."""
+
+    def __init__(self, task: str, open_peer: Callable[[], Peer]) -> None:
+        self.task, self._open_peer = task, open_peer
+        self._versions: dict[str, int] = {}
+        self._lock = new_lock()
+
+    @property
+    def peer(self) -> Peer:
+        """The connection."""
+        return self._open_peer()
+
+    def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
+        """Its devices; UnavailableError where it is not there, or another task is."""
+        status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+        if status.task != self.task:
+            raise UnavailableError.of_no_node(
+                f"The server at {self.peer.address} is {status.task}, not {self.task}: the "
+                "processes were given different clusters"
+            )
+        return devices_of(status.device)
+
+    def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
+        """Sends the increments that it has not got yet."""
+        with self._lock:
+            known = self._versions.get(handle, 0)
+            for content, version in graph.increments[known:]:
+                message = message_of(
+                    "ExtendSession",
+                    handle=handle,
+                    graph=content,
+                    old_version=graph.increments[known - 1][1] if known else 0,
+                    new_version=version,
+                    config=b"" if known else config.SerializeToString(),
+                )
+                self.peer.call("RegisterGraph", message)
+                known += 1
+                self._versions[handle] = known
+
+    def register_part(
+        self, handle: str, stages: Sequence[StageSpec], feeds: Sequence[str], fetches: Sequence[str]
+    ) -> int:
+        """The number of a new part."""
+        message = message_of("RegisterPart", handle=handle, feed=feeds, fetch=fetches)
+        for stage in stages:
+            write_stage(message.stage.add(), stage)
+        return int(self.peer.call("RegisterPart", message).part)
+
+    def run_part(
+        self, handle: str, part: int, step: int, values: Sequence[Any], timeout_ms: int
+    ) -> RemoteRun:
+        """Lets a part run."""
+        message = message_of("RunPart", handle=handle, part=part, step=step, timeout_ms=timeout_ms)
+        self.peer.write_values(message.value, values)
+        limit_s = timeout_ms / 1000 if timeout_ms else 0.0
+        peer = self.peer
+        return RemoteRun(peer, peer.start("RunPart", message, limit_s=limit_s))
+
+    def abort(self, step: int, error: OpError) -> None:
+        """Ends a step, without waiting for the answer."""
+        message = message_of("AbortStep", step=step)
+        write_failure(message.failure, error)
+        self.peer.tell("AbortStep", message, limit_s=_CLEANING_S)
+
+    def close_session(self, handle: str) -> None:
+        """Forgets a session there."""
+        with self._lock:
+            is_known = self._versions.pop(handle, None) is not None
+        if is_known:
+            message = message_of("SessionHandle", handle=handle)
+            try:
+                self.peer.call("CloseWorkerSession", message, limit_s=_CLEANING_S)
+            except OpError:
+                return  # a server that is gone has forgotten it
+
+    def clear(self, containers: Sequence[str]) -> None:
+        """Clears these containers."""
+        self.peer.call("ClearContainers", message_of("Containers", container=containers))
+
+
+class RemoteRun:
+    """A part that runs elsewhere."""
+
+    def __init__(self, peer: Peer, pending: PendingCall) -> None:
+        self._peer, self._pending = peer, pending
+
+    def __call__(self) -> list[Any]:
+        """Waits for the values of its fetches."""
+        return self._peer.read_values(self._pending().value)
+
+    def when_done(self, function: Callable[[OpError | None], Any]) -> None:
+        """Calls the function when the answer is there."""
+
+        def tell() -> None:
+            try:
+                self._pending()
+            except OpError as error:
+                function(error)
+
+        self._pending.when_done(tell)
+
+
+WorkerLink = LocalWorker | RemoteWorker
+"""A worker as the master sees it."""
+
+PartRun = LocalRun | RemoteRun
+"""A part that runs: called, it gives the values of its fetches."""
+
+
+class ReceivedValues:
+    """Tensors of another task that are on their way."""
+
+    def __init__(self, peer: Peer, step: int, keys: Sequence[str], limit_s: float) -> None:
+        message = message_of("ReceiveTensors", step=step, key=keys)
+        self._peer = peer
+        # A server that has just been started anew may not be connected to again. One that is not
+        # there is noticed by the step's master, who calls all tasks of the step.
+        self._pending = peer.start("ReceiveTensors", message, limit_s=limit_s, reconnects=True)
+        self.cancel = self._pending.cancel
+
+    def __call__(self) -> list[Any]:
+        """Waits for them."""
+        return self._peer.read_values(self._pending().value)
+
+
+def write_stage(message: Any, stage: StageSpec) -> None:
+    """Fills a Stage."""
+    for field, pairs in (
+        (message.feed, stage.feeds),
+        (message.fetch, stage.fetches),
+        (message.connection, stage.connections),
+        (message.send, stage.sends),
+    ):
+        for first, second in pairs:
+            field.add(first=first, second=second)
+    message.target.extend(stage.targets)
+    message.done.extend(stage.done)
+    for key, task, value in stage.receives:
+        message.receive.add(key=key, task=task, value=value)
+
+
+def read_stage(message: Any) -> StageSpec:
+    """The stage that a message holds."""
+    return StageSpec(
+        read_pairs(message.feed),
+        read_pairs(message.fetch),
+        list(message.target),
+        read_pairs(message.connection),
+        list(message.done),
+        [(item.key, item.task, item.value) for item in message.receive],
+        read_pairs(message.send),
+    )
+
+
+def read_pairs(messages: Any) -> list[tuple[str, str]]:
+    """The pairs of a field."""
+    return [(pair.first, pair.second) for pair in messages]
+
+
+def write_devices(field: Any, devices: Sequence[DeviceAttributes]) -> None:
+    """Adds devices to a field."""
+    for name, kind, limit, incarnation, text in devices:
+        device = field.add(name=name, device_type=kind, memory_limit=limit, description=text)
+        device.incarnation = incarnation
+
+
+def devices_of(messages: Any) -> list[DeviceAttributes]:
+    """The devices of a field."""
+    return [
+        DeviceAttributes(x.name, x.device_type, x.memory_limit, x.incarnation, x.description)
+        for x in messages
+    ]

@@ -1,0 +1,130 @@
+r"""Collectives: each gets what follows from the inputs of all of its group.
+
+The members of a group are on one device each, in one run. Nothing has to meet: each member's input
+becomes a sum (or the like) of the inputs of all, on its own device, and the partition sends each
+input to each device once. Sums go in the order of devices, so that equal inputs give equal results
+everywhere.
+
+    gpu:0   x --> reduce            x ---> AddN --> reduce
+                            becomes    \ /
+    gpu:1   y --> reduce            y --'--> AddN --> reduce
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import int32
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Source, Unit, node_error
+from gpugraph.graph.nodes.loop_frames import loop_frames
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+_MERGES = {"Mul": "Mul", "Max": "Maximum", "Min": "Minimum"}
+_RECEIVES = "CollectiveBcastRecv"
+_SENDS = "CollectiveBcastSend"
+
+
+@compile_pass()
+def collectives(unit: Unit) -> Outcome:
+    """Joins the members of each group; InvalidArgumentError where some are missing or don't fit."""
+    groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
+    for node in unit.graph.op_nodes():
+        if node.node_class is NodeClass.COLLECTIVE:
+            groups[node.attrs["group_key"], node.attrs["instance_key"]].append(node)
+    for members in groups.values():
+        members.sort(key=lambda node: (node.requested_device, node.name))
+        _check(unit, members)
+        if members[0].type in (_SENDS, _RECEIVES):
+            _broadcast(unit, members)
+        else:
+            join = _reduced if members[0].type == "CollectiveReduce" else _gathered
+            _join(unit, members, join)
+    sizes = [f"{members[0].type} of {len(members)} devices" for members in groups.values()]
+    return f"{len(groups)} groups of collectives were joined", sizes
+
+
+def _check(unit: Unit, members: Sequence[Node]) -> None:
+    first = members[0]
+    size = first.attrs["group_size"]
+    kinds = {node.type.removesuffix("Send").removesuffix("Recv") for node in members}
+    senders = sum(node.type == _SENDS for node in members)
+    if len(members) != size or len(kinds) > 1:
+        raise _refusal(
+            first,
+            f"{len(members)} of the {size} members are in this run: "
+            f"{', '.join(node.name for node in members)}. All members, of one kind, have to be in "
+            "one run",
+        )
+    if len({node.requested_device for node in members}) < size:
+        raise _refusal(first, "two members ask for the same device")
+    if kinds == {"CollectiveBcast"} and senders != 1:
+        raise _refusal(first, f"{senders} members send")
+    for key in ("T", "group_size", "merge_op", "final_op"):
+        if any(node.attrs.get(key) != first.attrs.get(key) for node in members):
+            raise _refusal(first, f"the members differ in {key}")
+    if any(node.node_class is NodeClass.ENTER for node in unit.graph.op_nodes()):
+        frames = loop_frames(unit.graph)
+        if len({id(frames.at(node)) for node in members}) > 1:
+            raise _refusal(first, "the members are in different loops")
+
+
+def _refusal(node: Node, why: str) -> InvalidArgumentError:
+    keys = f"group {node.attrs['group_key']}, instance {node.attrs['instance_key']}"
+    return node_error(node, f"The collective '{node.name}' ({keys}) can't be done: {why}")
+
+
+def _join(
+    unit: Unit, members: Sequence[Node], join: Callable[[Unit, Node, Sequence[Source]], Source]
+) -> None:
+    edges = [member.input_edge(0) for member in members]
+    sources = [(edge.src, edge.src_output) for edge in edges]
+    for member in members:
+        unit.graph.update_edge(*join(unit, member, sources), member, 0)
+
+
+def _reduced(unit: Unit, member: Node, sources: Sequence[Source]) -> Source:
+    merge_op = member.attrs["merge_op"]
+    if merge_op == "Add":
+        merged = _add(unit, member, "AddN", sources, "sum", N=len(sources))
+    else:
+        merged = sources[0]
+        for other in sources[1:]:
+            merged = _add(unit, member, _MERGES[merge_op], [merged, other], "merged")
+    if member.attrs["final_op"] == "Div":
+        size = np.array(len(sources), member.attrs["T"].as_numpy_dtype)
+        count = unit.add_constant(member, "size", size, member.attrs["T"])
+        merged = _add(unit, member, "Div", [merged, (count, 0)], "mean")
+    return merged
+
+
+def _gathered(unit: Unit, member: Node, sources: Sequence[Source]) -> Source:
+    axis = unit.add_constant(member, "axis", np.array(0, np.int32), int32)
+    return _add(unit, member, "ConcatV2", [*sources, (axis, 0)], "all", N=len(sources), Tidx=int32)
+
+
+def _add(
+    unit: Unit, member: Node, op_type: str, sources: Sequence[Source], suffix: str, **attrs: Any
+) -> Source:
+    """Adds an op of one output, of the member's dtype and on its device."""
+    dtype = member.attrs["T"]
+    attrs = {"T": dtype, **attrs}
+    node = unit.add_op(op_type, member, sources, attrs=attrs, output_types=[dtype], suffix=suffix)
+    return node, 0
+
+
+def _broadcast(unit: Unit, members: Sequence[Node]) -> None:
+    """Gives the sender's output to all that take a receiver's."""
+    sender = next(node for node in members if node.type == _SENDS)
+    for member in members:
+        if member is sender:
+            continue
+        value, _ = _add(unit, member, "Identity", [(sender, 0)], "value")
+        unit.add_control_inputs(value, [member])
+        for edge in [edge for edge in member._out if edge.src_output == 0]:
+            unit.graph.update_edge(value, 0, edge.dst, edge.dst_input)

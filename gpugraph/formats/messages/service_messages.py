@@ -1,0 +1,53 @@
+"""Messages between the servers of a cluster, and between them and their clients.
+
+They are gpugraph's own; the form of the tables is that of `declaration_text`. GraphDefs and
+ConfigProtos are the bytes of these messages. `METHODS` is the service: what is sent and answered.
+"""
+
+from __future__ import annotations
+
+SERVICE = """
+Nothing:
+Failure: 1 code int32, 2 message string, 3 node string
+Value: 1 dtype int32, 2 sizes *int64, 3 content bytes, 4 ticket string, 5 size int64
+Values: 1 value *Value
+Pair: 1 first string, 2 second string
+Device: 1 name string, 2 device_type string, 3 memory_limit int64, 4 incarnation int64,
+    5 description string
+Status: 1 task string, 2 incarnation int64, 3 device *Device
+CreateSession: 1 config bytes
+SessionHandle: 1 handle string
+ExtendSession: 1 handle string, 2 graph bytes, 3 old_version int64, 4 new_version int64,
+    5 config bytes
+ListDevices: 1 handle string, 2 filter *string
+Devices: 1 device *Device
+Containers: 1 container *string, 2 filter *string
+RunStep: 1 handle string, 2 feed *string, 3 value *Value, 4 fetch *string, 5 target *string,
+    6 connection *Pair, 7 done *string, 8 timeout_ms int64
+Transfer: 1 key string, 2 task string, 3 value string
+Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
+    6 receive *Transfer, 7 send *Pair
+RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string
+PartHandle: 1 part int64
+RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64
+ReceiveTensors: 1 step int64, 2 key *string
+AbortStep: 1 step int64, 2 failure Failure
+"""
+
+METHODS: dict[str, tuple[str, str]] = {
+    "GetStatus": ("Nothing", "Status"),
+    "CreateSession": ("CreateSession", "SessionHandle"),
+    "ExtendSession": ("ExtendSession", "Nothing"),
+    "RunStep": ("RunStep", "Values"),
+    "ListDevices": ("ListDevices", "Devices"),
+    "CloseSession": ("SessionHandle", "Nothing"),
+    "Reset": ("Containers", "Nothing"),
+    "RegisterGraph": ("ExtendSession", "Nothing"),
+    "RegisterPart": ("RegisterPart", "PartHandle"),
+    "RunPart": ("RunPart", "Values"),
+    "ReceiveTensors": ("ReceiveTensors", "Values"),
+    "AbortStep": ("AbortStep", "Nothing"),
+    "CloseWorkerSession": ("SessionHandle", "Nothing"),
+    "ClearContainers": ("Containers", "Nothing"),
+}
+"""Each method with the message that it takes and the one that it answers."""

@@ -1,0 +1,1 @@
+"""Collectives: ops on several devices that compute something of all their inputs."""

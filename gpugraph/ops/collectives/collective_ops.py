@@ -1,0 +1,222 @@
+"""Collectives: sums and the like over devices, all their inputs, one device's value for all.
+
+The ops of one group and instance, one on each device, belong together. When a run is compiled each
+of them gets what follows from the inputs of all (`compile/lowering/collectives_joined.py`); its
+kernel only passes that on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import (
+    as_dtype,
+    bool as bool_type,
+    float16,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+_NUMBERS = (float32, float16, float64, int32, int64)
+_VALUES = (bool_type, *_NUMBERS)
+_MERGES, _FINALS = ("Min", "Max", "Mul", "Add"), ("Id", "Div")
+_KEYS = {key: Attr("int", required=True) for key in ("group_size", "group_key", "instance_key")}
+_HINT = {"communication_hint": Attr("string", "auto")}
+_DECLARED: dict[str, Any] = {"grad": NO_GRADIENT, "stateful": True}
+_SHAPED = {**_KEYS, "shape": Attr("shape", required=True), **_HINT}
+
+
+def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
+    return [as_shape(context.attrs["shape"])]
+
+
+def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
+    """Copies the value, which has the declared shape."""
+    declared = as_shape(context.attrs["shape"])
+    if not declared.is_compatible_with(source.shape):
+        raise invalid_argument(
+            f"Shape mismatch: the tensor has shape {shape_text(TensorShape.of(source.shape))}, but "
+            f"{shape_text(declared)} is declared"
+        )
+    return lambda: copy_array(source, out)
+
+
+op(
+    "CollectiveReduce",
+    inputs="input: T",
+    outputs="data: T",
+    attrs={
+        "T": _NUMBERS,
+        **_KEYS,
+        "merge_op": Attr("string", required=True),
+        "final_op": Attr("string", required=True),
+        "subdiv_offsets": Attr("list(int)", required=True),
+        "wait_for": Attr("list(int)", []),
+        **_HINT,
+        "timeout_seconds": Attr("float", 0.0),
+    },
+    infer=same_shape(0),
+    alias={0: 0},
+    **numpy_kernels(Call(copy_array)),
+    doc="The sum, product, least or greatest of the inputs of a group, or their mean.",
+    **_DECLARED,
+)
+_SHAPES_CHECKED: dict[str, Any] = {
+    **{"infer": _declared_shape, "outputs": "data: T"},
+    **numpy_kernels(Call(make=_bind_checked)),
+    **_DECLARED,
+}
+for _op_type, _dtypes, _doc in (
+    (
+        "CollectiveGather",
+        _NUMBERS,
+        "The inputs of a group, one after the other in the order of their devices.",
+    ),
+    ("CollectiveBcastSend", _VALUES, "Gives its input to the others of its group."),
+):
+    _attrs = {"T": _dtypes, **_SHAPED}
+    op(_op_type, inputs="input: T", attrs=_attrs, doc=_doc, **_SHAPES_CHECKED)
+_RECEIVES = {**_SHAPES_CHECKED, **numpy_kernels(Call(lambda out: None))}
+op(
+    "CollectiveBcastRecv",
+    inputs="",
+    attrs={"T": _VALUES, **_SHAPED},
+    doc="The value that one of its group sends.",
+    **_RECEIVES,
+)
+
+
+def all_reduce(
+    t: Any,
+    group_size: int,
+    group_key: int,
+    instance_key: int,
+    merge_op: str,
+    final_op: str,
+    subdiv_offsets: Sequence[int] = (0,),
+    communication_hint: str = "auto",
+) -> Tensor:
+    """What `merge_op` makes of the tensors of all devices of a group: of the shape of each.
+
+    t: a tensor on an explicit device, of numbers. group_size: how many there are. group_key,
+    instance_key: the same for those that belong together. merge_op: "Add", "Mul", "Max", "Min".
+    final_op: "Id", or "Div", which divides by group_size. subdiv_offsets, communication_hint:
+    without effect.
+
+    ValueError for a group of fewer than two, and without a device.
+    """
+    _check("all_reduce", group_size, t.device)
+    if merge_op not in _MERGES or final_op not in _FINALS:
+        raise ValueError(
+            f"merge_op is {merge_op!r}, final_op {final_op!r}; there are {_MERGES} and {_FINALS}"
+        )
+    return raw_ops.CollectiveReduce(
+        input=t,
+        group_size=group_size,
+        group_key=group_key,
+        instance_key=instance_key,
+        merge_op=merge_op,
+        final_op=final_op,
+        subdiv_offsets=list(subdiv_offsets),
+        communication_hint=communication_hint.lower(),
+    )
+
+
+def all_gather(
+    t: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
+) -> Tensor:
+    """The tensors of all devices of a group, in the order of their devices, along axis 0.
+
+    Arguments and errors as of `all_reduce`; ValueError for a scalar.
+    """
+    _check("all_gather", group_size, t.device)
+    sizes = t.shape.sizes
+    if sizes == ():
+        raise ValueError("all_gather needs a tensor with an axis, but t is a scalar")
+    shape = None if sizes is None else [sizes[0] and sizes[0] * group_size, *sizes[1:]]
+    return raw_ops.CollectiveGather(
+        input=t,
+        shape=as_shape(shape),
+        group_size=group_size,
+        group_key=group_key,
+        instance_key=instance_key,
+        communication_hint=communication_hint.lower(),
+    )
+
+
+def broadcast_send(
+    t: Any,
+    shape: Any,
+    dtype: Any,
+    group_size: int,
+    group_key: int,
+    instance_key: int,
+    communication_hint: str = "auto",
+) -> Tensor:
+    """Gives a tensor to the `broadcast_recv`s of its group: the tensor.
+
+    shape, dtype: those of t, which all of the group declare. Other arguments and errors as of
+    `all_reduce`; ValueError where t has another shape or dtype.
+    """
+    t = convert_to_tensor(t)
+    _check("broadcast_send", group_size, t.device)
+    if t.shape != as_shape(shape):
+        raise ValueError(
+            "Shape of broadcast_send tensor not equal to declared shape: "
+            f"{t.shape} vs {as_shape(shape)}"
+        )
+    if t.dtype != as_dtype(dtype):
+        raise ValueError(
+            "Type of broadcast_send tensor not equal to declared type: "
+            f"{t.dtype.name} vs {as_dtype(dtype).name}"
+        )
+    return raw_ops.CollectiveBcastSend(
+        input=t,
+        shape=as_shape(shape),
+        group_size=group_size,
+        group_key=group_key,
+        instance_key=instance_key,
+        communication_hint=communication_hint.lower(),
+    )
+
+
+def broadcast_recv(
+    shape: Any,
+    dtype: Any,
+    group_size: int,
+    group_key: int,
+    instance_key: int,
+    communication_hint: str = "auto",
+) -> Tensor:
+    """The tensor that a `broadcast_send` of the group gives, on the device of a `tf.device` around.
+
+    Arguments as of `broadcast_send`. ValueError for a group of fewer than two.
+    """
+    _check("broadcast_recv", group_size, "any")
+    return raw_ops.CollectiveBcastRecv(
+        T=as_dtype(dtype),
+        shape=as_shape(shape),
+        group_size=group_size,
+        group_key=group_key,
+        instance_key=instance_key,
+        communication_hint=communication_hint.lower(),
+    )
+
+
+def _check(function: str, group_size: int, device: str) -> None:
+    if not device:
+        raise ValueError("Device assignment required for collective ops")
+    if group_size < 2:
+        raise ValueError(f"Parameter group_size to {function} must be at least 2.")

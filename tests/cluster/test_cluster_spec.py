@@ -1,0 +1,68 @@
+"""ClusterSpec: jobs and addresses, from dicts, messages and other specs."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpugraph as tf
+
+
+@pytest.fixture
+def spec() -> tf.train.ClusterSpec:
+    return tf.train.ClusterSpec({"ps": ["a:1", "b:2"], "worker": {1: "c:3"}})
+
+
+def test_what_it_holds(spec: tf.train.ClusterSpec) -> None:
+    assert spec.as_dict() == {"ps": ["a:1", "b:2"], "worker": {1: "c:3"}}
+    assert spec.jobs == ["ps", "worker"]
+    assert spec.num_tasks("ps") == 2
+    assert spec.task_indices("worker") == [1]
+    assert spec.task_address("worker", 1) == "c:3"
+    assert spec.job_tasks("worker") == [None, "c:3"]
+    assert str(spec) == "ClusterSpec({'ps': ['a:1', 'b:2'], 'worker': {1: 'c:3'}})"
+
+
+def test_equality_and_truth(spec: tf.train.ClusterSpec) -> None:
+    assert spec == tf.train.ClusterSpec(spec)
+    assert spec != tf.train.ClusterSpec({"ps": ["a:1"]})
+    assert spec != spec.as_dict()
+    assert spec
+    assert not tf.train.ClusterSpec({})
+
+
+@pytest.mark.usefixtures("messages")
+def test_messages(spec: tf.train.ClusterSpec) -> None:
+    message = spec.as_cluster_def()
+    assert isinstance(message, tf.train.ClusterDef)
+    assert tf.train.ClusterSpec(message) == spec
+    config = tf.ConfigProto()
+    config.cluster_def.ParseFromString(message.SerializeToString())
+    assert tf.train.ClusterSpec(config.cluster_def) == spec
+
+
+@pytest.mark.parametrize(
+    ("cluster", "error", "words"),
+    [
+        (3, TypeError, "`cluster` must be a dictionary"),
+        ({"a": 3}, TypeError, "The tasks for job 'a' must be a list or a dictionary"),
+        ({"a": {"x": "b"}}, ValueError, "invalid literal for int"),
+        ({"a": [3]}, TypeError, "Task address 3 must be bytes or unicode"),
+        ({3: ["a"]}, TypeError, "Job name 3 must be bytes or unicode"),
+    ],
+)
+def test_what_is_no_cluster(cluster: object, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        tf.train.ClusterSpec(cluster)
+
+
+def test_what_is_not_there(spec: tf.train.ClusterSpec) -> None:
+    with pytest.raises(ValueError, match="No such job in cluster: 'x'"):
+        spec.num_tasks("x")
+    with pytest.raises(ValueError, match="No task with index 0 in job 'worker'"):
+        spec.task_address("worker", 0)
+
+
+def test_replica_device_setter_takes_one(spec: tf.train.ClusterSpec) -> None:
+    with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(cluster=spec)):
+        devices = [tf.get_variable(name, [2]).device for name in "abc"]
+    assert devices == ["/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"]

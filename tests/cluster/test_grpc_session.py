@@ -1,0 +1,222 @@
+"""Sessions on servers: runs, variables that outlive sessions, errors; direct and by gRPC."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.cluster import wire_values
+
+from .local_cluster import local_cluster, over_grpc
+
+pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
+pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tf.train.Server]:
+    server = tf.train.Server.create_local_server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["in this process", "over gRPC"])
+def target(request: pytest.FixtureRequest, server: tf.train.Server) -> Iterator[str]:
+    over = over_grpc(server) if request.param == "over gRPC" else contextlib.nullcontext()
+    with over, tf.Graph().as_default():
+        yield server.target
+        tf.Session.reset(server.target)
+
+
+def test_values_of_all_kinds(target: str) -> None:
+    x = tf.placeholder(tf.float32)
+    fetches = [x * 2, tf.constant("a"), tf.constant(["b", "cc"]), tf.constant(3), tf.no_op()]
+    fetches += [tf.constant([], tf.bool), tf.cast(x, tf.complex64), tf.cast(x, tf.float16)]
+    with tf.Session(target) as session, tf.Session() as local:
+        got, want = (s.run(fetches, {x: [1.0, 2.0]}) for s in (session, local))
+        text = tf.placeholder(tf.string)
+        assert session.run(tf.strings.length(text), {text: ["abc", ""]}).tolist() == [3, 0]
+    for value, expected in zip(got, want, strict=True):
+        assert type(value) is type(expected)
+        np.testing.assert_array_equal(value, expected)
+        assert getattr(value, "dtype", None) == getattr(expected, "dtype", None)
+    got[0][0] = 5.0  # a copy, which may be changed
+
+
+def test_a_graph_that_grows(target: str) -> None:
+    x = tf.placeholder(tf.float32, [])
+    with tf.Session(target) as session:
+        assert session.run(x + 1, {x: 1.0}) == 2
+        y = tf.cond(x > 0, lambda: x * 3, lambda: -x)
+        assert session.run(y, {x: 2.0}) == 6
+        z = tf.while_loop(lambda v: v < 10, lambda v: v + y, [x])
+        assert session.run(z, {x: 2.0}) == 14
+        with tf.Session(target) as other:
+            assert other.run(z, {x: 2.0}) == 14
+
+
+def test_variables_outlive_sessions(target: str) -> None:
+    v = tf.get_variable("v", initializer=[1.0, 2.0])
+    r = tf.get_variable("r", initializer=3.0, use_resource=True)
+    q = tf.FIFOQueue(3, tf.int32, shared_name="q")
+    with tf.Session(target) as session:
+        session.run([v.initializer, r.initializer])
+        session.run([tf.assign_add(v, [1.0, 1.0]), r.assign_add(1.0), q.enqueue(7)])
+    with tf.Session(target) as session:
+        np.testing.assert_array_equal(session.run(v), [2.0, 3.0])
+        assert session.run(r) == 4
+        assert session.run(q.dequeue()) == 7
+    tf.Session.reset(target)
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(v)
+
+
+def test_reset_closes_sessions_and_clears_the_containers_that_it_names(target: str) -> None:
+    with tf.container("mine"):
+        v = tf.get_variable("v", initializer=1.0)
+    w = tf.get_variable("w", initializer=2.0)
+    session = tf.Session(target)
+    session.run(tf.global_variables_initializer())
+    tf.Session.reset(target, ["mine"])
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run(w)
+    with tf.Session(target) as session:
+        assert session.run(w) == 2
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(v)
+
+
+def test_isolated_sessions_share_nothing(target: str) -> None:
+    v = tf.get_variable("v", initializer=1.0)
+    config = tf.ConfigProto(isolate_session_state=True)
+    with tf.Session(target, config=config) as one, tf.Session(target) as other:
+        one.run(v.initializer)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            other.run(v)
+        other.run(v.initializer)
+        one.run(tf.assign_add(v, 1.0))
+        assert (one.run(v), other.run(v)) == (2, 1)
+
+
+def test_random_numbers_belong_to_a_session(target: str) -> None:
+    x = tf.random_uniform([2], seed=3)
+    draws = []
+    for _ in range(2):
+        with tf.Session(target) as session:
+            draws.append([session.run(x) for _ in range(2)])
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert (draws[0][0] != draws[0][1]).all()
+
+
+def test_errors_name_the_operation_and_the_line(target: str) -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    y = tf.check_numerics(x, "bad", name="y")
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed a value") as info:
+            session.run(y)
+        assert info.value.op is x.op
+        with pytest.raises(tf.errors.InvalidArgumentError, match="bad : Tensor had NaN") as info:
+            session.run(y, {x: float("nan")})
+        assert info.value.op is y.op
+        assert "test_grpc_session.py" in str(info.value)
+        with tf.device("/job:nosuch"):
+            z = tf.identity(x, name="z")
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="explicitly assigned to /job:nosuch but available"
+        ):
+            session.run(z, {x: 1.0})
+        assert session.run(y, {x: 2.0}) == 2
+
+
+def test_a_time_limit_ends_a_run_that_waits(target: str) -> None:
+    q = tf.FIFOQueue(3, tf.int32)
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(q.dequeue(), options=tf.RunOptions(timeout_in_ms=100))
+        session.run(q.enqueue(5))
+        assert session.run(q.dequeue()) == 5
+    with tf.Session(target, config=tf.ConfigProto(operation_timeout_in_ms=100)) as session:
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(q.dequeue())
+
+
+def test_a_session_waits_for_another(target: str) -> None:
+    q = tf.FIFOQueue(3, tf.int32, shared_name="shared")
+    values = []
+    with tf.Session(target) as one, tf.Session(target) as other:
+        waiting = threading.Thread(target=lambda: values.append(one.run(q.dequeue())), daemon=True)
+        waiting.start()
+        other.run(q.enqueue(6))
+        waiting.join(20)
+    assert values == [6]
+
+
+def test_large_values_go_in_chunks(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire_values, "INLINE_BYTES", 1000)
+    monkeypatch.setattr(wire_values, "CHUNK_BYTES", 7000)
+    x = tf.placeholder(tf.float64)
+    value = np.random.RandomState(0).standard_normal((50, 40))
+    with tf.Session(target) as session:
+        np.testing.assert_array_equal(session.run(x + 0.0, {x: value}), value)
+        texts = session.run(tf.as_string(x), {x: value})
+    assert float(texts[3, 4]) == pytest.approx(value[3, 4], abs=1e-5)
+
+
+def test_a_closed_session(target: str) -> None:
+    session = tf.Session(target)
+    x = tf.constant(1)
+    session.run(x)
+    session.close()
+    session.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run(x)
+
+
+def test_partial_runs_and_callables(target: str) -> None:
+    x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    a = x + 1
+    b = a * y
+    with tf.Session(target) as session:
+        handle = session.partial_run_setup([a, b], [x, y])
+        assert session.partial_run(handle, a, {x: 1.0}) == 2
+        assert session.partial_run(handle, b, {y: 5.0}) == 10
+        assert session.make_callable(b, [x, y])(2.0, 3.0) == 9
+
+
+def test_what_a_server_does_not_do(target: str) -> None:
+    x = tf.constant(1.0)
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.UnimplementedError, match="use a session of this process"):
+            session.explain(x)
+        with pytest.raises(tf.errors.UnimplementedError, match="not traced"):
+            options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+            session.run(x, options=options, run_metadata=tf.RunMetadata())
+        with pytest.raises(tf.errors.UnimplementedError, match="use a variable"):
+            session.run(tf.get_session_handle(x))
+        with pytest.raises(tf.errors.UnimplementedError, match="statistics of memory"):
+            session.memory_stats()
+
+
+def test_devices_and_filters() -> None:
+    with local_cluster(ps=1, worker=2) as servers:
+        target = servers["worker", 1].target
+        with tf.Session(target, graph=tf.Graph()) as session:
+            names = [device.name for device in session.list_devices()]
+        tasks = [name.removesuffix("/device:CPU:0") for name in names]
+        want = ["worker/replica:0/task:1", "ps/replica:0/task:0", "worker/replica:0/task:0"]
+        assert tasks == [f"/job:{task}" for task in want]
+        config = tf.ConfigProto(device_filters=["/job:ps"])
+        with tf.Session(target, config=config, graph=tf.Graph()) as session:
+            assert [device.name for device in session.list_devices()] == names[:2]
+
+
+@pytest.mark.parametrize("address", ["localhost", "localhost:x", ":1"])
+def test_addresses_that_are_none(address: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is no address of a server"):
+        tf.Session(f"grpc://{address}", graph=tf.Graph())
