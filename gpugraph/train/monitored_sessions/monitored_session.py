@@ -43,6 +43,9 @@ class BaseMonitoredSession:
         self._build_graph = get_default_graph()
         self._graph_was_finalized = self._build_graph.finalized
         self._hooks = list(hooks or ())
+        for hook in self._hooks:
+            if not hasattr(hook, "begin"):
+                raise TypeError(f"hooks must be tf.train.SessionRunHooks, but one is {hook!r}")
         self._grace = stop_grace_period_secs
         self._tf_session: Any = None
         self._coord: Any = None

@@ -255,3 +255,9 @@ def test_parts_of_a_scaffold():
     tf.add_to_collection(tf.GraphKeys.INIT_OP, tf.no_op())
     with pytest.raises(RuntimeError, match='More than one item in the collection "init_op"'):
         tf.train.Scaffold().finalize()
+
+
+@pytest.mark.parametrize("hooks", [{1}, "s"])
+def test_hooks_that_are_none(hooks: object) -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="hooks must be"):
+        tf.train.MonitoredSession(hooks=hooks)
