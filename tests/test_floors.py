@@ -231,6 +231,7 @@ DOORS = frozenset(
             "gpugraph.tensorflow_import.import_switch",
         ),
         # An extra, for programs that have messages: imported when the first one is asked for.
+        ("gpugraph.session.session_factory", COMPUTED),
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         ("gpugraph.keras.applications.applications_package", "keras_applications"),
         # An extra, for servers and their sessions.
