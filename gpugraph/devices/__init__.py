@@ -30,7 +30,11 @@ from gpugraph.devices.gpu_devices import (
     no_gpu_reason as no_gpu_reason,
 )
 from gpugraph.devices.kept_tensors import KeptTensors as KeptTensors, NewHandle as NewHandle
-from gpugraph.devices.memory_use import MemoryUse as MemoryUse, memory_use as memory_use
+from gpugraph.devices.memory_use import (
+    MemoryUse as MemoryUse,
+    given_back as given_back,
+    memory_use as memory_use,
+)
 from gpugraph.devices.native.blas_threads import blas_threads as blas_threads
 from gpugraph.devices.out_of_memory import (
     Holder as Holder,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 
 from gpugraph.devices.device import Device
@@ -28,3 +29,17 @@ def memory_use(device: Device) -> MemoryUse:
         owners[owner] += num_bytes
     counters = {entry.name: getattr(stats, entry.name) for entry in fields(stats)}
     return MemoryUse(**counters, owners=dict(owners.most_common()))
+
+
+def given_back(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
+    """The bytes given back in whole regions, after `reclaim` has freed what is idle."""
+    before = _reserved(devices)
+    reclaim()
+    for device in devices:
+        device.synchronize()
+        device.give_regions_back()
+    return before - _reserved(devices)
+
+
+def _reserved(devices: Sequence[Device]) -> int:
+    return sum(device.allocator.get_stats().bytes_reserved for device in devices)

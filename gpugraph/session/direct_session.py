@@ -33,6 +33,7 @@ from gpugraph.devices import (
     KeptTensors,
     MemoryUse,
     Resources,
+    given_back,
     memory_use,
     no_gpu_reason,
 )
@@ -42,7 +43,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan
 from gpugraph.runtime import Rendezvous, execute, install_interrupts
-from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session.explanation import Explanation, log_placements
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.plan_cache import (
@@ -55,7 +55,7 @@ from gpugraph.session.plan_cache import (
     is_taken,
     wait_for,
 )
-from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend
+from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _RUNS_BETWEEN = 63
@@ -224,15 +224,7 @@ class DirectSession(SessionBackend):
     def release_memory(self) -> int:
         """Gives up idle plans, and whole regions to the system; the bytes given back."""
         self.check_open()
-        before = self._reserved()
-        self._reclaim()
-        for device in self.devices:
-            device.synchronize()
-            device.give_regions_back()
-        return before - self._reserved()
-
-    def _reserved(self) -> int:
-        return sum(device.allocator.get_stats().bytes_reserved for device in self.devices)
+        return given_back(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Clears these resource containers (all, if none are named)."""
@@ -302,7 +294,7 @@ class DirectRunner(Runner):
                 if plan.clock.interrupted is not None:
                     plan.clock.deliver()
         except OpError as error:
-            raise self._with_op(error) from error.__cause__
+            raise with_operation(self.session.graph, error) from error.__cause__
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
         """A plan that no run holds, with its lock held."""
@@ -402,13 +394,4 @@ class DirectRunner(Runner):
         try:
             return self.session.compile(self._request(shapes))
         except OpError as error:
-            raise self._with_op(error) from error.__cause__
-
-    def _with_op(self, error: OpError) -> OpError:
-        """The error with the client's operation, where its node is one."""
-        name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
-        graph = self.session.graph
-        op = graph._by_name.get(name) if graph is not None and name is not None else None
-        if op is None or error.op is not None:
-            return error
-        return same_kind(error, op._record, op, error.message)
+            raise with_operation(self.session.graph, error) from error.__cause__

@@ -7,14 +7,24 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.errors import OpError, UnimplementedError
 from gpugraph.config import RunMetadata, RunOptions
 from gpugraph.devices import DeviceAttributes, KeptTensors
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.runtime.step_failure import same_kind
 
 NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
+
+
+def with_operation(graph: Graph | None, error: OpError) -> OpError:
+    """The error with the client's operation, where its node is one."""
+    name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
+    op = graph._by_name.get(name) if graph is not None and name is not None else None
+    if op is None or error.op is not None:
+        return error
+    return same_kind(error, op._record, op, error.message)
 
 
 class Runner(ABC):
