@@ -9,6 +9,7 @@ from gpugraph.cli import main
 PROGRAM = """
 import numpy as np
 import gpugraph as tf
+tf.reset_default_graph()
 x = tf.placeholder(tf.float32, [None, 100], name="x")
 y = tf.matmul(x, x, transpose_b=True, name="pairs")
 with tf.Session() as session:
