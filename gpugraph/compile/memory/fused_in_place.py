@@ -5,17 +5,21 @@
 
 By NumPy the members run one after the other, over whole tensors, and one writes its output where
 the step has it. So it may be in place of an input that no later member reads, and that the member
-reads element for element. Native code reads an element of all inputs before it writes that element
-of its outputs (`devices/codegen/loop_schedule.py`).
+reads element for element. In a loop native code reads an element of all inputs before it writes
+that element of its outputs (`devices/codegen/loop_schedule.py`). What needs the result of a
+reduction is computed in a further loop, which may read the inputs again: then only a step of one
+output, which the last loop writes, works in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.fused_members import Member
 
@@ -26,6 +30,8 @@ def fused_in_place(node: Node, slot: int) -> list[int]:
     With other outputs in memory of their own.
     """
     members: Sequence[Member] = node.attrs["members"]
+    if len(node.attrs["stores"]) > 1 and _has_further_loops(members, len(node.input_types)):
+        return []
     value = node.attrs["stores"][slot]
     number = len(node.input_types)
     last_reader: dict[int, int] = {}
@@ -41,6 +47,21 @@ def fused_in_place(node: Node, slot: int) -> list[int]:
         if last_reader[source] < writer
         or (last_reader[source] == writer and _works_in_place(members[writer], source))
     ]
+
+
+def _has_further_loops(members: Sequence[Member], number: int) -> bool:
+    """Whether members may need a result of a reduction; `number` counts the inputs of the step."""
+    read = {source for member in members for source in member.sources}
+    for member in members:
+        outputs = range(number, number + len(member.output_types))
+        number += len(member.output_types)
+        if isinstance(member.expressions, Elementwise):
+            continue
+        shapes = member.signature.output_shapes
+        most = max(prod(shape) for shape in member.signature.input_shapes)
+        if read & set(outputs) or any(prod(shape) >= most > 1 for shape in shapes):
+            return True  # a decomposition of that shape may have reductions inside
+    return False
 
 
 def _works_in_place(member: Member, value: int) -> bool:

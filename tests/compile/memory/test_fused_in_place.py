@@ -49,6 +49,19 @@ def test_an_input_that_a_later_member_reads(is_late):
     assert (owners[0] == z.op.name) == (not is_late)
 
 
+@pytest.mark.parametrize("reduced", [tf.nn.softmax, lambda y: y - tf.reduce_sum(y, 1, True)])
+def test_an_input_that_a_further_loop_reads(reduced, monkeypatch):
+    """Its rows are read again once their sums are known, when the first output is written."""
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "1")
+    x = tf.placeholder(tf.float32, SHAPE)
+    z = producer(x)
+    first = tf.exp(z)
+    unit = compiled([first, reduced(first) * z], {x: SHAPE})
+    (fused,) = [fused for fused in unit.order if fused.type == "_Fused"]
+    owners = [unit.homes[fused.id, slot].storage.owner for slot in range(2)]
+    assert z.op.name not in owners
+
+
 def test_what_is_fetched_too():
     x = tf.placeholder(tf.float32, SHAPE)
     z = producer(x)
