@@ -27,9 +27,9 @@ from gpugraph.tensorflow_import.missing_attributes import missing_attribute
 
 if TYPE_CHECKING:
     from gpugraph import (
-        devices as devices, distributions as distributions, layers as layers, lookup as lookup,
-        losses as losses, memory as memory, metrics as metrics, session as session,
-        summary as summary, train as train,
+        config as config, devices as devices, distributions as distributions, keras as keras,
+        layers as layers, lookup as lookup, losses as losses, memory as memory,
+        metrics as metrics, session as session, summary as summary, train as train,
     )
     from gpugraph.api import (
         bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,

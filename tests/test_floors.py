@@ -217,7 +217,9 @@ TYPES_ONLY = ("graph/client/operation.py", "graph/client/tensor.py")
 these have tensors, and each of them knows its owner: one object graph in three files."""
 
 COMPUTED = "a computed name"
-BY_NAME = ("api.import_paths", "base.deferred_names", "ops.op_index")
+BY_NAME = (
+    *("api.import_paths", "base.deferred_names", "graph.client.collection_protos", "ops.op_index"),
+)
 """The modules that import by names they are given."""
 
 # (module, imported name) of imports that may stand inside a function.
@@ -250,6 +252,11 @@ DOORS = frozenset(
         (
             "gpugraph.tensorflow_import.missing_attributes",
             "gpugraph.tensorflow_import.private_optimizer_attributes",
+        ),
+        ("gpugraph.graph.op_library", "gpugraph.graph_files.node_def_operation"),
+        (
+            "gpugraph.tensorflow_import.missing_attributes",
+            "gpugraph.tensorflow_import.private_attributes",
         ),
         # Why a name is not there, for a program that asks for it.
         ("gpugraph.tensorflow_import.missing_attributes", "gpugraph.tensorflow_import.left_out"),

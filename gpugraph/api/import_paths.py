@@ -16,6 +16,8 @@ from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import Any
 
+from gpugraph.base.deferred_names import one_import_at_a_time
+
 _PACKAGE = __name__.partition(".")[0]
 
 _API = """
@@ -109,7 +111,8 @@ _PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
 def public_module(path: str) -> ModuleType:
     """The public module at a path below the package, imported."""
     module_path = MODULE_PATHS.get(path, path)
-    module = import_module(f"{_PACKAGE}.{module_path}" if module_path else _PACKAGE)
+    with one_import_at_a_time():
+        module = import_module(f"{_PACKAGE}.{module_path}" if module_path else _PACKAGE)
     below = path.removeprefix(f"{module_path}.")
     return getattr(module, below, module) if module_path and below != path else module
 

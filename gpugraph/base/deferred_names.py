@@ -18,12 +18,32 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
-from types import ModuleType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from types import FrameType, ModuleType
 from typing import Any
+
+from gpugraph.base.fork_safe_locks import new_rlock
 
 _Sources = dict[str, tuple[str, str]]
 _HELPERS = ("TYPE_CHECKING", "deferred_names", "missing_attribute")
+
+
+_LOCK = new_rlock()
+
+
+@contextmanager
+def one_import_at_a_time() -> Iterator[None]:
+    """Lets one thread import for names; others wait.
+
+    Packages that import each other would be handed out half-made where threads import them from
+    different ends. A thread that is inside of an import does not wait: it has what others wait for.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    with nullcontext() if frame is not None else _LOCK:
+        yield
 
 
 class _Package(ModuleType):
@@ -51,6 +71,10 @@ def deferred_names(
     module = sys.modules[package]
 
     def find(name: str) -> Any:
+        with one_import_at_a_time():
+            return find_alone(name)
+
+    def find_alone(name: str) -> Any:
         if name in sources:
             if first and first not in sys.modules:
                 importlib.import_module(first)
@@ -71,8 +95,9 @@ def deferred_names(
         vars(module).pop(helper, None)
     module.__class__ = _Package
     vars(module)["_deferred"] = sources
-    names = sorted(sources)
-    return find, lambda: sorted({*names, *vars(module)}), [n for n in names if n[0] != "_"]
+    names = {*sources, *(n for n, v in vars(module).items() if not isinstance(v, ModuleType))}
+    public = sorted(name for name in names if not name.startswith("_"))
+    return find, lambda: sorted({*names, *vars(module)}), public
 
 
 def _is_module(package: ModuleType, name: str) -> bool:

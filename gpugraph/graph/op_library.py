@@ -7,6 +7,7 @@ which is when a graph first needs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, TypeVar
 
 from gpugraph.graph.op_def import OpDef
@@ -107,4 +108,6 @@ def register_of_node_def(function: Callable[..., None]) -> None:
 
 def make_of_node_def(op: Any, node_def: Any, graph: Any, *args: Any) -> None:
     """Makes `op`, which has nothing yet, that of a NodeDef message, and enters it in the graph."""
+    if not _of_node_defs:
+        import_module("gpugraph.graph_files.node_def_operation")
     _of_node_defs[0](op, node_def, graph, *args)

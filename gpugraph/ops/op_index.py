@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
+from gpugraph.base.deferred_names import one_import_at_a_time
+
 _PACKAGE = "gpugraph.ops."
 
 INDEX = """
@@ -269,10 +271,12 @@ MODULE_OF = dict(_modules())
 def load(name: str) -> None:
     """Imports the module that declares an op type or operator; nothing for other names."""
     if (module := MODULE_OF.get(name)) is not None:
-        import_module(_PACKAGE + module)
+        with one_import_at_a_time():
+            import_module(_PACKAGE + module)
 
 
 def load_all() -> None:
     """Imports all modules that declare ops."""
-    for module in dict.fromkeys(MODULE_OF.values()):
-        import_module(_PACKAGE + module)
+    with one_import_at_a_time():
+        for module in dict.fromkeys(MODULE_OF.values()):
+            import_module(_PACKAGE + module)

@@ -26,11 +26,11 @@ class TensorFlowModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         finder, path = self.__dict__["_finder"], self.__dict__["_path"]
+        if name == "__all__":
+            return dir(self)
         try:
             value = find(path, name)
         except AttributeError:
-            if name == "__all__":
-                return dir(self)
             raise finder.missing_attribute(path, name) from None
         if isinstance(value, ModulePath):
             value = finder.module(value.path)

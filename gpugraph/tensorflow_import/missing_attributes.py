@@ -49,9 +49,13 @@ def _tell_reasons(path: str, module: ModuleType) -> None:
     attributes["__getattr__"] = partial(_answer, path, module, attributes.get("__getattr__"))
 
 
+_BELOW_GRAPHS = ("base", "config", "platform")
+
+
 def _add_private_attributes(path: str, module: ModuleType) -> None:
-    """Lets optimizers have what programs read of them, where `train` is imported."""
-    del module
+    """Lets classes have what programs read of them, optimizers where `train` is imported."""
+    if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
+        importlib.import_module("gpugraph.tensorflow_import.private_attributes")
     if path == "train":
         importlib.import_module("gpugraph.tensorflow_import.private_optimizer_attributes")
 

@@ -6,6 +6,7 @@ A collection without an entry is written as it is, as names, texts or numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from gpugraph.formats import messages_pb2
@@ -32,6 +33,14 @@ class CollectionProtos(NamedTuple):
 
 _REGISTERED: dict[str, CollectionProtos] = {}
 
+_OWNERS = {
+    "cond_context": "gpugraph.control_flow.context_protos",
+    "queue_runners": "gpugraph.train.coordination.queue_runner",
+    "savers": "gpugraph.train.savers.saver",
+    "while_context": "gpugraph.control_flow.context_protos",
+}
+"""The modules that register ours, which may not be imported yet."""
+
 
 def register_proto_function(
     collection_name: str,
@@ -54,4 +63,6 @@ def register_proto_function(
 
 def collection_protos(collection_name: str) -> CollectionProtos:
     """What is registered for a collection; nothing for one without an entry."""
+    if collection_name not in _REGISTERED and collection_name in _OWNERS:
+        import_module(_OWNERS[collection_name])
     return _REGISTERED.get(collection_name, CollectionProtos())

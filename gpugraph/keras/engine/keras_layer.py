@@ -216,10 +216,11 @@ class Layer(LayerWeights, LayerNodes, Module):
                     "A layer's `call` method should return a Tensor or a list of Tensors, not None "
                     f"(layer: {self._name}).{next_call_text(self, flatten(inputs))}"
                 )
+            outputs = self.record_call(inputs, outputs, call.recorded)
             if self._activity_regularizer is not None:
                 self._regularize_activity(inputs, outputs)
             self._set_masks(inputs, outputs, call.mask)
-        return self.record_call(inputs, outputs, call.recorded)
+        return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The same as a call of the layer."""
@@ -243,8 +244,7 @@ class Layer(LayerWeights, LayerNodes, Module):
             computed = self.compute_mask(inputs, mask)
             masks = masks if computed is None else flatten(computed)
         for tensor, output_mask in zip(tensors, masks):
-            if output_mask is not None or hasattr(tensor, "_keras_mask"):
-                tensor._keras_mask = output_mask
+            tensor._keras_mask = output_mask
 
     def _default_name(self, base_name: str) -> str:
         """The name of a layer that gets none: `dense`, then `dense_1`, by graph."""

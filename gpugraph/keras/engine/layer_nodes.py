@@ -72,14 +72,6 @@ class LayerNode:
     output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None without.")
 
 
-def _copy(tensor: Any) -> Any:
-    """The tensor once more, with its mask."""
-    copied: Any = identity(tensor)
-    if mask_of(tensor) is not None:
-        copied._keras_mask = mask_of(tensor)
-    return copied
-
-
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
     """The method that returns an attribute of one of a layer's calls."""
     doc = (
@@ -116,14 +108,15 @@ class LayerNodes:
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
         """Records a call whose inputs are all tensors of a network of layers.
 
-        Returns the outputs; an output that is an input is copied, since it has a history already.
+        Returns the outputs; an output that is an input is copied, since it has a history, and a
+        mask, already.
         """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
             return outputs
         known = {id(tensor) for tensor in tensors}
         outputs = map_structure(
-            lambda tensor: _copy(tensor) if id(tensor) in known else tensor, outputs
+            lambda tensor: identity(tensor) if id(tensor) in known else tensor, outputs
         )
         node = LayerNode(self, inputs, outputs, arguments)
         for layer in node.inbound_layers:

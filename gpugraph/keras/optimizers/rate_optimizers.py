@@ -157,8 +157,9 @@ class RMSprop(OptimizerV2):
 def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Tensor, Any]:
     """The new rows of a slot that decays in all rows and gets `new` in some; what writes it."""
     rows = gather(slot, indices) * rate + new
-    decay = slot.assign(slot * rate)
-    with control_dependencies([decay, rows]):
+    with control_dependencies([rows]):
+        decay = slot.assign(slot * rate)
+    with control_dependencies([decay]):
         return rows, scatter_update(slot, indices, rows)
 
 

@@ -316,7 +316,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         listed.set_model(self)
         listed.set_params(
             {
-                "batch_size": batch_size,
+                "batch_size": getattr(batches, "batch_size", batch_size),
                 "epochs": epochs,
                 "steps": batches.steps,
                 "samples": batches.samples,

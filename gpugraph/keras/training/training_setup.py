@@ -66,7 +66,7 @@ class TrainingSetup:
                 ]
         self._graphs: dict[Weighted, StepGraph] = {}
         self._functions: dict[Any, StepFunction] = {}
-        self._trained_weights = list(map(id, model.trainable_weights))
+        self._trained_weights = list(model.trainable_weights)  # those of now: as `compile` has them
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
         """The metric as an object, under a name that is there once."""
@@ -166,7 +166,7 @@ class TrainingSetup:
     def _updates(self, step: StepGraph) -> list[Any]:
         """What a step of training runs: the optimizer's, and the layers' for these inputs."""
         model = self.model
-        weights = model.trainable_weights
+        weights = self._trained_weights
         self.check_trained_weights()
         updates = [*model.get_updates_for(None), *model.get_updates_for(model.inputs)]
         with name_scope("training", None, []):
@@ -176,7 +176,7 @@ class TrainingSetup:
 
     def check_trained_weights(self) -> None:
         """A warning where `trainable` changed after `compile`."""
-        if list(map(id, self.model.trainable_weights)) != self._trained_weights:
+        if list(map(id, self.model.trainable_weights)) != list(map(id, self._trained_weights)):
             logging.warning(
                 "Discrepancy between trainable weights and collected trainable weights, did you "
                 "set `model.trainable` without calling `model.compile` after ?"

@@ -115,3 +115,20 @@ def test_an_output_that_is_an_input_is_a_tensor_of_its_own():
     y = Phase()(x)
     assert y is not x and y._keras_history.layer.name == "phase"
     assert tf.keras.Model(x, y).layers[0].name == "input_1"
+
+
+def test_a_layer_that_returns_its_input_may_drop_the_mask():
+    class NonMasking(Layer):
+        supports_masking = True
+
+        def compute_mask(self, inputs, mask=None):
+            return None
+
+        def call(self, inputs):
+            return inputs
+
+    masked = tf.keras.layers.Masking()(tf.keras.Input((4, 3)))
+    drop = tf.keras.layers.Lambda(lambda x: x, mask=lambda x, mask: None)
+    for layer in (NonMasking(), drop, tf.keras.layers.Lambda(lambda x: x)):
+        assert layer(masked)._keras_mask is None
+    assert tf.keras.layers.Activation("linear")(masked)._keras_mask is not None

@@ -214,3 +214,31 @@ def test_wrong_arguments_are_refused():
         optimizers.SGD().get_updates(tf.constant(1.0), [variable])
     with pytest.raises(ValueError, match="No gradients provided for any variable"):
         optimizers.SGD().apply_gradients([(None, variable)])
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        *(optimizers.Adam(0.05), optimizers.Adam(0.05, amsgrad=True), optimizers.Nadam(0.05)),
+        *(optimizers.RMSprop(0.05), optimizers.RMSprop(0.05, momentum=0.9, centered=True)),
+    ],
+    ids=["adam", "amsgrad", "nadam", "rmsprop", "centered"],
+)
+def test_sparse_gradients_that_reach_all_rows_step_as_dense_ones(optimizer):
+    """What decays, decays once: the rows of a batch are read before."""
+    rows = np.array([[0, 1, 2], [2, 1, 0], [1, 1, 2]])
+    hot = np.eye(3, dtype=np.float32)[rows]
+    wanted = np.array([1.0, -1.0, 0.5], np.float32)
+    weights = []
+    for is_sparse in (True, False):
+        inputs = tf.keras.Input((3,) if is_sparse else (3, 3))
+        table = tf.keras.layers.Embedding(3, 2) if is_sparse else None
+        looked_up = table or tf.keras.layers.Dense(2, use_bias=False)
+        total = tf.keras.layers.Lambda(lambda x: K.sum(x, axis=(1, 2)))(looked_up(inputs))
+        model = tf.keras.Model(inputs, total)
+        looked_up.set_weights([FIRST])
+        model.compile(type(optimizer).from_config(optimizer.get_config()), "mse")
+        for _ in range(5):
+            model.train_on_batch(rows if is_sparse else hot, wanted)
+        weights.append(looked_up.get_weights()[0])
+    np.testing.assert_allclose(*weights, rtol=2e-5)

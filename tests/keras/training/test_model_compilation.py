@@ -75,3 +75,19 @@ def test_accuracy_is_of_the_output(size, loss, function):
     model = model_of(size)
     model.compile("sgd", loss, metrics=["accuracy"])
     assert model.metrics[0].fn.__name__ == function
+
+
+def test_what_is_trained_is_what_compile_saw():
+    """As a GAN needs it: the discriminator is trained alone, and frozen in the joined model."""
+    x, y = np.ones((4, 3), np.float32), np.zeros((4, 1), np.float32)
+    judge = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+    judge.compile("sgd", "mse")
+    judge.trainable = False
+    noise = keras.Input((3,))
+    joined = keras.Model(noise, judge(keras.layers.Dense(3)(noise)))
+    joined.compile("sgd", "mse")
+    before = judge.get_weights()[0]
+    joined.train_on_batch(x, y)
+    np.testing.assert_array_equal(judge.get_weights()[0], before)
+    judge.train_on_batch(x, y + 5)
+    assert not np.array_equal(judge.get_weights()[0], before)

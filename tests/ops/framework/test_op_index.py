@@ -70,3 +70,68 @@ with tf.Session() as session:
 
 def test_all_op_types_are_listed() -> None:
     assert len(dir(tf.raw_ops)) > 650
+
+
+def test_a_graph_from_a_file_gets_its_queue_runners(tmp_path: Path) -> None:
+    path = tmp_path / "graph.meta"
+    write = f"tf.train.batch([tf.ones([2])], 2); tf.train.export_meta_graph(r'{path}')"
+    fresh(f"import gpugraph as tf\n{write}")
+    program = f"""
+import gpugraph as tf
+tf.train.import_meta_graph(r"{path}")
+print(type(tf.get_collection("queue_runners")[0]).__name__)
+with tf.train.MonitoredSession() as session:
+    print(session.run("batch:0").sum())
+"""
+    assert fresh(program) == ["QueueRunner", "4.0"]
+
+
+def test_an_operation_is_made_of_a_message_first() -> None:
+    fresh("import gpugraph as tf\ntf.Operation(tf.NodeDef(name='a', op='NoOp'), tf.Graph())")
+
+
+def test_star_imports_have_public_names() -> None:
+    fresh("from gpugraph import *\nassert (keras, config, train, VERSION, GraphKeys)")
+    fresh(
+        "import gpugraph\nwith gpugraph.as_tensorflow():\n"
+        "    for module in ('', '.train', '.python.framework.ops'):\n"
+        "        exec(f'from tensorflow{module} import *')\n"
+    )
+
+
+def test_private_attributes_are_there_whatever_is_imported_first() -> None:
+    program = "from gpugraph.nn import relu\nprint(relu([1.0]).op._control_outputs)"
+    assert fresh(program) == ["[]"]
+
+
+THREADS = """
+import sys, threading
+import gpugraph as tf
+
+sys.setswitchinterval(1e-5)
+NAMES = (
+    "nn.rnn_cell.LSTMCell layers.dense keras.layers.Dense contrib.rnn.LSTMCell train.Saver "
+    "contrib.layers.fully_connected contrib.slim.conv2d gradients Session losses.log_loss"
+).split()
+faults, barrier = [], threading.Barrier(len(NAMES))
+
+def touch(path):
+    barrier.wait()
+    try:
+        value = tf
+        for name in path.split("."):
+            value = getattr(value, name)
+    except BaseException as error:
+        faults.append((path, error))
+
+threads = [threading.Thread(target=touch, args=[path]) for path in NAMES]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not faults, faults
+"""
+
+
+def test_threads_may_ask_for_names_at_the_same_time() -> None:
+    fresh(THREADS)
