@@ -218,7 +218,8 @@ these have tensors, and each of them knows its owner: one object graph in three 
 
 COMPUTED = "a computed name"
 BY_NAME = (
-    *("api.import_paths", "base.deferred_names", "graph.client.collection_protos", "ops.op_index"),
+    *("api.import_paths", "base.deferred_names", "graph.client.collection_protos"),
+    *("graph.op_library", "ops.op_index"),
 )
 """The modules that import by names they are given."""
 
@@ -253,7 +254,6 @@ DOORS = frozenset(
             "gpugraph.tensorflow_import.missing_attributes",
             "gpugraph.tensorflow_import.private_optimizer_attributes",
         ),
-        ("gpugraph.graph.op_library", "gpugraph.graph_files.node_def_operation"),
         (
             "gpugraph.tensorflow_import.missing_attributes",
             "gpugraph.tensorflow_import.private_attributes",

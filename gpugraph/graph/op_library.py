@@ -76,6 +76,7 @@ OP_DEFS: OpTable[OpDef] = OpTable()
 OPERATORS: OpTable[Callable[..., Any]] = OpTable()
 """The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
 
+_NODE_DEF_OPERATION = "gpugraph.graph_files.node_def_operation"  # imported with its first use
 _conversions: list[Callable[[Any], Any]] = []
 _constant_values: list[Callable[[Any, bool], Any]] = []
 _of_node_defs: list[Callable[..., None]] = []
@@ -109,5 +110,5 @@ def register_of_node_def(function: Callable[..., None]) -> None:
 def make_of_node_def(op: Any, node_def: Any, graph: Any, *args: Any) -> None:
     """Makes `op`, which has nothing yet, that of a NodeDef message, and enters it in the graph."""
     if not _of_node_defs:
-        import_module("gpugraph.graph_files.node_def_operation")
+        import_module(_NODE_DEF_OPERATION)
     _of_node_defs[0](op, node_def, graph, *args)
