@@ -94,3 +94,14 @@ def test_the_files_that_a_page_names_are_there(page: str) -> None:
     assert missing == []
     links = re.findall(r"\]\((?!http)([^)#]+)", text)
     assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+
+
+def test_the_tests_that_hold_tensorflows_behaviour_are_there():
+    page = (ROOT / "docs" / "tensorflow_behaviour.md").read_text("utf-8")
+    named = re.findall(r"([\w/]*test_\w+\.py)(?:::(\w+))?", page)
+    assert len(named) > 100
+    folders = [ROOT / folder for folder in ("tests", "gpugraph", "ci")]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    for file, function in named:
+        texts = [path.read_text("utf-8") for path in files if f"/{path}".endswith(f"/{file}")]
+        assert any(f"def {function}" in text for text in texts), (file, function)
