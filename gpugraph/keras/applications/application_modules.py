@@ -119,6 +119,7 @@ def _module(name: str, networks: list[str]) -> Any:
         function = _function(name, function_name, parameters[function_name], doc)
         function.__module__ = module.__name__
         setattr(module, function_name, function)
+    vars(module)["__all__"] = [*docs, *_FUNCTION_DOCS]
     return module
 
 
