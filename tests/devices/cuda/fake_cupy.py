@@ -7,7 +7,6 @@ has not. Work is done as soon as it is enqueued; what is captured is kept for th
 from __future__ import annotations
 
 import ctypes
-import gc
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -84,19 +83,6 @@ DRIVER = (
 )
 
 
-class _Sessions:
-    """Collects sessions that a test leaves, which close, before their fake GPU goes."""
-
-    may_be_left = False
-
-    def __setattr__(self, name: str, value: object) -> None:
-        gc.collect()
-        super().__setattr__(name, value)
-
-
-_SESSIONS = _Sessions()
-
-
 class FakeCuPy:
     """kernels: what each kernel does. failures: the status that a call fails with, by its name."""
 
@@ -126,7 +112,6 @@ class FakeCuPy:
         monkeypatch.setattr(cupy_driver, "PROBLEM", "")
         monkeypatch.setattr(cupy_driver, "runtime", self.runtime)
         monkeypatch.setattr(cupy_driver, "driver", self.driver)
-        monkeypatch.setattr(_SESSIONS, "may_be_left", True)  # undone first
         return self
 
     def told(self, *names: str) -> list[tuple[Any, ...]]:
