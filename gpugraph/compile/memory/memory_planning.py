@@ -99,7 +99,6 @@ class _Planner:
         return (
             _static(self.unit.shapes[node.id][slot].sizes) is None
             or dtype is string
-            or (dtype is resource and self.unit.shapes[node.id][slot].sizes != ())
             or self._is_dynamic(node)
         )
 

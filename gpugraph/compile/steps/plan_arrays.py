@@ -38,7 +38,7 @@ class Holdings:
     def __init__(self, mailbox: Mailbox) -> None:
         self.memory = KernelMemory([], [], {})
         self.cells: dict[Storage, Cell] = {}
-        self.objects: dict[Storage, Any] = {}  # arrays of one handle each
+        self.objects: dict[Storage, Any] = {}  # arrays of handles
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
         self.values: list[Any] = []  # constants: their copies on devices live as long as they do

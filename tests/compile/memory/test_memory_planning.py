@@ -341,6 +341,20 @@ def test_sizes_known_only_at_run_time_and_strings_are_cells():
     assert unit.reports[-1].summary == "1 tensors share memory, 4 are sized at run time"
 
 
+def test_handles_have_a_fixed_place_so_that_what_they_hold_is_kept_by_static_steps():
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, tf.tanh(y)), [0, x])[1]
+    array = tf.TensorArray(tf.float32, 2).write(0, x)
+    unit = planned([tf.gradients(y, x)[0], array.read(0)], {x: (3,)})
+    kinds = {
+        node.type: unit.homes[node.id, 0].storage.kind
+        for node in unit.order
+        if node.type.startswith(("Stack", "TensorArray"))
+    }
+    assert kinds["StackV2"] == kinds["TensorArrayV3"] == "object"
+    assert kinds["StackPopV2"] == kinds["TensorArrayReadV3"] == "arena"
+
+
 def test_a_cell_dies_with_its_last_reader_though_a_copy_of_it_lives_on():
     x = fed((None,))
     a = tf.negative(x, name="a")
