@@ -31,6 +31,7 @@ from control_flow import scalar_loop, scalar_loop_in_jax
 from cpu_numbers import (
     Chain,
     Convnet,
+    Embedding,
     Expression,
     GraphAttention,
     Mixed,
@@ -56,6 +57,7 @@ class Sizes(NamedTuple):
     mixed: Mixed = Mixed()
     text: TextCnn = TextCnn()
     graph: GraphAttention = GraphAttention()
+    embedding: Embedding = Embedding()
     normal: Normal = Normal()
     vgg: Vgg = Vgg()
 
@@ -71,6 +73,7 @@ TINY = Sizes(
     Mixed(20),
     TextCnn(2, 6, 20, 4, (2, 3), 5),
     GraphAttention(30, 60),
+    Embedding((30, 4), 3, 5),
     Normal(101),
     Vgg(1, 4, ((3, 1), (4, 2)), (6, 5)),
 )
@@ -162,6 +165,9 @@ def rows(sizes: Sizes) -> Rows:
         "text-CNN, batch 64, Adam step": program("text_cnn", sizes.text, "gpugraph, NumPy"),
         "graph attention, 2,708 nodes, gradients": program(
             "graph_attention", sizes.graph, "gpugraph, NumPy"
+        ),
+        "embedding 50,000 x 64, 2,560 lookups, Adagrad step": program(
+            "embedding", sizes.embedding, "gpugraph, NumPy"
         ),
         "normal random numbers, 10 M": program("normal", sizes.normal, "gpugraph, NumPy"),
         COLD: program("vgg", sizes.vgg),

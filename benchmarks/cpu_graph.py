@@ -26,6 +26,7 @@ def trained(tf: Any, loss: Any, work: Any, feeds: dict[Any, Any]) -> Step:
         "sgd": lambda: tf.train.GradientDescentOptimizer(work.rate),
         "momentum": lambda: tf.train.MomentumOptimizer(work.rate, 0.9),
         "adam": lambda: tf.train.AdamOptimizer(work.rate),
+        "adagrad": lambda: tf.train.AdagradOptimizer(work.rate),
     }[work.optimizer]()
     return runner(tf, [optimizer.minimize(loss), loss], feeds)
 

@@ -198,6 +198,25 @@ class GraphAttention(NamedTuple):
         return random(3, self.width)
 
 
+class Embedding(NamedTuple):
+    """Rows of a table, averaged by example, then one number of each: a step of Adagrad."""
+
+    table: tuple[int, int] = (50_000, 64)
+    batch: int = 128
+    words: int = 20
+    optimizer: str = "adagrad"
+    rate: float = 0.1
+
+    def weights(self) -> tuple[Any, Any]:
+        return random(130, *self.table), random(131, self.table[1], 1, scale=1)
+
+    def x(self) -> Any:
+        return np.random.RandomState(132).randint(0, self.table[0], (self.batch, self.words))
+
+    def target(self) -> Any:
+        return random(133, self.batch, 1, scale=1)
+
+
 class Normal(NamedTuple):
     """So many normal random numbers."""
 

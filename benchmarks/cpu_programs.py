@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cpu_graph import cross_entropy, runner, trained
-from cpu_numbers import GraphAttention, Normal, TextCnn, Vgg
+from cpu_numbers import Embedding, GraphAttention, Normal, TextCnn, Vgg
 from peers import STARTED, Once, Work
 
 Library = Callable[[], Any]
@@ -60,6 +60,21 @@ def graph_attention(library: Library, work: GraphAttention) -> Step:
     y = tf.nn.elu(tf.matmul(shares, values) + tf.Variable(work.bias()))
     loss = tf.reduce_mean(tf.square(y))
     return runner(tf, [loss, *tf.gradients(loss, tf.trainable_variables())], {})
+
+
+# -- rows of a table, changed where they were looked up
+
+
+def embedding(library: Library, work: Embedding) -> Step:
+    """J. Duchi et al., "Adaptive subgradient methods", 2011, on the rows of a table."""
+    tf = library()
+    table, kernel = work.weights()
+    words = tf.placeholder(tf.int64, [work.batch, work.words])
+    target = tf.placeholder(tf.float32, [work.batch, 1])
+    rows = tf.nn.embedding_lookup(tf.Variable(table), words)
+    y = tf.matmul(tf.reduce_mean(rows, 1), tf.Variable(kernel))
+    loss = tf.reduce_mean(tf.square(y - target))
+    return trained(tf, loss, work, {words: work.x(), target: work.target()})
 
 
 # -- random numbers

@@ -147,7 +147,7 @@ from gpugraph.ops.state.scatter_updates import (
     scatter_nd_update as scatter_nd_update, scatter_sub as scatter_sub,
     scatter_update as scatter_update,
 )
-from gpugraph.ops.indexing.coordinate_gather_scatter import (
+from gpugraph.ops.indexing.tensor_scatter import (
     tensor_scatter_add as tensor_scatter_add, tensor_scatter_sub as tensor_scatter_sub,
     tensor_scatter_update as tensor_scatter_update,
 )
@@ -235,7 +235,7 @@ from gpugraph.ops.readers.reader_classes import (
     WholeFileReader as WholeFileReader,
 )
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray as TensorArray
-from gpugraph.ops.indexing import coordinate_gather_scatter as _coordinate_gather_scatter
+from gpugraph.ops.indexing import tensor_scatter as _tensor_scatter
 from gpugraph.ops.random import variable_initializers as _variable_initializers
 
 constant_initializer = _variable_initializers.Constant
@@ -247,8 +247,8 @@ random_normal_initializer = _variable_initializers.RandomNormal
 random_uniform_initializer = _variable_initializers.RandomUniform
 reverse_v2 = reverse
 tensor_scatter_nd_add = tensor_scatter_add
-tensor_scatter_nd_max = _coordinate_gather_scatter.tensor_scatter_max
-tensor_scatter_nd_min = _coordinate_gather_scatter.tensor_scatter_min
+tensor_scatter_nd_max = _tensor_scatter.tensor_scatter_max
+tensor_scatter_nd_min = _tensor_scatter.tensor_scatter_min
 tensor_scatter_nd_sub = tensor_scatter_sub
 tensor_scatter_nd_update = tensor_scatter_update
 truncated_normal_initializer = _variable_initializers.TruncatedNormal

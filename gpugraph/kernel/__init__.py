@@ -29,6 +29,7 @@ from gpugraph.kernel.native_forms import (
     MatmulWithEpilogue as MatmulWithEpilogue,
     MatrixProducts as MatrixProducts,
     Native as Native,
+    RowSource as RowSource,
     ViewCopies as ViewCopies,
 )
 from gpugraph.kernel.node_signature import NodeSignature as NodeSignature

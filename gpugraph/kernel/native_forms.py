@@ -5,11 +5,12 @@ ViewCopies          the op as copies from views to views
 MatrixProducts      the op as matrix products
 MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
 CSource             a C function of `kernels/`
+RowSource           the same, to the bit, over arrays of several dtypes: indices and rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gpugraph.base.dtypes import DType
@@ -109,4 +110,33 @@ class CSource(NamedTuple):
     parameters: Callable[[Signature], Sequence[int]]
 
 
-Native = Decomposition | ViewCopies | MatrixProducts | MatmulWithEpilogue | CSource
+def _no_macros(_: Signature) -> Mapping[str, str]:
+    return {}
+
+
+class RowSource(NamedTuple):
+    """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
+
+    It gives the numbers of the NumPy kernel, to the bit unless `is_exact` is false. Where it
+    refuses its input, having written nothing, the NumPy kernel runs, and raises its error.
+
+    parameters(signature): the integers that it takes. NotImplementedError, with the reason, for
+    attrs, dtypes or shapes that it does not compute. element: the array whose dtype the file is
+    compiled for, float32, float64, int32 or int64; None for a function that only moves bytes.
+    macros(signature): C macros by name; their text may be of functions that are not exact
+    (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on values: `sizes(signature,
+    *inputs)` returns their largest shapes. The function's last array then is one int64, in which
+    it leaves how many rows the outputs numbered in `counted` have.
+    """
+
+    file: str
+    function: str
+    parameters: Callable[[Signature], Sequence[int]]
+    element: int | None = 0
+    macros: Callable[[Signature], Mapping[str, str]] = _no_macros
+    sizes: Callable[..., Sequence[tuple[int, ...]]] | None = None
+    counted: Sequence[int] = ()
+    is_exact: bool = True
+
+
+Native = Decomposition | ViewCopies | MatrixProducts | MatmulWithEpilogue | CSource | RowSource

@@ -83,14 +83,15 @@ image.png_and_bmp_ops DecodeBmp DecodeImage DecodePng EncodePng
 image.resize_ops ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad
     ResizeNearestNeighbor ResizeNearestNeighborGrad
 image.sample_distorted_box SampleDistortedBoundingBoxV2
-indexing.coordinate_gather_scatter GatherNd ScatterNd TensorScatterAdd TensorScatterMax
-    TensorScatterMin TensorScatterSub TensorScatterUpdate
+indexing.coordinate_gather_scatter GatherNd ScatterNd
 indexing.dynamic_partition DynamicPartition
 indexing.gather GatherV2
 indexing.gather_tree GatherTree
 indexing.one_hot_where_unique DynamicStitch LinSpace OneHot ParallelDynamicStitch Unique Where
 indexing.sort_and_search LowerBound NthElement Roll UpperBound
 indexing.strided_slice Slice StridedSlice StridedSliceGrad __getitem__
+indexing.tensor_scatter TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub
+    TensorScatterUpdate
 indexing.top_k InTopK InTopKV2 TopKV2
 indexing.unique_counts_and_list_diff ListDiff UniqueWithCounts
 linalg.cholesky_grad CholeskyGrad

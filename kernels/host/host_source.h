@@ -2,7 +2,8 @@
    them).
 
    A file is compiled for float and for double: `gg_real` is the type, and GG_NAME(f) is f_f32 or
-   f_f64. Of each function f there are two:
+   f_f64. Files of rows (host_rows.h) are compiled for int32_t, int64_t and bytes too: f_i32, f_i64,
+   f_u8. Of each function f there are two:
 
        void f_plan(gg_source *)   from parameters and `threads`, their limit: sets the number of
                                   threads, and the sizes of `scratch` and arrays
@@ -14,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define GG_MOST_ARRAYS 4
+#define GG_MOST_ARRAYS 12
 
 typedef struct {
     gg_entry entry;

@@ -247,7 +247,7 @@ class Binder(StepList):
         node, slots = bound.node, bound.array_slots
         native = native_of(node)
         is_on_cpu = self.unit.device_types[node.assigned_device] == "CPU"
-        if native is None or bound.is_late or not is_on_cpu:
+        if native is None or bound.is_late or not is_on_cpu or reference(bound.kernel).dynamic:
             return None
         kinds = [bound.inputs[slot][1].storage.kind for slot in slots]
         return Candidate(

@@ -23,6 +23,7 @@ from gpugraph.compile.steps.kernel_context import (
     Place,
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
+from gpugraph.compile.steps.run_time_native import run_time_native
 from gpugraph.compile.unit.compile_unit import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
@@ -41,6 +42,7 @@ class DynamicStep:
         self.resources = arrays.unit.target.resources
         self.jit = arrays.jit
         self.kept = arrays.holdings.memory.kept
+        self.native = run_time_native(bound, arrays.jit)
         self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
@@ -94,7 +96,15 @@ class DynamicStep:
         refs = [self._ref(slot, array, results) for slot, array in enumerate(inputs)]
         context = self._context(inputs, [array.shape for array in results], owned)
         arrays = [*(refs[slot] for slot in self.bound.array_slots), *results]
-        bind_on_device(self.bound, context, arrays)()
+        self._compute(context, arrays)
+
+    def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
+        """Runs the kernel, by native code where that is there; what the kernel returns."""
+        if self.native is None:
+            return bind_on_device(self.bound, context, arrays)()
+        return self.native.run(
+            context, arrays, lambda: bind_on_device(self.bound, context, arrays)()
+        )
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
         """The array of an input; that of a variable to be written is the output's."""
@@ -108,7 +118,7 @@ class DynamicStep:
     def _run_dynamic(self, inputs: list[Any], owned: list[Block]) -> None:
         context = self._context(inputs, [], owned)
         arrays = [inputs[slot] for slot in self.bound.array_slots]
-        self._write(self.device.bind(self.bound.kernel, context, arrays)())
+        self._write(self._compute(context, arrays))
 
     def _write(self, returned: Sequence[Any]) -> None:
         for slot, (result, array) in enumerate(zip(self.results, returned)):

@@ -28,6 +28,7 @@ from gpugraph.kernel import (
     MatmulWithEpilogue,
     MatrixProducts,
     Reduction,
+    RowSource,
     Source,
     State,
     ViewCopies,
@@ -99,7 +100,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
         stored = partial(_stored, runner, context)
         return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
     native = native_form(node, runner.device_type)
-    if native is None or isinstance(native, CSource):
+    if native is None or isinstance(native, (CSource, RowSource)):
         raise NotNativeError("it has no kernel for GPUs")
     if isinstance(native, ViewCopies):
         return launcher.moves(native, context, arrays)

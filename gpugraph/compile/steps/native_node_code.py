@@ -15,9 +15,13 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType, bfloat16, uint8
 from gpugraph.compile.steps.kernel_context import KernelBinding
+from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
+    BYTES,
+    ROW_TYPES,
     Fused,
     Fusion,
+    Macros,
     NotNativeError,
     Prepared,
     Program,
@@ -28,7 +32,14 @@ from gpugraph.devices.native import (
     products,
 )
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import CSource, MatmulWithEpilogue, MatrixProducts, Native, ViewCopies
+from gpugraph.kernel import (
+    CSource,
+    MatmulWithEpilogue,
+    MatrixProducts,
+    Native,
+    RowSource,
+    ViewCopies,
+)
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import Expressions, build, expressions_of
@@ -113,10 +124,11 @@ class Calls(NamedTuple):
 
 
 class FileOf(NamedTuple):
-    """A file of `kernels/`, and the dtype for which it is compiled."""
+    """A file of `kernels/`, and the dtype and the macros for which it is compiled."""
 
     file: str
     dtype: str
+    macros: Macros = ()
 
 
 class Piece(NamedTuple):
@@ -124,13 +136,14 @@ class Piece(NamedTuple):
     be compiled; `bind` turns the compiled function into calls.
 
     mark: what of the code runs, as text: a function of a file, the layout of products. details:
-    further numbers on which the time depends.
+    further numbers on which the time depends. is_exact: its numbers are those of NumPy.
     """
 
     source: Program | FileOf | None
     bind: Callable[[Any], Calls]
     mark: str = ""
     details: Sequence[int] = ()
+    is_exact: bool = False
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
@@ -145,7 +158,8 @@ def native_of(node: Node) -> Native | Expressions | None:
     """The form of an op for native code of the CPU, if there is any: of bfloat16 only copies."""
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
-    return None if bfloat16 in dtypes and not isinstance(form, ViewCopies) else form
+    copies = isinstance(form, ViewCopies) or (isinstance(form, RowSource) and form.element is None)
+    return None if bfloat16 in dtypes and not copies else form
 
 
 def translate(step: Candidate) -> Piece:
@@ -172,9 +186,28 @@ def translate(step: Candidate) -> Piece:
                 name,
                 numbers,
             )
+        if isinstance(native, RowSource):
+            return row_piece(native, step.context, arrays, step.new_scratch)
         return _program(native, step)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
+
+
+def row_piece(
+    native: RowSource, context: KernelBinding, arrays: Sequence[Any], scratch: Callable[[int], Any]
+) -> Piece:
+    """The code of a function of rows, over arrays or what has their dtypes."""
+    numbers = native.parameters(context)
+    dtype = BYTES if native.element is None else str(arrays[native.element].dtype)
+    if dtype not in ROW_TYPES:
+        raise NotImplementedError(f"rows are of {', '.join(ROW_TYPES)}, not {dtype}")
+    macros = tuple(native.macros(context).items())
+
+    def bind(code: Any) -> Calls:
+        return Calls([code.bind(native.function, numbers, arrays, scratch, dtype)], True)
+
+    is_exact = native.is_exact and not any(EXPENSIVE.search(text) for _, text in macros)
+    return Piece(FileOf(native.file, dtype, macros), bind, native.function, numbers, is_exact)
 
 
 def _copies(native: ViewCopies, step: Candidate) -> Calls:

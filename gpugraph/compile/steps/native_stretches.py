@@ -40,8 +40,11 @@ def with_native_stretches(
 def _report_line(members: Sequence[Entry]) -> str:
     """Which steps may be native, and which can't."""
     num_native = sum(entry.native is not None for entry in members)
-    rest = [entry.step for entry in without_guards(members) if entry.native is None]
+    others = [entry.step for entry in without_guards(members) if entry.native is None]
+    rest = [step for step in others if getattr(step.run, "native", None) is None]
     line = f"native from {members[0].step.name} to {members[-1].step.name}: {num_native} steps"
+    if len(rest) < len(others):
+        line += f"; {len(others) - len(rest)} more are bound at each run"
     if not rest:
         return line
     names = ", ".join(f"{step.name} ({step.op_type})" for step in rest[:8])

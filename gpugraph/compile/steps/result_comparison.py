@@ -25,6 +25,20 @@ def are_close(arrays: Sequence[Any], expected: Sequence[Any]) -> bool:
     return all(_is_close(array, other, scale) for array, other in zip(arrays, expected))
 
 
+def are_equal(arrays: Sequence[Any], expected: Sequence[Any], exactly: bool) -> bool:
+    """Whether arrays have the expected contents: `exactly`, but for signs of zeros and bits of NaN;
+    else nearly."""
+    if any(array.shape != other.shape for array, other in zip(arrays, expected, strict=True)):
+        return False
+    if not exactly:
+        return are_close(arrays, expected)
+    return all(
+        bool(np.all((a == b) | ((a != a) & (b != b))))
+        for array, other in zip(arrays, expected)
+        for a, b in zip(_parts(array), _parts(other))
+    )
+
+
 def _largest(array: Any) -> float:
     """The largest finite number, without its sign."""
     if array.dtype.kind not in "fiu":

@@ -23,7 +23,7 @@ import numpy as np
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall, Piece, translate
-from gpugraph.compile.steps.result_comparison import are_close
+from gpugraph.compile.steps.result_comparison import are_equal
 from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.native import (
@@ -219,7 +219,7 @@ class StepTier:
             return is_sound
         plain = self._plain_apart(native.apart())
         self._timed("native")
-        if are_close(native.written, plain.written):
+        if self._agrees(native, plain):
             return True
         if native.variables and self._agree_apart(native):  # another run wrote one meanwhile
             return True
@@ -237,7 +237,12 @@ class StepTier:
         except Exception as error:
             tell(self.step, error)
             return False
-        return not refused and are_close(trial.written, plain.written)
+        return not refused and self._agrees(trial, plain)
+
+    def _agrees(self, native: Candidate, plain: Candidate) -> bool:
+        """Whether both have written the same."""
+        assert self.piece is not None
+        return are_equal(native.written, plain.written, self.piece.is_exact)
 
     def _plain_apart(self, plain: Candidate) -> Candidate:
         """The candidate, computed by NumPy in memory of its own."""

@@ -39,6 +39,9 @@ from gpugraph.devices.native.compiled_functions import (
     estimate as estimate,
 )
 from gpugraph.devices.native.handwritten_kernels import (
+    BYTES as BYTES,
+    ROW_TYPES as ROW_TYPES,
+    Macros as Macros,
     SourceFile as SourceFile,
     prepare_source as prepare_source,
 )

@@ -30,12 +30,24 @@ from gpugraph.devices.native.native_runtime import (
     kernel_file,
 )
 
+BYTES = "bytes"
+"""In place of a dtype: of functions that only move elements."""
+
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
+_TYPES = {
+    **_REALS,
+    "int32": ("int32_t", "i32"),
+    "int64": ("int64_t", "i64"),
+    BYTES: ("uint8_t", "u8"),
+}
 """By dtype: the C type, and the ending of its functions' names."""
+
+ROW_TYPES = tuple(_TYPES)
+"""What the files of functions over rows are compiled for."""
 
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
-_MOST_ARRAYS = 4
+_MOST_ARRAYS = 12
 _LINE = 64
 """Of kernels/host/host_source.h."""
 
@@ -71,21 +83,20 @@ class SourceFile:
         parameters: Sequence[int],
         arrays: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
+        dtype: str = "",
     ) -> Call:
         """A call that computes the outputs of the inputs: `arrays` has both, in this order.
 
-        new_scratch: gives so many bytes, which calls that never run at once may share.
+        new_scratch: gives so many bytes, which calls that never run at once may share. dtype: that
+        of the function, where arrays have several.
 
-        C-ordered NumPy arrays, all float32 or all float64; no output overlaps another array.
-        One call at a time. It returns 0. InternalError when an array does not fit the parameters.
+        C-ordered NumPy arrays, by default all float32 or all float64; no output overlaps another
+        array. One call at a time. It returns 0, or where it refuses its input another number.
+        InternalError when an array does not fit the parameters.
         """
-        dtype = str(arrays[0].dtype)
-        if dtype not in _REALS or any(str(array.dtype) != dtype for array in arrays):
-            dtypes = ", ".join(str(array.dtype) for array in arrays)
-            raise internal_error(f"{function} has no version for {dtypes}")
-        ending = _REALS[dtype][1]
+        ending = _TYPES[dtype or _common_dtype(function, arrays)][1]
         if not hasattr(self._library, f"{function}_{ending}"):
-            raise internal_error(f"{function} is not compiled for {dtype}")
+            raise internal_error(f"{function} is not compiled for {dtype or arrays[0].dtype}")
         entry = address_of(getattr(self._library, f"{function}_{ending}"))
         block = _Source(entry, self._runtime.parallel)
         numbers = (ctypes.c_int64 * len(parameters))(*parameters)
@@ -98,6 +109,14 @@ class SourceFile:
         block.scratch = scratch.ctypes.data
         release = block.nanoseconds >= RELEASE_NANOSECONDS
         return self._runtime.call(block, (numbers, addresses, scratch, *arrays), release)
+
+
+def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
+    """The floating-point dtype of all arrays."""
+    dtypes = [str(array.dtype) for array in arrays]
+    if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
+        raise internal_error(f"{function} has no version for {', '.join(dtypes)}")
+    return dtypes[0]
 
 
 def _aligned(buffer: Any) -> Any:
@@ -118,28 +137,33 @@ def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
         )
 
 
-_FILES: dict[tuple[str, str], Prepared[SourceFile]] = {}
+Macros = tuple[tuple[str, str], ...]
+"""C macros: names and texts."""
+
+_FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
-def prepare_source(file: str, dtype: str = "") -> Prepared[SourceFile]:
-    """Begins to compile `kernels/<file>`, once: for "float32", "float64", or by default for both.
+def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
+    """Begins to compile `kernels/<file>`, once: for a dtype, or by default for float32 and float64.
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
-    if (file, dtype) in _FILES and not compiler().reason:
-        return _FILES[file, dtype]
+    key = file, dtype, macros
+    if key in _FILES and not compiler().reason:
+        return _FILES[key]
     RUNTIME.start()
-    compilation = compiler().start(whole_source(file, dtype), f"kernels/{file}")
+    compilation = compiler().start(whole_source(file, dtype, macros), f"kernels/{file}")
     prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
     if not compiler().reason:  # nothing is remembered of one that is switched off
-        _FILES[file, dtype] = prepared
+        _FILES[key] = prepared
     return prepared
 
 
-def whole_source(file: str, dtype: str = "") -> str:
-    """The whole C source of a file, for a dtype or for both."""
+def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
+    """The whole C source of a file, for a dtype or for float32 and float64."""
     parts = [kernel_file("host_kernel.h"), kernel_file("host_source.h")]
-    for real, ending in [_REALS[dtype]] if dtype in _REALS else _REALS.values():
+    parts += [f"#define {name} {text}\n" for name, text in macros]
+    for real, ending in [_TYPES[dtype]] if dtype in _TYPES else _REALS.values():
         parts += [
             f"#undef gg_real\n#undef GG_NAME\n#define gg_real {real}\n",
             f"#define GG_NAME(name) name##_{ending}\n",

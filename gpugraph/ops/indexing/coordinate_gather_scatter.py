@@ -1,4 +1,4 @@
-"""Elements by their coordinates: gather_nd, scatter_nd, and tensors with some parts replaced.
+"""Elements by their coordinates: gather_nd and scatter_nd.
 
 Coordinates are checked before anything is written: ones outside are an InvalidArgumentError.
 Updates of one place are applied in order.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
+from gpugraph.base.dtypes import ALL, NUMERIC, DType
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import whole_number
@@ -30,20 +30,15 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of
 from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
-    MAX,
-    MIN,
-    SUB,
     Changes,
-    UpdateRule,
     combine_changes,
-    copy_elements,
     fill_array,
     gather_rows,
-    keep_last,
     sort_changes,
 )
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.indexing.batch_coordinates import whole_coordinates
+from gpugraph.ops.indexing.row_sources import gathered, scattered_in_zeros
 
 # -- gather and scatter by coordinates
 
@@ -131,6 +126,13 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
     return [gather_rows(Arg(0), Arg(1), Arg(2), *types, params[:depth], count, width)]
 
 
+def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
+    """What of params and coordinates native code takes (`gathered`)."""
+    params, indices = signature.input_shapes
+    depth, count = indices[-1], prod(indices[:-1])
+    return count, params[:depth], 1, count, prod(params[depth:])
+
+
 def by_coordinates(
     indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
@@ -163,6 +165,7 @@ _gather_nd = op(
     cpu=Call(make=_bind_gather_nd),
     gpu=Source("scatter_combine.cu", _launch_gather_nd, Call(make=_bind_gather_nd)),
     grad=_gather_nd_back,
+    native=gathered(_matrices),
     doc="The parts of params at the coordinates in the last dimension of `indices`.",
 )
 
@@ -189,11 +192,11 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
 
 def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
     shape = context.value_as_shape(2)
-    _check_updates(shape, context.shapes[0], context.shapes[1], "shape")
+    check_updates(shape, context.shapes[0], context.shapes[1], "shape")
     return [shape]
 
 
-def _check_updates(
+def check_updates(
     shape: TensorShape, indices: TensorShape, updates: TensorShape, what: str
 ) -> None:
     """ValueError for indices and updates that do not fit a tensor of this shape."""
@@ -235,7 +238,7 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
         combine.at(flat, where.reshape(-1), values[block].reshape(-1))
 
 
-def _scattering(combine: Any) -> Call:
+def scattering(combine: Any) -> Call:
     """The kernel of updates of zeros, or of a tensor before the indices; without `combine` the last
     of several updates of one place stays."""
 
@@ -277,120 +280,12 @@ scatter_nd: Callable[..., Tensor] = public_function(
         attrs={"T": NUMERIC, "Tindices": INDEX},
         infer=_infer_scatter_nd,
         host=[2],
-        cpu=_scattering(np.add),
-        gpu=Source("scatter_combine.cu", _launch_scatter_nd, _scattering(np.add)),
+        cpu=scattering(np.add),
+        gpu=Source("scatter_combine.cu", _launch_scatter_nd, scattering(np.add)),
+        native=scattered_in_zeros(),
         grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
         doc="Zeros of `shape` with `updates` added at the coordinates in the last dimension of "
         "`indices`. Updates of the same place add up. InvalidArgumentError in a run for "
         "coordinates outside.",
     )
-)
-
-
-# -- a tensor with some parts replaced
-
-
-def _infer_tensor_scatter(context: InferContext) -> Sequence[TensorShape]:
-    tensor, indices, updates = context.shapes
-    _check_updates(tensor, indices, updates, "tensor")
-    return [tensor]
-
-
-def _launch_tensor_scatter(way: UpdateRule | None, signature: Signature) -> list[Launch]:
-    sizes, indices = signature.input_shapes[:2]
-    dtype = signature.output_types[0]
-    order, changes = by_coordinates(Arg(1), signature.input_types[1], indices, sizes)
-    launches = [*order, copy_elements(Arg(0), Arg(3), prod(sizes), dtype)]
-    if way is None:
-        return launches + keep_last(Arg(3), Arg(2), changes, dtype)
-    return launches + combine_changes(Arg(3), Arg(2), changes, dtype, way)
-
-
-def _update_back(op: Any, dy: Any) -> list[Any]:
-    indices, updates = op.inputs[1:]
-    dtensor = raw_ops.TensorScatterUpdate(dy, indices, raw_ops.ZerosLike(updates))
-    return [dtensor, None, raw_ops.GatherNd(dy, indices)]
-
-
-def _declare_tensor_scatter(
-    what: str, combine: Any, way: UpdateRule | None, grad: Any, types: Any, doc: str
-) -> Any:
-    kernel = _scattering(combine)
-    return public_function(
-        op(
-            f"TensorScatter{what}",
-            inputs="tensor: T, indices: Tindices, updates: T",
-            outputs="output: T",
-            attrs={"T": types, "Tindices": INDEX},
-            infer=_infer_tensor_scatter,
-            alias={0: 0},
-            cpu=kernel,
-            gpu=Source("scatter_combine.cu", partial(_launch_tensor_scatter, way), kernel),
-            grad=grad,
-            doc=doc,
-        )
-    )
-
-
-def _extreme_back(op: Any, dy: Any) -> list[Any]:
-    """Shared by the element itself and those updates that are its extreme."""
-    tensor, indices, updates = op.inputs
-    result, element = op.outputs[0], dy.dtype.base_dtype
-    by_tensor = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)
-    is_extreme = raw_ops.Equal(updates, raw_ops.GatherNd(result, indices))
-    by_updates = raw_ops.Cast(is_extreme, DstT=element)
-    shape = raw_ops.Shape(tensor, out_type=indices.dtype.base_dtype)
-    count = raw_ops.AddV2(by_tensor, raw_ops.ScatterNd(indices, by_updates, shape))
-    shared = raw_ops.RealDiv(dy, count)
-    slices = raw_ops.Mul(raw_ops.GatherNd(shared, indices), by_updates)
-    return [raw_ops.Mul(shared, by_tensor), None, slices]
-
-
-class _TensorScatter(Protocol):
-    def __call__(
-        self, tensor: Any, indices: Any, updates: Any, name: str | None = None
-    ) -> Tensor: ...
-
-
-tensor_scatter_update: _TensorScatter = _declare_tensor_scatter(
-    "Update",
-    None,
-    None,
-    _update_back,
-    ALL,
-    "`tensor` with `updates` at the coordinates that the last dimension of `indices` holds. "
-    "updates: of shape indices.shape[:-1] + tensor.shape[indices.shape[-1]:]. Of several updates "
-    "of one place the last stays. InvalidArgumentError in a run for coordinates outside.",
-)
-tensor_scatter_add: _TensorScatter = _declare_tensor_scatter(
-    "Add",
-    np.add,
-    ADD,
-    lambda op, dy: [dy, None, raw_ops.GatherNd(dy, op.inputs[1])],
-    NUMERIC,
-    "`tensor` with `updates` added in order at coordinates (see `tensor_scatter_update`).",
-)
-tensor_scatter_sub: _TensorScatter = _declare_tensor_scatter(
-    "Sub",
-    np.subtract,
-    SUB,
-    lambda op, dy: [dy, None, raw_ops.Neg(raw_ops.GatherNd(dy, op.inputs[1]))],
-    NUMERIC,
-    "`tensor` with `updates` subtracted at coordinates (see `tensor_scatter_update`).",
-)
-tensor_scatter_max: _TensorScatter = _declare_tensor_scatter(
-    "Max",
-    np.maximum,
-    MAX,
-    _extreme_back,
-    REAL,
-    "`tensor`, or the larger `updates` at coordinates (see `tensor_scatter_update`).",
-)
-tensor_scatter_min: _TensorScatter = _declare_tensor_scatter(
-    "Min",
-    np.minimum,
-    MIN,
-    _extreme_back,
-    REAL,
-    "`tensor`, or the smaller `updates` at coordinates (see `tensor_scatter_update`).",
 )

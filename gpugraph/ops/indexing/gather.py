@@ -32,6 +32,7 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.row_sources import gathered
 
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
@@ -132,6 +133,15 @@ def _launch_gather(signature: Signature) -> list[Launch]:
     ]
 
 
+def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
+    """What of params, indices and the axis native code takes (`gathered`)."""
+    params, indices = signature.input_shapes[:2]
+    axis = normalize_axis(ints(signature.value(2))[0], len(params))
+    batch = _batch_dims(signature.attrs, len(indices))
+    width, count = prod(params[axis + 1 :]), prod(indices)
+    return count, [params[axis]], prod(params[batch:axis]), prod(indices[batch:]), width
+
+
 def _gather_back(op: Any, dy: Any) -> list[Any]:
     params, indices, axis = op.inputs
     value = constant_value(axis)
@@ -197,6 +207,7 @@ _gather = op(
     host=[2],
     cpu=Call(make=partial(_bind_gather, True)),
     gpu=Source("gather.cu", _launch_gather, Call(make=partial(_bind_gather, False))),
+    native=gathered(_matrices),
     grad=_gather_back,
     doc="The slices of params at `indices` along an axis.",
 )

@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -221,6 +221,24 @@ def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
     return run
 
 
+def _unique_numbers(signature: Signature) -> list[int]:
+    """What native code takes."""
+    x, place = signature.input_types[0].base_dtype, signature.output_types[1]
+    if x not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"native are integers of 4 and 8 bytes, not {x.name}")
+    count = signature.input_shapes[0][0]
+    if count >= _MOST_UNIQUE:
+        raise NotImplementedError(f"{count} elements are more than 30 bits count")
+    return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
+
+
+_MOST_UNIQUE = 1 << 30
+
+
+def _sizes(signature: Signature, x: Any) -> list[tuple[int, ...]]:
+    return [x.shape] * len(signature.output_types)
+
+
 def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
     """Declares Unique, or with a third output UniqueWithCounts."""
     return op(
@@ -231,6 +249,9 @@ def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
         infer=_infer_unique,
         cpu=Call(make=_bind_unique, dynamic=True),
         gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
+        native=RowSource(
+            "host_unique.h", "gg_unique", _unique_numbers, None, sizes=_sizes, counted=[0, 2]
+        ),
         grad=NO_GRADIENT,
         doc=doc,
     )

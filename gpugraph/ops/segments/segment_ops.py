@@ -20,7 +20,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Sized, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Sized, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, op
@@ -36,7 +36,9 @@ from gpugraph.ops.framework.row_update_launches import (
     sort_changes,
 )
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
+from gpugraph.ops.indexing.row_sources import scattered_by_segment
 from gpugraph.ops.segments.segment_gradients import (
     extreme_gradient,
     mean_gradient,
@@ -123,6 +125,7 @@ def segment_op(
     grad: Any,
     doc: str,
     host: Sequence[int] = (),
+    native: RowSource | None = None,
 ) -> OpFunction:
     """Declares an op on segments. types: of T; index_types: the other type attrs."""
     return op(
@@ -134,13 +137,14 @@ def segment_op(
         host=host,
         cpu=gpu.host,
         gpu=gpu,
+        native=native,
         grad=grad,
         doc=doc,
     )
 
 
 def _unsorted_op(
-    kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str
+    kind: str, types: Sequence[DType], kernel: Source, grad: Any, doc: str, native: RowSource
 ) -> OpFunction:
     return segment_op(
         f"UnsortedSegment{kind}",
@@ -152,6 +156,7 @@ def _unsorted_op(
         grad,
         doc,
         host=[2],
+        native=native,
     )
 
 
@@ -258,7 +263,12 @@ _EXTREMES = {
 
 UNSORTED: dict[str, OpFunction] = {
     "Sum": _unsorted_op(
-        "Sum", NUMERIC, _unsorted_kernel(np.add, lambda _: 0, ADD), sum_gradient, _UNSORTED_SUM
+        "Sum",
+        NUMERIC,
+        _unsorted_kernel(np.add, lambda _: 0, ADD),
+        sum_gradient,
+        _UNSORTED_SUM,
+        scattered_by_segment(row_sources.ADD, lambda _: 0),
     ),
     "Prod": _unsorted_op(
         "Prod",
@@ -266,6 +276,7 @@ UNSORTED: dict[str, OpFunction] = {
         _unsorted_kernel(np.multiply, lambda _: 1, MUL),
         prod_gradient,
         _UNSORTED.format("The products", "1"),
+        scattered_by_segment(row_sources.MUL, lambda _: 1),
     ),
 }
 """Of numbers in any order, by kind."""
@@ -293,9 +304,11 @@ SORTED: dict[str, OpFunction] = {
 """Of numbers that never fall, by kind; rows of no number are 0 (a product: 1)."""
 
 for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
-    _kernel = _unsorted_kernel(_ufunc, partial(_limit, lowest=_kind == "Max"), _combine)
+    _start = partial(_limit, lowest=_kind == "Max")
+    _kernel = _unsorted_kernel(_ufunc, _start, _combine)
+    _native = scattered_by_segment(getattr(row_sources, _kind.upper()), _start)
     _doc = _UNSORTED.format(_result, _none)
-    UNSORTED[_kind] = _unsorted_op(_kind, REAL, _kernel, extreme_gradient, _doc)
+    UNSORTED[_kind] = _unsorted_op(_kind, REAL, _kernel, extreme_gradient, _doc, _native)
     _rule, _doc = Rule(_combine.combine), _SORTED.format(_result, "")
     SORTED[_kind] = _sorted_op(
         _kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc

@@ -18,7 +18,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
@@ -36,6 +36,7 @@ from gpugraph.ops.framework.row_update_launches import (
     sort_changes,
 )
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import (
     Coordinates,
     by_coordinates,
@@ -183,6 +184,16 @@ def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
 
 # -- declarations
 
+_RULES = {name: getattr(row_sources, name.upper()) for name in ("Add", "Sub", "Mul", "Min", "Max")}
+
+
+def _native(change: str, coordinates: bool) -> RowSource | None:
+    """Integers are divided by NumPy."""
+    if change == "Update":
+        return row_sources.put(coordinates)
+    return row_sources.scattered(_RULES[change], coordinates) if change in _RULES else None
+
+
 _BY_ROWS = (_infer_rows, _bind_rows, _launch_rows, "for each i in `indices`")
 _BY_COORDINATES = (
     *(_infer_coordinates, _bind_coordinates, _launch_coordinates),
@@ -211,6 +222,7 @@ for _name, _kind, _combine, _types, _formula in (
         infer=_infer,
         cpu=_kernel,
         gpu=Source("scatter_combine.cu", partial(_launch, _change), _kernel),
+        native=_native(_change, _kind is _BY_COORDINATES),
         doc=f"{_formula} {_where}, in order; outputs the reference.",
         **CHANGES_REFERENCE,
     )

@@ -7,7 +7,7 @@ several times are updated several times, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -17,7 +17,16 @@ import numpy as np
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, Decomposition, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import (
+    Arg,
+    Call,
+    Decomposition,
+    KernelContext,
+    Launch,
+    RowSource,
+    Signature,
+    Source,
+)
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.c_statements import statements
 from gpugraph.ops.framework.cuda_grids import Arguments
@@ -26,9 +35,13 @@ from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.row_update_launches import columns_and_rows, sort_changes
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.indexing.gather import check_inside
+from gpugraph.ops.indexing.row_sources import places
 from gpugraph.ops.training.dense_updates import UPDATES
 from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
 from gpugraph.ops.training.numpy_programs import NumpyUpdate
+
+_MOST_VARIABLES = 4
+"""Of host_row_updates.h."""
 
 assert apply_ftrl  # its module declares what UPDATES has
 
@@ -139,10 +152,7 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
         is_element = signature.input_types[index].base_dtype is dtype
         load = f"ELEMENT_LOAD(*(const ELEMENT *)s{number})"
         names[index] = load if is_element else f"(*(const int64_t *)s{number})"
-    native = DECLARATIONS[f"Apply{name}"].native
-    assert isinstance(native, Decomposition)
-    inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]
-    update = statements(native, signature, inputs, [names[index] for index in range(refs)])
+    update = _update_statements(name, signature, names, refs)
     grid, block = columns_and_rows(count, width)
     variables = [Arg(min(index, refs - 1)) for index in range(4)]
     padded = [Arg(index) for index in scalars] + [Arg(0)] * (5 - len(scalars))
@@ -151,6 +161,41 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
     )  # fmt: skip
     defines: dict[str, str | int] = {"VARIABLES": refs, "UPDATE": update}
     return [*order, Launch("gg_update", grid, block, arguments, {"ELEMENT": dtype}, defines)]
+
+
+def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
+    """The same in C for the CPU."""
+    refs, grad, indices = slots
+
+    def parameters(signature: Signature) -> list[int]:
+        shape, count = signature.input_shapes[0], signature.input_shapes[indices][0]
+        if refs > _MOST_VARIABLES:
+            raise NotImplementedError(f"{refs} arrays are changed, more than {_MOST_VARIABLES}")
+        described = places(count, signature.input_types[indices], shape[:1])
+        return [*described, prod(shape[1:]), grad, indices, len(signature.input_shapes)]
+
+    def macros(signature: Signature) -> dict[str, str]:
+        dtype, types = signature.input_types[0].base_dtype, signature.input_types
+        scalars = _scalar_inputs(slots, len(types))
+        names = {index: f"s{index}" for index in scalars}
+        names |= {index: f"v{index}" for index in range(refs)} | {grad: "g"}
+        kinds = {i: "gg_real" if types[i].base_dtype is dtype else "int64_t" for i in scalars}
+        numbers = " ".join(f"X({names[i]}, {kind}, {i})" for i, kind in kinds.items())
+        return {
+            "GG_VARIABLES": str(refs),
+            "GG_SCALARS(X)": numbers,
+            "GG_UPDATE": _update_statements(name, signature, names, refs),
+        }
+
+    return RowSource("host_row_updates.h", "gg_update_rows", parameters, macros=macros)
+
+
+def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
+    """The statements that change one element of each array; `names` has an expression an input."""
+    native = DECLARATIONS[f"Apply{name}"].native
+    assert isinstance(native, Decomposition)
+    inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]
+    return statements(native, signature, inputs, [names[index] for index in range(refs)])
 
 
 def sparse_update(name: str, inputs: str) -> OpFunction:
@@ -175,6 +220,7 @@ def sparse_update(name: str, inputs: str) -> OpFunction:
         writes=range(slots[0]),
         cpu=Call(make=bind),
         gpu=Source("sparse_optimizer_update.cu", partial(_launch, name, slots), Call(make=bind)),
+        native=_native(name, slots),
         grad=NO_GRADIENT,
         stateful=True,
         doc=f"Apply{name}, of the rows at `indices`, by the rows of grad.",

@@ -1,0 +1,144 @@
+"""Native functions over rows of matrices, and the integers that they take.
+
+    gathered   rows that are copied from a tensor                host_gather.h
+    put        rows of a variable that are replaced              host_gather.h
+    scattered  rows that are changed by others, one by one       host_scatter.h
+
+The numbers of rules, and what describes indices, are those of host_rows.h and these files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.kernel import RowSource, Signature
+
+ADD, SUB, MUL, MIN, MAX = range(5)
+"""How a change and a row become one."""
+
+_IN_PLACE, _OF_TENSOR, _OF_NUMBER = range(3)
+
+_MOST_COORDINATES = 8
+
+
+def places(
+    count: int, index_type: DType, sizes: Sequence[int], drops_negative: bool = False
+) -> list[int]:
+    """What describes `count` indices: coordinates in `sizes`."""
+    if len(sizes) > _MOST_COORDINATES:
+        raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
+    if drops_negative and len(sizes) != 1:
+        raise NotImplementedError("negative coordinates are not dropped")
+    padded = [*sizes, *(1,) * (_MOST_COORDINATES - len(sizes))]
+    return [count, int(index_type.size == 8), len(sizes), int(drops_negative), *padded]
+
+
+# -- rows that are copied
+
+
+Matrices = Callable[[Signature], tuple[int, Sequence[int], int, int, int]]
+
+
+def gathered(matrices: Matrices) -> RowSource:
+    """Rows of input 0 at input 1. `matrices` returns how many indices there are, the sizes in which
+    they are coordinates, the matrices before that, the indices for each, and the width of a row."""
+
+    def parameters(signature: Signature) -> list[int]:
+        count, sizes, outer, of_each, width = matrices(signature)
+        item = _item_size(signature.output_types[0])
+        return [*places(count, signature.input_types[1], sizes), item, width, outer, of_each]
+
+    return RowSource("host_gather.h", "gg_gather", parameters, None)
+
+
+def put(by_coordinates: bool) -> RowSource:
+    """Rows of variable 0 at input 1 replaced by input 2."""
+
+    def parameters(signature: Signature) -> list[int]:
+        count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
+        _refuse_scalar(signature, 2, count * width)
+        item = _item_size(signature.input_types[0])
+        return [*places(count, signature.input_types[1], sizes), item, width]
+
+    return RowSource("host_gather.h", "gg_put", parameters, None)
+
+
+def _item_size(dtype: DType) -> int:
+    if dtype.base_dtype in (dtypes.string, dtypes.resource):
+        raise NotImplementedError(f"{dtype.base_dtype.name}: its elements are Python objects")
+    return dtype.base_dtype.size
+
+
+def _changed_rows(
+    signature: Signature, whole: int, indices: int, by_coordinates: bool
+) -> tuple[int, Sequence[int], int]:
+    """How many indices there are, the sizes in which they are coordinates, a row's width."""
+    sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
+    depth = shape[-1] if by_coordinates else 1
+    count = prod(shape[:-1]) if by_coordinates else prod(shape)
+    return count, sizes[:depth], prod(sizes[depth:])
+
+
+def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
+    if prod(signature.input_shapes[updates]) != wanted:
+        raise NotImplementedError("one number is put into all rows")
+
+
+# -- rows that are changed by others
+
+
+def scattered(rule: int, by_coordinates: bool) -> RowSource:
+    """Rows of variable 0 at input 1 changed by input 2."""
+
+    def parameters(signature: Signature) -> list[int]:
+        count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
+        _refuse_scalar(signature, 2, count * width)
+        described = places(count, signature.input_types[1], sizes)
+        return [*described, prod(sizes), width, rule, _IN_PLACE, 0, 1, 2, -1, 0]
+
+    return RowSource("host_scatter.h", "gg_scatter", parameters)
+
+
+def scattered_in_tensor(rule: int) -> RowSource:
+    """A copy of tensor 0 whose rows at coordinates 1 are changed by input 2."""
+
+    def parameters(signature: Signature) -> list[int]:
+        count, sizes, width = _changed_rows(signature, 0, 1, True)
+        described = places(count, signature.input_types[1], sizes)
+        return [*described, prod(sizes), width, rule, _OF_TENSOR, 3, 1, 2, 0, 0]
+
+    return RowSource("host_scatter.h", "gg_scatter", parameters)
+
+
+def scattered_in_zeros() -> RowSource:
+    """Zeros to which input 1 is added at coordinates 0; the shape is a host input."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shape, out = signature.input_shapes[0], signature.output_shapes[0]
+        sizes, width = out[: shape[-1]], prod(out[shape[-1] :])
+        described = places(prod(shape[:-1]), signature.input_types[0], sizes)
+        return [*described, prod(sizes), width, ADD, _OF_NUMBER, 2, 0, 1, -1, 0]
+
+    return RowSource("host_scatter.h", "gg_scatter", parameters, element=1)
+
+
+def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
+    """Rows of input 0 combined by the numbers of input 1, from `start(dtype)` on; negative numbers
+    are dropped."""
+    return RowSource("host_scatter.h", "gg_scatter", partial(_segment_parameters, rule, start))
+
+
+def _segment_parameters(rule: int, start: Callable[[Any], Any], signature: Signature) -> list[int]:
+    ids, out = signature.input_shapes[1], signature.output_shapes[0]
+    dtype = np.dtype(signature.output_types[0].as_numpy_dtype)
+    described = places(prod(ids), signature.input_types[1], out[:1], drops_negative=True)
+    bits = int.from_bytes(np.array(start(dtype), dtype).tobytes(), "little")
+    bits -= bits >> 63 << 64
+    return [*described, out[0], prod(out[1:]), rule, _OF_NUMBER, 2, 1, 0, -1, bits]

@@ -1,0 +1,124 @@
+"""Steps that are bound at each run go by native code, and give the numbers of NumPy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.compile.steps import run_time_native
+from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.devices.native import FINDINGS
+
+pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
+
+WAITING = tf.OptimizerOptions(global_jit_level=tf.OptimizerOptions.ON_1)
+NUMPY = tf.OptimizerOptions(global_jit_level=tf.OptimizerOptions.OFF)
+
+
+def config(options: Any) -> Any:
+    return tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The op types of steps that run by native code, in order."""
+    seen: list[str] = []
+    bound = run_time_native.RunTimeNative._bound
+
+    def noted(self: Any, *arguments: Any) -> Any:
+        seen.append(self.bound.node.type)
+        return bound(self, *arguments)
+
+    monkeypatch.setattr(run_time_native.RunTimeNative, "_bound", noted)
+    return seen
+
+
+def trained(options: Any, optimizer: Any, steps: int = 4) -> Any:
+    """A table after steps in which rows come several times."""
+    random = np.random.default_rng(3)
+    with tf.Graph().as_default():
+        table = tf.Variable(random.normal(size=(300, 7)).astype(np.float32))
+        ids = tf.placeholder(tf.int64, [None])
+        rows = tf.nn.embedding_lookup(table, ids)
+        train = optimizer().minimize(tf.reduce_sum(tf.square(rows - 1.0)))
+        with tf.Session(config=config(options)) as session:
+            session.run(tf.global_variables_initializer())
+            for count in range(60, 60 + steps):
+                session.run(train, {ids: random.integers(0, 90, count)})
+            return session.run(table)
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda: tf.train.AdagradOptimizer(0.1),
+        lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+        lambda: tf.train.AdamOptimizer(0.01),
+        lambda: tf.train.RMSPropOptimizer(0.01),
+    ],
+    ids=["Adagrad", "Momentum", "Adam", "RMSProp"],
+)
+def test_training_of_a_table_gives_the_numbers_of_numpy(optimizer: Any, calls: list[str]) -> None:
+    native = trained(WAITING, optimizer)
+    assert calls
+    np.testing.assert_array_equal(native, trained(NUMPY, optimizer))
+
+
+def test_steps_of_known_sizes_give_the_numbers_of_numpy() -> None:
+    def optimizer() -> Any:
+        return tf.train.GradientDescentOptimizer(0.01)
+
+    np.testing.assert_array_equal(trained(WAITING, optimizer), trained(NUMPY, optimizer))
+
+
+def test_outputs_that_are_counted_come_whole(calls: list[str]) -> None:
+    x = tf.placeholder(tf.int32, [None])
+    fetches = tf.unique_with_counts(x)
+    with tf.Session(config=config(WAITING)) as session:
+        for values in ([3, 3, -1, 7, 3], [5], list(range(1000)) * 2, []):
+            y, where, counts = session.run(fetches, {x: values})
+            wanted = list(dict.fromkeys(values))
+            assert y.tolist() == wanted
+            assert [wanted[place] for place in where] == values
+            assert counts.tolist() == [values.count(value) for value in wanted]
+    assert calls.count("UniqueWithCounts") >= 3
+
+
+def test_an_index_outside_is_numpys_error_and_changes_nothing() -> None:
+    table = tf.Variable(tf.ones([4, 2]))
+    ids = tf.placeholder(tf.int32, [None])
+    added = tf.scatter_add(table, ids, tf.ones([tf.size(ids), 2]))
+    with tf.Session(config=config(WAITING)) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(2):
+            session.run(added, {ids: [1, 1, 3]})
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[2\] = 4 is not in \[0, 4"):
+                session.run(added, {ids: [0, 1, 4]})
+        assert session.run(table)[:, 0].tolist() == [1, 5, 1, 3]
+
+
+def test_code_with_other_numbers_is_reported_and_not_used(
+    calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FINDINGS, "has", lambda *_: False)
+    monkeypatch.setattr(run_time_native, "are_equal", lambda *_: False)
+    x = tf.placeholder(tf.int32, [None])
+    y, _ = tf.unique(x)
+    with tf.Session(config=config(WAITING)) as session:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                assert session.run(y, {x: [4, 4, 2]}).tolist() == [4, 2]
+    assert calls == ["Unique"]
+    assert any("other numbers than NumPy" in str(warning.message) for warning in caught)

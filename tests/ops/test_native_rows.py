@@ -1,0 +1,179 @@
+"""Functions of rows (`RowSource`) give the numbers of the NumPy kernels on all samples, to the bit,
+and refuse what these refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.base.bfloat16 import is_bfloat16
+from gpugraph.compile.steps.native_node_code import Piece, row_piece
+from gpugraph.compile.steps.result_comparison import are_equal
+from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.devices.native import prepare_source
+from gpugraph.kernel import Call, RowSource
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+from .one_op import Alone, kernels
+from .samples import TABLE
+from .sampling import Sample, case
+
+pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
+
+OP_TYPES = [
+    op_type
+    for op_type, decl in sorted(DECLARATIONS.items())
+    if isinstance(decl.native, RowSource) and op_type in TABLE
+]
+
+LEFT_OUT = (
+    "native are integers of 4 and 8 bytes",
+    "one number is put into all rows",
+    "string: its elements are Python objects",
+    "rows are of float32, float64, int32, int64, bytes, not ",
+)
+"""The beginnings of the reasons why a sample has no native code."""
+
+
+def host_kernel(op_type: str, sample: Sample) -> Call:
+    attrs = sample.all_attrs(DECLARATIONS[op_type].op_def)
+    return next(call for device, call in kernels(op_type, attrs) if device == "CPU")
+
+
+class Native:
+    """A function of rows on a sample, as a kernel for `Alone`."""
+
+    def __init__(self, op_type: str, sample: Sample) -> None:
+        native = DECLARATIONS[op_type].native
+        assert isinstance(native, RowSource)
+        self.native = native
+        self.is_bound = self.is_refused = self.is_exact = False
+        dynamic = native.sizes is not None
+        self.alone = Alone(op_type, sample, Call(make=self._bind, direct=True, dynamic=dynamic))
+        self.arrays: tuple[Any, ...]
+
+    def _bind(self, context: Any, *arrays: Any) -> Callable[[], Any]:
+        self.context, self.arrays = context, arrays
+        return self._run
+
+    def prepare(self) -> None:
+        """Begins to compile. NotImplementedError where there is no function for the sample."""
+        source = self._piece(self.arrays).source
+        prepare_source(*source)  # type: ignore[misc]
+
+    def _piece(self, arrays: Any) -> Piece:
+        return row_piece(self.native, self.context, arrays, lambda size: np.empty(size, np.uint8))
+
+    def _run(self) -> Any:
+        arrays, results = self.arrays, []
+        if self.native.sizes is not None:
+            shapes = self.native.sizes(self.context, *arrays)
+            types = [dtype.as_numpy_dtype for dtype in self.context.output_types]
+            results = [np.full(shape, 91, dtype) for shape, dtype in zip(shapes, types)]
+            arrays = *arrays, *results, np.zeros(1, np.int64)
+        piece = self._piece(arrays)
+        code = prepare_source(*piece.source).get(wait=True)  # type: ignore[misc]
+        assert code is not None
+        self.is_exact = piece.is_exact
+        self.is_refused = bool(piece.bind(code).calls[0]())
+        return [
+            result[: int(arrays[-1][0])] if slot in self.native.counted else result
+            for slot, result in enumerate(results)
+        ]
+
+
+def numbers(*shape: int, seed: int = 1, dtype: Any = np.float32) -> np.ndarray:
+    values = np.random.default_rng(seed).normal(size=shape) * 8
+    return values.astype(dtype)
+
+
+def indices(count: int, most: int, dtype: Any = np.int32) -> np.ndarray:
+    return np.random.default_rng(count).integers(0, most, count).astype(dtype)
+
+
+def large() -> Iterator[tuple[str, Sample]]:
+    """Many rows, wide and narrow, with some that come often: several parts and threads."""
+    axis, one = np.array(0, np.int32), np.float32(0.3)
+    for width in (1, 2, 3, 70):
+        table, rows = numbers(900, width), numbers(7000, width, seed=2)
+        where = indices(7000, 900)
+        where[::3] = 5
+        yield "GatherV2", case(table, where, axis)
+        yield "GatherV2", case(table.astype(np.float16), where.astype(np.int64), axis)
+        yield "GatherNd", case(table, where[:, None])
+        yield "ScatterNd", case(where[:, None], rows, np.array([900, width], np.int32))
+        yield "TensorScatterAdd", case(table, where[:, None], rows)
+        yield "SparseApplyAdagrad", case(table, np.abs(table) + 1, one, rows, where)
+        for kind in ("Sum", "Prod", "Max", "Min"):
+            op_type, count = f"UnsortedSegment{kind}", np.array(900, np.int32)
+            yield op_type, case(rows, where - 5, count)
+            yield op_type, case(rows.astype(np.int64), where, count)
+        for kind in ("Update", "Add", "Sub", "Mul", "Min", "Max"):
+            yield f"Scatter{kind}", case(table, where, rows)
+    yield "GatherV2", case(numbers(30, 40, 50), indices(600, 40), np.array(1, np.int32))
+    yield "Unique", case(indices(20_000, 3000, np.int64))
+    yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
+
+
+@pytest.fixture(scope="module")
+def natives() -> list[tuple[str, Sample, Native]]:
+    """All samples that have native code, which is compiled at once."""
+    output, met = [], set()
+    samples = [(name, sample) for name in OP_TYPES for sample in TABLE[name].samples]
+    for op_type, sample in [*samples, *large()]:
+        native = Native(op_type, sample)
+        if not all(array.size for array in native.arrays):
+            continue
+        has_bfloat16 = any(is_bfloat16(array.dtype) for array in native.arrays)
+        if has_bfloat16 and native.native.element is not None:
+            continue
+        try:
+            native.prepare()
+        except NotImplementedError as error:
+            met.add(next(reason for reason in LEFT_OUT if str(error).startswith(reason)))
+            continue
+        output.append((op_type, sample, native))
+    assert met == set(LEFT_OUT)
+    return output
+
+
+def test_functions_of_rows_give_the_numbers_of_the_host(
+    natives: list[tuple[str, Sample, Native]],
+) -> None:
+    failures = []
+    assert {op_type for op_type, *_ in natives} == set(OP_TYPES)
+    for op_type, sample, native in natives:
+        wanted = Alone(op_type, sample, host_kernel(op_type, sample))()
+        result = native.alone()
+        assert not native.is_refused, f"{op_type} of {sample.label}"
+        if not are_equal(result, wanted, native.is_exact):
+            failures.append(f"{op_type} of {sample.label}: {result} instead of {wanted}"[:600])
+    assert not failures, "\n".join(["", *failures])
+
+
+OUTSIDE = {
+    "GatherV2": 1, "GatherNd": 1, "ScatterNd": 0, "TensorScatterAdd": 1, "ScatterAdd": 1,
+    "ScatterUpdate": 1, "ScatterNdSub": 1, "UnsortedSegmentMax": 1, "SparseApplyMomentum": 4,
+}  # fmt: skip
+"""The input that has the indices, by op type."""
+
+
+@pytest.mark.parametrize("op_type", OUTSIDE)
+@pytest.mark.parametrize("value", [-1, -(2**31), 1 << 20])
+def test_an_index_outside_is_refused_before_anything_is_written(op_type: str, value: int) -> None:
+    slot = OUTSIDE[op_type]
+    sample = next(sample for sample in TABLE[op_type].samples if sample.flat[0].size > 1)
+    native = Native(op_type, sample)
+    written = [array.copy() for array in native.arrays]
+    where = native.alone.inputs[slot]
+    where.reshape(-1)[-1] = value
+    native.alone.run()
+    is_dropped = op_type.startswith("Unsorted") and value < 0
+    assert native.is_refused != is_dropped
+    if not is_dropped:
+        for index, (array, before) in enumerate(zip(native.arrays, written)):
+            assert index == slot or array.tobytes() == before.tobytes()
