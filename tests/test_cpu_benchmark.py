@@ -48,7 +48,7 @@ def test_a_training_step_makes_the_loss_smaller(row):
 
 
 def test_every_kind_of_training_is_there():
-    assert len(TRAINED) == 5
+    assert len(TRAINED) == 6
 
 
 def test_a_graph_of_small_ops_has_as_many_as_it_says():
