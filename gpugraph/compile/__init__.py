@@ -18,6 +18,7 @@
     sums       large sums add each term when it comes
     fuse       groups of ops that run as one kernel
     partition  Send and Recv between devices
+    swap       tensors of GPUs are on the host between two uses, where that is asked for
     flow       which loop each op is in, and under which condition it runs
     order      one sequence for all devices, by depth
     memory     lifetimes to offsets in one arena a device
@@ -29,7 +30,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -47,7 +48,9 @@ from gpugraph.compile.lowering.collectives_joined import collectives
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.lowering.read_after_write import reread
 from gpugraph.compile.memory.execution_order import order
+from gpugraph.compile.memory.host_swapping import swap
 from gpugraph.compile.memory.memory_planning import memory
+from gpugraph.compile.memory.swap_choice import chosen_swaps
 from gpugraph.compile.placement.graph_partition import partition
 from gpugraph.compile.placement.placer import place
 from gpugraph.compile.rewriting.activation_recomputation import ALL, CHEAP, recompute
@@ -87,6 +90,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     sums,
     fuse,
     partition,
+    swap,
     flow,
     order,
     memory,
@@ -95,6 +99,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
 
 
 _RECOMPUTING = (RewriterConfig.HEURISTICS, RewriterConfig.RECOMPUTATION_HEURISTICS)
+_SWAPPING = (RewriterConfig.HEURISTICS, RewriterConfig.SWAPPING_HEURISTICS)
 
 
 def compile_plan(target: Target, request: RunRequest) -> Plan:
@@ -118,12 +123,22 @@ def compile_record(target: Target, request: RunRequest) -> GraphRecord:
 
 
 def _fitted(target: Target, request: RunRequest) -> Unit:
-    """The unit with as much recomputation as its settings ask for: with a limit, no more than fits
-    it, or what needs least."""
+    """The unit with as much recomputation and swapping as its settings ask for."""
     rewrites = target.config.graph_options.rewrite_options
-    if rewrites.memory_optimization not in _RECOMPUTING or rewrites.disable_meta_optimizer:
+    optimization = rewrites.memory_optimization
+    if rewrites.disable_meta_optimizer:
         return _compiled(target, request)
-    limit = rewrites.recomputation_limit_mb * (1 << 20)
+    if optimization in _RECOMPUTING:
+        unit = _recomputed(target, request, rewrites.recomputation_limit_mb << 20)
+    else:
+        unit = _compiled(target, request)
+    if optimization in _SWAPPING or optimization == RewriterConfig.MANUAL:
+        unit = _swapped(target, request, unit, optimization in _SWAPPING)
+    return unit
+
+
+def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
+    """With a limit, no more recomputation than fits it, or what needs least."""
     if not limit:
         return _compiled(target, request, CHEAP)
     units = []
@@ -134,10 +149,38 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
     return min(units, key=lambda unit: sum(unit.arena_sizes.values()))
 
 
-def _compiled(target: Target, request: RunRequest, recomputation: int = 0) -> Unit:
+def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: bool) -> Unit:
+    """The unit with tensors on the host meanwhile, if GPUs need less memory with that."""
+    if "GPU" not in unit.device_types.values():
+        unit.amend("swap", f"nothing: no GPU. {target.no_gpu}", ())
+        return unit
+    swaps, lines = chosen_swaps(unit, by_heuristics)
+    if not swaps:
+        unit.amend("swap", "nothing: no tensor of a GPU is idle for long enough", lines)
+        return unit
+    other = _compiled(target, request, unit.recomputation, swaps)
+    if by_heuristics and _gpu_bytes(other) >= _gpu_bytes(unit):
+        unit.amend("swap", "nothing: arenas would be no smaller", lines)
+        return unit
+    other.amend("swap", "", lines)
+    return other
+
+
+def _gpu_bytes(unit: Unit) -> int:
+    """The bytes of all arenas on GPUs."""
+    types = unit.device_types
+    return sum(size for device, size in unit.arena_sizes.items() if types[device] == "GPU")
+
+
+def _compiled(
+    target: Target,
+    request: RunRequest,
+    recomputation: int = 0,
+    swaps: Sequence[Swap] | None = None,
+) -> Unit:
     """The unit that all passes have changed."""
     unit = prune(target, request)
-    unit.recomputation = recomputation
+    unit.recomputation, unit.swaps = recomputation, swaps
     _report_unused(unit)
     _check(unit, "prune")
     for change in PASSES:

@@ -334,7 +334,7 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "place": _check_placement,
     **dict.fromkeys(("remap", "attention", "epilogues", "restores"), _check_shapes),
     **dict.fromkeys(("recompute", "sums", "fuse"), _check_edges),
-    **dict.fromkeys(("partition", "flow"), _check_partition),
+    **dict.fromkeys(("partition", "swap", "flow"), _check_partition),
     "order": _check_order,
     "memory": _check_memory,
 }

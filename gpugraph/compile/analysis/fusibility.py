@@ -28,6 +28,10 @@ LARGE = 1 << 18
 APART = "_apart"
 """The attr of nodes that stay steps of their own."""
 
+SWAP_HINT = "_swap_to_host"
+"""TensorFlow's attr of an op: the number of an input, or several, to be on the host before. The op
+stays a step of its own."""
+
 _SHAPED = {"Select"}
 """Ops whose inputs don't broadcast as NumPy's do."""
 _RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
@@ -97,7 +101,9 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> Fusible | None:
     """Signature, space and expressions of an op that may be in a group; None for all others."""
     native = natives.get(node.assigned_device)
-    if native is None or node.op_def.is_stateful or not node.output_types or APART in node.attrs:
+    if native is None or node.op_def.is_stateful or not node.output_types:
+        return None
+    if APART in node.attrs or SWAP_HINT in node.attrs:
         return None
     device_type = unit.device_types[node.assigned_device]
     expressions = expressions_of(node.type, node.attrs, device_type)

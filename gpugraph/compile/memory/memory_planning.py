@@ -32,7 +32,7 @@ from gpugraph.compile.memory.initial_values import initial_values, runs_once
 from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
-from gpugraph.compile.placement.graph_partition import memory_of_output
+from gpugraph.compile.placement.graph_partition import SWAPPED, memory_of_output
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit, variable_key
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
@@ -75,6 +75,7 @@ class _Planner:
         self.writers = self._writers()
         self.initial = initial_values(unit, self.references)
         unit.runs_once = runs_once(unit, self.initial)
+        self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
         self.loops = LoopVariables(unit, self.times)
         self.merge_of = merge_places(unit)
         self.of_merge: dict[int, Storage] = {}
@@ -321,6 +322,8 @@ class _Planner:
         """The positions at which a new tensor is there, whatever uses it."""
         if node.node_class is NodeClass.ARG:
             return 0, self.position
+        if SWAPPED in node.attrs:
+            return self.times.position[self.sends[node.id].id], self.position
         flow = self.unit.flow
         if flow is not None and (is_loop_merge(node) or node.id in flow.irregular):
             frame = flow.frames.of[node.id]

@@ -19,6 +19,9 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.graph.op_def import host_slots
 from gpugraph.plan import Transfer
 
+SWAPPED = "_swapped"
+"""The attr of a Recv whose memory is its own from its Send on: the copy begins there."""
+
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory output `slot` lies. Handles lie on the host."""
@@ -79,8 +82,7 @@ def _cross(
         if edge.src.is_constant:
             copies[key] = _copy_constant(unit, edge.src, target)
         else:
-            copies[key] = _send(unit, edge.src, edge.src_output, source, target)
-            send, _ = unit.send_recv_pairs[-1]
+            send, copies[key] = send_to(unit, edge.src, edge.src_output, source, target)
             unit.add_control_inputs(send, sorted(control_inputs, key=lambda node: node.id))
     unit.graph.update_edge(copies[key], 0, edge.dst, edge.dst_input)
 
@@ -95,7 +97,10 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
     return copy
 
 
-def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
+def send_to(
+    unit: Unit, node: Node, slot: int, source: str, target: str, suffix: str = "recv"
+) -> tuple[Node, Node]:
+    """Adds a Send of a tensor and its Recv on the device `target`, which is named by `suffix`."""
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]
     tensor = node.name if slot == 0 else f"{node.name}:{slot}"
@@ -113,7 +118,7 @@ def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
         node,
         attrs={**attrs, "shape": shape},
         output_types=[dtype],
-        suffix="recv",
+        suffix=suffix,
         device=target,
         shapes=[shape],
     )
@@ -123,4 +128,4 @@ def _send(unit: Unit, node: Node, slot: int, source: str, target: str) -> Node:
     count = shape.num_elements()
     size = None if count is None else count * dtype.itemsize
     unit.transfers.append(Transfer(tensor, source, target, size))
-    return recv
+    return send, recv

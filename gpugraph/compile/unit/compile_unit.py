@@ -153,6 +153,25 @@ class Absorbed(NamedTuple):
     relation: str
 
 
+class Swap(NamedTuple):
+    """A tensor of a GPU that is on the host between two uses. Nodes are named, since the choice is
+    made in one unit and done in the next one of the same run.
+
+    source, slot: the tensor. uses: the inputs (node, index) that read what is copied back, itself
+    or by a view. leaves: the node after which it is on the host. begins, ends: the nodes between
+    which it is copied back. why: what the choice follows from.
+    """
+
+    source: str
+    slot: int
+    uses: tuple[tuple[str, int], ...]
+    leaves: str
+    begins: str
+    ends: str
+    num_bytes: int
+    why: str
+
+
 def no_advice(device: str, available: int) -> Sequence[str]:
     """The default of `Unit.advise`."""
     return ()
@@ -172,6 +191,7 @@ class Unit:
     gets its memory), arena_sizes, and runs_once (whether a second run would be of another plan).
     recomputation: how much of the forward pass gradients compute again
     (`activation_recomputation.py`).
+    swaps: the tensors that are on the host meanwhile (`swap_choice.py`); None: not asked for.
     advise: what would make the arena of a device fit so many bytes, line by line.
     """
 
@@ -202,6 +222,7 @@ class Unit:
     runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
     recomputation: int = 0
+    swaps: Sequence[Swap] | None = None
     advise: Callable[[str, int], Sequence[str]] = no_advice
     _kernels: dict[int, Kernel] = field(default_factory=dict)
 
@@ -321,3 +342,11 @@ class Unit:
 
         yield say
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
+
+    def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
+        """Adds to what a pass has reported: lines, and another summary unless it is empty."""
+        for index, known in enumerate(self.reports):
+            if known.name == name:
+                self.reports[index] = known._replace(
+                    summary=summary or known.summary, lines=[*known.lines, *lines]
+                )

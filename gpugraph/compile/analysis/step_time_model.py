@@ -1,0 +1,82 @@
+"""The time that a GPU needs for a node or a copy, by a model: rates and sizes, nothing measured.
+
+A node takes as long as its arithmetic or as its bytes, whichever is longer, and a launch. The
+rates are those of a GPU of the middle class on PCI Express 3 x16, rounded: what is compared are
+times of the same GPU, and what counts is whether one is several times the other.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+
+OPERATIONS = 10e12
+"""Additions and multiplications a second."""
+
+MEMORY_BYTES = 500e9
+"""Bytes a second between the GPU and its memory."""
+
+COPIED_BYTES = 12e9
+"""Bytes a second between the GPU's memory and the host's, each way."""
+
+LAUNCH = 5e-6
+"""Seconds of a launch."""
+
+_NO_WORK = {
+    *(NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL),
+    *(NodeClass.SEND, NodeClass.RECV),
+}
+_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "_FusedMatMul")
+_FILTER_AND_PLACES = {
+    "Conv2D": (1, None),
+    "_FusedConv2D": (1, None),
+    "Conv3D": (1, None),
+    "Conv2DBackpropInput": (1, 2),
+    "Conv3DBackpropInputV2": (1, 2),
+    "Conv2DBackpropFilter": (None, 2),
+    "Conv3DBackpropFilterV2": (None, 2),
+}
+"""Of convolutions the inputs that are the filter and the forward output; None: the own output."""
+
+_Sizes = tuple[int, ...]
+
+
+def copy_seconds(num_bytes: int) -> float:
+    """The time of a copy between the GPU and the host."""
+    return LAUNCH + num_bytes / COPIED_BYTES
+
+
+def node_seconds(unit: Unit, node: Node) -> float:
+    """The time of a node's kernel; 0 for a node without one. Unknown sizes count as 1."""
+    if node.node_class in _NO_WORK or unit.modes.get(node.id, "").startswith("view"):
+        return 0.0
+    inputs = [_sizes(unit, edge.src, edge.src_output) for edge in node.input_edges()]
+    outputs = [_sizes(unit, node, slot) for slot in range(len(node.output_types))]
+    dtypes = (*node.input_types, *node.output_types)
+    num_bytes = sum(
+        prod(sizes) * dtype.base_dtype.itemsize
+        for sizes, dtype in zip((*inputs, *outputs), dtypes)
+        if not dtype.is_ref_dtype
+    )
+    return LAUNCH + max(num_bytes / MEMORY_BYTES, _operations(node, inputs, outputs) / OPERATIONS)
+
+
+def _operations(node: Node, inputs: list[_Sizes], outputs: list[_Sizes]) -> float:
+    if node.type in _PRODUCTS and len(outputs[0]) > 1:
+        batch = prod(outputs[0][:-2])
+        sides = prod(inputs[0]) * prod(inputs[1]) * prod(outputs[0])
+        return 2.0 * (sides / max(batch, 1)) ** 0.5
+    if node.type in _FILTER_AND_PLACES:
+        weights, places = (
+            outputs[0] if index is None else inputs[index]
+            for index in _FILTER_AND_PLACES[node.type]
+        )
+        return 2.0 * prod(places) * prod(weights[:-1])
+    return 0.0
+
+
+def _sizes(unit: Unit, node: Node, slot: int) -> _Sizes:
+    sizes = unit.shapes[node.id][slot].sizes
+    return () if sizes is None else tuple(1 if size is None else size for size in sizes)

@@ -1,0 +1,85 @@
+"""Swapping: tensors of a GPU are copied to the host and back, by transfers as between devices.
+
+    x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
+
+What is swapped was chosen in a unit of the same run that has no swaps (`swap_choice`). A copy
+begins at its Send and is over at its Recv. The Recv on the host waits for the node that is computed
+meanwhile; the Send back waits for the last node before the copy has to begin. Views of the tensor
+that are used late are made again, of what came back.
+"""
+
+from __future__ import annotations
+
+from gpugraph.compile.memory.idle_tensors import view_input
+from gpugraph.compile.memory.swap_choice import swap_words
+from gpugraph.compile.placement.graph_partition import SWAPPED, send_to
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Source, Swap, TensorId, Unit
+from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.memory import human_readable_bytes
+
+
+@compile_pass()
+def swap(unit: Unit) -> Outcome:
+    """Inserts the transfers of `unit.swaps`."""
+    if unit.swaps is None:
+        return "not asked for: memory_optimization", ()
+    for choice in unit.swaps:
+        _insert(unit, choice)
+    total = human_readable_bytes(sum(choice.num_bytes for choice in unit.swaps))
+    summary = f"{len(unit.swaps)} tensors, {total}, are on the host between two uses"
+    return summary, [swap_words(choice) for choice in unit.swaps]
+
+
+def _insert(unit: Unit, choice: Swap) -> None:
+    source, slot = _node(unit, choice.source), choice.slot
+    out = _sent(unit, source, slot)
+    if out is None:
+        out = send_to(unit, source, slot, source.assigned_device, unit.host, "swap_out")[1]
+        unit.add_control_inputs(out, [_node(unit, choice.leaves)])
+    send, back = send_to(unit, out, 0, unit.host, source.assigned_device, "swap_in")
+    unit.add_control_inputs(send, [_node(unit, choice.begins)])
+    unit.add_control_inputs(back, [_node(unit, choice.ends)])
+    back.attrs[SWAPPED] = True
+    unit.reasons[back.id] = choice.why
+    copies: dict[TensorId, Source] = {(source.id, slot): (back, 0)}
+    for name, index in choice.uses:
+        edge = _node(unit, name).input_edge(index)
+        unit.graph.update_edge(*_copied(unit, edge, copies), edge.dst, index)
+
+
+def _node(unit: Unit, name: str) -> Node:
+    node = unit.graph.find(name)
+    assert node is not None, name
+    return node
+
+
+def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
+    """The Recv of the tensor on the host where something else needs it there too."""
+    for send, recv in unit.send_recv_pairs:
+        edge = send.input_edge(0)
+        if (edge.src, edge.src_output, recv.assigned_device) == (source, slot, unit.host):
+            return recv
+    return None
+
+
+def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
+    """What is copied back, or the view of it, for an edge that reads the tensor."""
+    node, slot = edge.src, edge.src_output
+    if (node.id, slot) not in copies:
+        index = view_input(node, slot)
+        assert index is not None, node.name
+        sources = [(other.src, other.src_output) for other in node.input_edges()]
+        sources[index] = _copied(unit, node.input_edge(index), copies)
+        view = unit.add_op(
+            node.type,
+            node,
+            sources,
+            attrs=node.attrs,
+            output_types=node.output_types,
+            suffix="swap_in",
+            shapes=unit.shapes[node.id],
+        )
+        unit.reasons[view.id] = unit.reasons[node.id]
+        copies[node.id, slot] = view, slot
+    return copies[node.id, slot]

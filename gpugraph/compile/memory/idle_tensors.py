@@ -1,0 +1,151 @@
+"""Idle tensors: those of a GPU that lie in its arena for long between two uses.
+
+    order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
+    uses      1          2     [ x is idle         ]  3
+
+A use of a view is a use of the tensor. What is used under a condition or in a loop, and what is
+fetched, counts as never idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from gpugraph.compile.analysis.fusibility import SWAP_HINT
+from gpugraph.compile.analysis.step_time_model import node_seconds
+from gpugraph.compile.unit.compile_unit import Source, Storage, TensorId, Unit
+from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+SMALL = 1 << 14
+"""Bytes of a tensor that is not worth its copies."""
+
+_FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_ITERATION}
+
+
+class Idle(NamedTuple):
+    """A tensor and the positions between which nothing uses it; `late` are the uses afterwards."""
+
+    node: Node
+    slot: int
+    storage: Storage
+    first: int
+    last: int
+    late: Sequence[Edge]
+    is_hinted: bool
+
+
+class Timeline:
+    """The positions of a GPU's nodes as times, and the nodes that others may wait for."""
+
+    def __init__(self, unit: Unit, device: str) -> None:
+        own = [node for node in unit.order if node.assigned_device == device]
+        seconds = dict.fromkeys((node.id for node in unit.order), 0.0)
+        seconds.update((node.id, node_seconds(unit, node)) for node in own)
+        self.ends = list(accumulate(seconds[node.id] for node in unit.order))
+        position = unit.positions()
+        self.marks = [
+            (position[node.id], unit.depth[node.id], node)
+            for node in own
+            if seconds[node.id] and is_regular(unit, node)
+        ]
+
+    def begin(self, position: int) -> float:
+        """The time when all before a position is done."""
+        return self.ends[position - 1] if position else 0.0
+
+
+def is_regular(unit: Unit, node: Node) -> bool:
+    """Whether a node runs once in each run: under no condition, in no loop."""
+    flow = unit.flow
+    if flow is None:
+        return True
+    return flow.frames.at(node) is flow.frames.root and not flow.guards.get(node.id)
+
+
+def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
+    """The tensors of the device's arena that may be elsewhere for a while, each once: as its hint
+    says, or in the longest time without a use."""
+    uses, blocked = _uses(unit)
+    position = unit.positions()
+    nodes = {node.id: node for node in unit.order}
+    idle = []
+    for key, edges in uses.items():
+        storage = unit.homes[key].storage
+        is_there = storage.kind == "arena" and storage.device == device
+        if key in blocked or not is_there or storage.size < SMALL:
+            continue
+        node = nodes[key[0]]
+        if not is_regular(unit, node) or node.node_class is NodeClass.ARG:
+            continue
+        idle += _longest(node, key[1], storage, edges, position, timeline)
+    return idle
+
+
+def _longest(
+    node: Node,
+    slot: int,
+    storage: Storage,
+    edges: Sequence[Edge],
+    position: Mapping[int, int],
+    timeline: Timeline,
+) -> list[Idle]:
+    """Where the tensor is idle, if anywhere."""
+    edges = sorted(edges, key=lambda edge: position[edge.dst.id])
+    places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
+    hinted = [place for edge, place in zip(edges, places[1:]) if _is_hinted(edge)]
+    gaps = [
+        (timeline.begin(after) - timeline.ends[before], before, after)
+        for before, after in zip(places, places[1:])
+        if before < after and (not hinted or after == hinted[0])
+    ]
+    if not gaps:
+        return []
+    _, first, last = max(gaps, key=lambda gap: gap[0])
+    late = [edge for edge in edges if position[edge.dst.id] >= last]
+    return [Idle(node, slot, storage, first, last, late, bool(hinted))]
+
+
+def _is_hinted(edge: Edge) -> bool:
+    hint = edge.dst.attrs.get(SWAP_HINT)
+    return hint is not None and edge.dst_input in (hint if isinstance(hint, list) else [hint])
+
+
+def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
+    """The edges by which each tensor, or a view of it, is read; and those that stay as they are."""
+    uses: dict[TensorId, list[Edge]] = {}
+    blocked: set[TensorId] = set()
+    for node in unit.order:
+        is_kept = node.node_class in _FLOWING or node.node_class is NodeClass.RETVAL
+        is_view = unit.modes.get(node.id, "").startswith("view")
+        for edge in node.input_edges():
+            whole, slot = viewed(unit, edge)
+            key = whole.id, slot
+            if is_kept or not is_regular(unit, node):
+                blocked.add(key)
+            elif not is_view:
+                uses.setdefault(key, []).append(edge)
+    return uses, blocked
+
+
+def viewed(unit: Unit, edge: Edge) -> Source:
+    """The tensor of an edge, behind all that is a view of it."""
+    node, slot = edge.src, edge.src_output
+    while unit.modes.get(node.id, "").startswith("view"):
+        index = view_input(node, slot)
+        if index is None:
+            break
+        source = node.input_edge(index)
+        key = source.src.id, source.src_output
+        if unit.homes[key].storage is not unit.homes[node.id, slot].storage:
+            break
+        node, slot = source.src, source.src_output
+    return node, slot
+
+
+def view_input(node: Node, slot: int) -> int | None:
+    """The input of which an output is a view, if it may be one."""
+    decl = DECLARATIONS.get(node.type)
+    return decl.view.get(slot) if decl is not None and decl.view else None

@@ -1,0 +1,220 @@
+"""Which tensors of a GPU are on the host for a while, so that its arena is smaller.
+
+    GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
+    out               [ x to the host ]
+    in                                       [ x to the GPU ]
+    arena   |------- x ---------------|      |------ x -----------|
+
+By `RewriterConfig.memory_optimization`: MANUAL swaps what an op's attr `_swap_to_host` names.
+SWAPPING_HEURISTICS and HEURISTICS look at what lives where the arena is fullest, again and again,
+and swap what is idle longest there, as long as its copies are hidden: copies each way take turns
+beside what is computed meanwhile (`step_time_model`). What is not hidden stays, unless the arena
+exceeds the GPU's memory.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from gpugraph.compile.analysis.step_time_model import copy_seconds
+from gpugraph.compile.memory.idle_tensors import Idle, Timeline, idle_tensors
+from gpugraph.compile.unit.compile_unit import Swap, Unit
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.memory import human_readable_bytes
+
+DEPTHS = 4
+"""The levels of the graph that a way to the host and back takes."""
+
+Places = tuple[tuple[int, Node], tuple[int, Node], Node]
+"""Where a tensor is on the host: position and node of the first and of the last, and the node
+after which it has to be back."""
+
+
+def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
+    """What is swapped, and a line about each tensor that stays though it is idle at a peak."""
+    swaps: list[Swap] = []
+    lines: list[str] = []
+    for device in unit.target.devices:
+        if device.device_type == "GPU" and unit.arena_sizes.get(device.name):
+            choice = _Choice(unit, device.name, device.attributes.memory_limit_bytes)
+            choice.obey_hints()
+            if by_heuristics:
+                choice.lower_peaks()
+            swaps += choice.swaps
+            lines += choice.lines
+    return swaps, lines
+
+
+class _Lane:
+    """The copies of one direction, which take turns."""
+
+    def __init__(self) -> None:
+        self._busy: list[tuple[float, float]] = []
+
+    def earliest(self, begin: float, seconds: float) -> float:
+        """The first time from `begin` on at which a copy may begin."""
+        for start, end in self._busy:
+            if start >= begin + seconds:
+                break
+            begin = max(begin, end)
+        return begin
+
+    def latest(self, end: float, seconds: float) -> float:
+        """The last time until `end` at which a copy may end."""
+        for start, stop in reversed(self._busy):
+            if stop <= end - seconds:
+                break
+            end = min(end, start)
+        return end
+
+    def take(self, begin: float, seconds: float) -> None:
+        """Notes a copy."""
+        insort(self._busy, (begin, begin + seconds))
+
+
+class _Choice:
+    """The choice for one GPU."""
+
+    def __init__(self, unit: Unit, device: str, limit: int) -> None:
+        self.unit, self.device, self.limit = unit, device, limit
+        self.timeline = Timeline(unit, device)
+        self.tensors = idle_tensors(unit, device, self.timeline)
+        self.live = self._live_bytes()
+        self.out, self.back = _Lane(), _Lane()
+        self.swaps: list[Swap] = []
+        self.lines: list[str] = []
+
+    def _live_bytes(self) -> list[int]:
+        """The bytes that live at each position."""
+        changes = [0] * (len(self.unit.order) + 2)
+        storages = {home.storage for home in self.unit.homes.values()}
+        for storage in storages:
+            if storage.kind == "arena" and storage.device == self.device:
+                changes[max(storage.first, 0)] += storage.size
+                changes[storage.last + 1] -= storage.size
+        return list(accumulate(changes))
+
+    def obey_hints(self) -> None:
+        """Swaps what the program says."""
+        for tensor in self.tensors:
+            if tensor.is_hinted:
+                places = self._hidden(tensor) or self._anywhere(tensor)
+                if places is None:
+                    self.lines.append(f"{_name(tensor)} stays: nothing is between its uses")
+                else:
+                    self._swap(tensor, places, f"{tensor.late[0].dst.name} asks for it")
+        self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
+
+    def lower_peaks(self) -> None:
+        """Swaps what lives at a peak, while that can be hidden or the arena would not fit."""
+        while self.tensors:
+            peak = max(range(len(self.live)), key=self.live.__getitem__)
+            if not self._lower(peak, self._hidden, "hidden by what is computed meanwhile"):
+                break
+        while max(self.live) > self.limit:
+            peak = max(range(len(self.live)), key=self.live.__getitem__)
+            if not self._lower(peak, self._anywhere, "without it the arena exceeds the memory"):
+                break
+
+    def _lower(
+        self, peak: int, placed: Callable[[Idle], Places | None], reason: str
+    ) -> bool:
+        """Swaps the tensor that is idle longest at the peak; whether there is one."""
+        here = [tensor for tensor in self.tensors if tensor.first < peak < tensor.last]
+        for tensor in sorted(here, key=self._seconds, reverse=True):
+            places = placed(tensor)
+            if places is not None and places[0][0] < peak < places[1][0]:
+                self.tensors.remove(tensor)
+                self._swap(tensor, places, reason)
+                return True
+        self._note_staying(here)
+        return False
+
+    def _note_staying(self, here: Sequence[Idle]) -> None:
+        self.lines = [
+            f"{_name(tensor)} stays: copies of {_ms(copy_seconds(tensor.storage.size))} each way "
+            f"are not hidden by {_ms(self._seconds(tensor))} of computation"
+            for tensor in here
+        ]
+
+    def _seconds(self, tensor: Idle) -> float:
+        """How long a tensor is idle."""
+        return self.timeline.begin(tensor.last) - self.timeline.ends[tensor.first]
+
+    def _hidden(self, tensor: Idle) -> Places | None:
+        """Where the tensor is on the host, if its copies take no time of their own."""
+        seconds = copy_seconds(tensor.storage.size)
+        made = self.timeline.ends[self.unit.positions()[tensor.node.id]]
+        begin = self.out.earliest(made, seconds)
+        end = self.back.latest(self.timeline.begin(tensor.last), seconds)
+        return self._places(tensor, begin + seconds, end - seconds)
+
+    def _anywhere(self, tensor: Idle) -> Places | None:
+        """Where the tensor is on the host, whatever time its copies take."""
+        return self._places(
+            tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)
+        )
+
+    def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
+        """The nodes after which the copies are to end and begin, by these times."""
+        ends, depth = self.timeline.ends, self.unit.depth
+        top = min(depth[edge.dst.id] for edge in tensor.late)
+        between = [
+            (place, level, node)
+            for place, level, node in self.timeline.marks
+            if tensor.first <= place < tensor.last and level <= top - 2
+        ]
+        leaves = [
+            (place, node)
+            for place, level, node in between
+            if ends[place] >= gone and level <= top - DEPTHS
+        ]
+        begins = [
+            (place, node)
+            for place, level, node in between
+            if ends[place] <= back and level < top - 2
+        ]
+        if not leaves or not begins or begins[-1][0] <= leaves[0][0]:
+            return None
+        last = max(between, key=lambda mark: (mark[1], mark[0]))[2]
+        return leaves[0], begins[-1], last
+
+    def _swap(self, tensor: Idle, places: Places, reason: str) -> None:
+        (first, leaves), (last, begins), ends = places
+        size, seconds = tensor.storage.size, copy_seconds(tensor.storage.size)
+        self._take_lanes(tensor, seconds)
+        for position in range(first + 1, last + 1):
+            self.live[position] -= size
+        uses = tuple((edge.dst.name, edge.dst_input) for edge in tensor.late)
+        why = (
+            f"{reason}: {_ms(seconds)} each way beside {_ms(self._seconds(tensor))} from "
+            f"'{leaves.name}' to '{uses[0][0]}'"
+        )
+        self.swaps.append(
+            Swap(
+                *(tensor.node.name, tensor.slot, uses),
+                *(leaves.name, begins.name, ends.name, size, why),
+            )
+        )
+
+    def _take_lanes(self, tensor: Idle, seconds: float) -> None:
+        made = self.timeline.ends[self.unit.positions()[tensor.node.id]]
+        self.out.take(self.out.earliest(made, seconds), seconds)
+        back = self.back.latest(self.timeline.begin(tensor.last), seconds)
+        self.back.take(back - seconds, seconds)
+
+
+def swap_words(swap: Swap) -> str:
+    """A swap as a line of the report."""
+    name = swap.source if not swap.slot else f"{swap.source}:{swap.slot}"
+    return f"{name}: {human_readable_bytes(swap.num_bytes)} to the host, {swap.why}"
+
+
+def _name(tensor: Idle) -> str:
+    return f"{tensor.node.name} ({human_readable_bytes(tensor.storage.size)})"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms"
