@@ -65,6 +65,7 @@ from gpugraph.compile.steps.early_compilation import compile_early
 from gpugraph.compile.unit.compile_unit import (
     FeedSpec as FeedSpec,
     RunRequest as RunRequest,
+    Swap,
     Target as Target,
     Unit,
 )
@@ -173,10 +174,7 @@ def _gpu_bytes(unit: Unit) -> int:
 
 
 def _compiled(
-    target: Target,
-    request: RunRequest,
-    recomputation: int = 0,
-    swaps: Sequence[Swap] | None = None,
+    target: Target, request: RunRequest, recomputation: int = 0, swaps: Sequence[Swap] | None = None
 ) -> Unit:
     """The unit that all passes have changed."""
     unit = prune(target, request)

@@ -72,7 +72,10 @@ class RewriterConfig(Message):
         GPUs, a matrix product and what follows it, and attention.
       disable_meta_optimizer: none of these.
       memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients compute cheap parts
-        of the forward pass again, so that these are not stored until then.
+        of the forward pass again, so that these are not stored until then. With HEURISTICS or
+        SWAPPING_HEURISTICS tensors of GPUs are on the host between an early and a late use, where
+        copies are hidden. With MANUAL, and with these, so are inputs that ops name in their attr
+        `_swap_to_host`.
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
       recomputation_limit_mb: not TensorFlow's. Recompute only if a step needs more MiB for its
         arenas, and then, where cheap parts do not do, all between checkpoints.

@@ -142,6 +142,12 @@ class Device(ABC):
         `read()`, which returns it; `release()`. None if `read` is all that the device has."""
         return None
 
+    def swapping(self, array: Any, target: Any) -> Any:
+        """For a device with kernels, the copies of an array to host memory, `leave` to `left`, and
+        from there to `target`, `come` to `back`, beside what it computes; with `finish`, `release`.
+        """
+        return None
+
     def memory_note(self) -> str:
         """What else there is to report when memory is out."""
         return ""

@@ -105,3 +105,9 @@ def read_attr_value(message: Any) -> Any:
         read = None if descriptor.name == "s" else _READERS.get(descriptor.name)
         return list(values) if read is None else [read(item) for item in values]
     return []
+
+
+def plain_attr(value: Any) -> Any:
+    """As `read_attr_value`, with texts as `str`; what is no message stays as it is."""
+    plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
+    return as_text(plain) if isinstance(plain, bytes) else plain

@@ -245,5 +245,5 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
     assert seen[2:] == [
         "prune", "collectives", "reread", "fold", "simplify", "transposes", "cancel", "common",
         "dependencies", "place", "remap", "attention", "epilogues", "restores", "recompute", "sums",
-        "fuse", "partition", "flow", "order", "memory",
+        "fuse", "partition", "swap", "flow", "order", "memory",
     ]  # fmt: skip

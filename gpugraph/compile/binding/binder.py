@@ -26,6 +26,7 @@ from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
 from gpugraph.compile.steps.native_node_code import Candidate, native_of
 from gpugraph.compile.steps.plan_arrays import at_node
 from gpugraph.compile.steps.step_list import StepList
+from gpugraph.compile.steps.swap_copies import swap_copies
 from gpugraph.compile.steps.tensor_moves import copying, releasing
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices import Device, Enqueued, VariableState
@@ -74,7 +75,7 @@ def bind(unit: Unit) -> Plan:
         holdings.reset,
         holdings.release,
         access=binder.access if binder.access.reads else None,
-        has_cells=bool(binder.cells or holdings.objects),
+        has_cells=bool(binder.cells or holdings.objects or holdings.swaps),
         ends=tuple(ends.end(name) for name in binder.refusals),
         clock=binder.clock,
         runs_once=unit.runs_once,
@@ -97,6 +98,7 @@ class Binder(StepList):
         super().__init__(unit)
         self.writes = False  # whether a node writes a variable
         self.side_by_side = {node.id for group in unit.parallel for node in group}
+        self.swap_copies = swap_copies(self)
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
 
     def steps(self) -> list[Step]:
@@ -113,6 +115,8 @@ class Binder(StepList):
                 return
         if node.node_class is NodeClass.VARIABLE:
             self.variable(node)
+        elif node.id in self.swap_copies:
+            self.add(node, self.swap_copies[node.id], "copy")
         elif node.node_class is NodeClass.SEND:
             self._send(node)
         elif node.node_class is NodeClass.RECV:

@@ -37,10 +37,11 @@ def _insert(unit: Unit, choice: Swap) -> None:
     if out is None:
         out = send_to(unit, source, slot, source.assigned_device, unit.host, "swap_out")[1]
         unit.add_control_inputs(out, [_node(unit, choice.leaves)])
+        out.attrs[SWAPPED] = True
     send, back = send_to(unit, out, 0, unit.host, source.assigned_device, "swap_in")
+    back.attrs[SWAPPED] = True
     unit.add_control_inputs(send, [_node(unit, choice.begins)])
     unit.add_control_inputs(back, [_node(unit, choice.ends)])
-    back.attrs[SWAPPED] = True
     unit.reasons[back.id] = choice.why
     copies: dict[TensorId, Source] = {(source.id, slot): (back, 0)}
     for name, index in choice.uses:
@@ -71,15 +72,5 @@ def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
         assert index is not None, node.name
         sources = [(other.src, other.src_output) for other in node.input_edges()]
         sources[index] = _copied(unit, node.input_edge(index), copies)
-        view = unit.add_op(
-            node.type,
-            node,
-            sources,
-            attrs=node.attrs,
-            output_types=node.output_types,
-            suffix="swap_in",
-            shapes=unit.shapes[node.id],
-        )
-        unit.reasons[view.id] = unit.reasons[node.id]
-        copies[node.id, slot] = view, slot
+        copies[node.id, slot] = unit.add_copy(node, sources, "swap_in"), slot
     return copies[node.id, slot]

@@ -10,7 +10,7 @@ fetched, counts as never idle.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from gpugraph.compile.analysis.fusibility import SWAP_HINT
@@ -30,10 +30,10 @@ class Idle(NamedTuple):
 
     node: Node
     slot: int
-    storage: Storage
+    late: Sequence[Edge]
     first: int
     last: int
-    late: Sequence[Edge]
+    storage: Storage
     is_hinted: bool
 
 
@@ -98,14 +98,14 @@ def _longest(
     hinted = [place for edge, place in zip(edges, places[1:]) if _is_hinted(edge)]
     gaps = [
         (timeline.begin(after) - timeline.ends[before], before, after)
-        for before, after in zip(places, places[1:])
+        for before, after in pairwise(places)
         if before < after and (not hinted or after == hinted[0])
     ]
     if not gaps:
         return []
     _, first, last = max(gaps, key=lambda gap: gap[0])
     late = [edge for edge in edges if position[edge.dst.id] >= last]
-    return [Idle(node, slot, storage, first, last, late, bool(hinted))]
+    return [Idle(node, slot, late, first, last, storage, bool(hinted))]
 
 
 def _is_hinted(edge: Edge) -> bool:

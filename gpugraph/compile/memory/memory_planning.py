@@ -6,8 +6,8 @@
              allocated then, and freed after its last use
   object     a handle, which leads to what a kernel keeps for the time of a run
   arena      everything else: offsets into one block per device and plan
-  aside      not from this pass: where binding puts a loop variable's next value while the places
-             of others are exchanged
+  aside      memory that binding takes: pinned host memory of what a GPU swaps; or where a loop
+             variable's next value is while the places of others are exchanged
 
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
 shares the variable's memory too, unless something writes the variable between the read and the
@@ -314,6 +314,8 @@ class _Planner:
         if node.output_types[slot].base_dtype is resource:
             return Storage("object", device, 0, first, last, name)
         size = node.output_types[slot].itemsize * prod(shape or ())
+        if SWAPPED in node.attrs and self.sends[node.id].assigned_device in self.with_kernels:
+            return Storage("aside", device, size, first, last, name)  # pinned
         storage = Storage("arena", device, size, first, last, name)
         self.storages.append(storage)
         return storage

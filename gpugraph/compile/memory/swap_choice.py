@@ -21,8 +21,11 @@ from itertools import accumulate
 from gpugraph.compile.analysis.step_time_model import copy_seconds
 from gpugraph.compile.memory.idle_tensors import Idle, Timeline, idle_tensors
 from gpugraph.compile.unit.compile_unit import Swap, Unit
-from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
+
+FULL = 0.875
+"""The part of a GPU's memory beyond variables that an arena may fill: the rest is for fragments."""
 
 DEPTHS = 4
 """The levels of the graph that a way to the host and back takes."""
@@ -78,7 +81,8 @@ class _Choice:
     """The choice for one GPU."""
 
     def __init__(self, unit: Unit, device: str, limit: int) -> None:
-        self.unit, self.device, self.limit = unit, device, limit
+        self.unit, self.device = unit, device
+        self.limit = int(FULL * (limit - _variable_bytes(unit, device)))
         self.timeline = Timeline(unit, device)
         self.tensors = idle_tensors(unit, device, self.timeline)
         self.live = self._live_bytes()
@@ -118,9 +122,7 @@ class _Choice:
             if not self._lower(peak, self._anywhere, "without it the arena exceeds the memory"):
                 break
 
-    def _lower(
-        self, peak: int, placed: Callable[[Idle], Places | None], reason: str
-    ) -> bool:
+    def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
         """Swaps the tensor that is idle longest at the peak; whether there is one."""
         here = [tensor for tensor in self.tensors if tensor.first < peak < tensor.last]
         for tensor in sorted(here, key=self._seconds, reverse=True):
@@ -133,11 +135,13 @@ class _Choice:
         return False
 
     def _note_staying(self, here: Sequence[Idle]) -> None:
-        self.lines = [
-            f"{_name(tensor)} stays: copies of {_ms(copy_seconds(tensor.storage.size))} each way "
-            f"are not hidden by {_ms(self._seconds(tensor))} of computation"
-            for tensor in here
-        ]
+        self.lines = [f"{_name(tensor)} stays: {self._why_staying(tensor)}" for tensor in here]
+
+    def _why_staying(self, tensor: Idle) -> str:
+        seconds, idle = copy_seconds(tensor.storage.size), self._seconds(tensor)
+        if 2 * seconds < idle:
+            return "other copies, or the order of the ops, leave no time for its own"
+        return f"copies of {_ms(seconds)} each way are not hidden by {_ms(idle)} of computation"
 
     def _seconds(self, tensor: Idle) -> float:
         """How long a tensor is idle."""
@@ -192,18 +196,25 @@ class _Choice:
             f"{reason}: {_ms(seconds)} each way beside {_ms(self._seconds(tensor))} from "
             f"'{leaves.name}' to '{uses[0][0]}'"
         )
-        self.swaps.append(
-            Swap(
-                *(tensor.node.name, tensor.slot, uses),
-                *(leaves.name, begins.name, ends.name, size, why),
-            )
-        )
+        node, slot = tensor.node.name, tensor.slot
+        names = leaves.name, begins.name, ends.name
+        self.swaps.append(Swap(node, slot, size, uses, *names, why))
 
     def _take_lanes(self, tensor: Idle, seconds: float) -> None:
         made = self.timeline.ends[self.unit.positions()[tensor.node.id]]
         self.out.take(self.out.earliest(made, seconds), seconds)
         back = self.back.latest(self.timeline.begin(tensor.last), seconds)
         self.back.take(back - seconds, seconds)
+
+
+def _variable_bytes(unit: Unit, device: str) -> int:
+    """The bytes of the run's variables on a device."""
+    variables = [node for node in unit.order if node.node_class is NodeClass.VARIABLE]
+    return sum(
+        (unit.shapes[node.id][0].num_elements() or 0) * node.output_types[0].base_dtype.itemsize
+        for node in variables
+        if node.assigned_device == device
+    )
 
 
 def swap_words(swap: Swap) -> str:

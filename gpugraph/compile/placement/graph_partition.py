@@ -20,7 +20,7 @@ from gpugraph.graph.op_def import host_slots
 from gpugraph.plan import Transfer
 
 SWAPPED = "_swapped"
-"""The attr of a Recv whose memory is its own from its Send on: the copy begins there."""
+"""The attr of the Recvs of a swapped tensor: their copies begin at their Sends."""
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:

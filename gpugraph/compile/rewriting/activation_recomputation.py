@@ -234,17 +234,7 @@ class _Copies:
             (self.copy_of.get(edge.src.id, edge.src), edge.src_output)
             for edge in node.input_edges()
         ]
-        copy = unit.add_op(
-            node.type,
-            node,
-            sources,
-            attrs=node.attrs,
-            output_types=node.output_types,
-            suffix="recomputed",
-            shapes=unit.shapes[node.id],
-        )
-        unit.reasons[copy.id] = unit.reasons[node.id]
-        self.copy_of[node.id] = copy
+        copy = self.copy_of[node.id] = unit.add_copy(node, sources, "recomputed")
         if not any(source in self.copy_of.values() for source, _ in sources):
             unit.add_control_inputs(copy, [self.trigger_of[node.id]])
 

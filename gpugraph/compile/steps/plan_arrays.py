@@ -39,6 +39,7 @@ class Holdings:
         self.memory = KernelMemory([], [], {})
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of handles
+        self.swaps: list[Any] = []  # copies that a run which fails may leave unfinished
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
         self.values: list[Any] = []  # constants: their copies on devices live as long as they do
@@ -55,6 +56,8 @@ class Holdings:
             handle[()] = None
         while self.memory.kept:
             self.memory.kept.pop().release()
+        for swap in self.swaps:
+            swap.finish()
         self.mailbox.clear()
 
     def release(self) -> None:
@@ -63,6 +66,7 @@ class Holdings:
         for block in self.memory.owned:
             block.release()
         self.memory.owned.clear()
+        self.swaps.clear()
         self.memory.pools.clear()
         self.variables.clear()
         self.values.clear()

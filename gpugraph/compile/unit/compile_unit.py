@@ -122,8 +122,8 @@ class Storage:
     """Bytes that one or more tensors share, live from step `first` to step `last`.
 
     `kind` is "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
-    (the session's), "cell" (allocated during a run), "object" (a handle) or "aside" (of a binder
-    alone: memory of its own for a loop variable's value while others exchange their places).
+    (the session's), "cell" (allocated during a run), "object" (a handle) or "aside" (memory that
+    binding takes: for a loop variable's value while others exchange their places, or pinned).
     """
 
     kind: str
@@ -164,11 +164,11 @@ class Swap(NamedTuple):
 
     source: str
     slot: int
+    num_bytes: int
     uses: tuple[tuple[str, int], ...]
     leaves: str
     begins: str
     ends: str
-    num_bytes: int
     why: str
 
 
@@ -258,6 +258,18 @@ class Unit:
         if shapes is not None:
             self.shapes[node.id] = shapes
         return node
+
+    def add_copy(self, node: Node, sources: Sequence[Source], suffix: str) -> Node:
+        """Adds an op like `node`, named by the suffix, that reads the values of `sources`."""
+        copy = self.add_op(
+            *(node.type, node, sources),
+            attrs=node.attrs,
+            output_types=node.output_types,
+            suffix=suffix,
+            shapes=self.shapes[node.id],
+        )
+        self.reasons[copy.id] = self.reasons[node.id]
+        return copy
 
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""

@@ -19,6 +19,7 @@ from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
 from gpugraph.devices.cuda.launching.launcher import Launcher
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.cuda.transfers.host_fallback import OnHost
+from gpugraph.devices.cuda.transfers.host_swaps import HostSwap
 from gpugraph.devices.cuda.transfers.memory_regions import DeviceSubAllocator, PinnedSubAllocator
 from gpugraph.devices.cuda.transfers.pinned_staging import Staging
 from gpugraph.devices.device import Block, Device, HostDevice
@@ -146,6 +147,11 @@ class CudaDevice(Device):
             driver.copy_peer(target.address, array.address, other, array.nbytes, self.compute)
             driver.record(self._peer_done, self.compute)
             other.wait(source.compute, self._peer_done)
+
+    def swapping(self, array: Array, target: Array) -> HostSwap:
+        """By way of pinned memory, on the streams of transfers."""
+        with self.lock:
+            return HostSwap(self.staging, array, target, self.lock)
 
     # -- kernels
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpugraph.base.value_text import shown
+from gpugraph.formats.attr_value_messages import plain_attr
 from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -46,8 +47,8 @@ class ScopeState:
     """What holds for the next operation of one graph in one thread."""
 
     __slots__ = (
-        "colocate", "container", "control_flow", "controls", "creators", "device", "devices",
-        "name", "overrides",
+        "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
+        "devices", "name", "overrides",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class ScopeState:
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
         self.container = ""
+        self.attrs: Mapping[str, Any] = {}
         self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
         self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
 
@@ -271,6 +273,24 @@ class Scopes(GraphElements):
             state.overrides = old
 
     @contextmanager
+    def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
+        """Ops made inside have these attrs too, unless they have such already.
+
+        Values are AttrValue messages or what these hold; None takes an attr of a scope around away.
+        TypeError for what is no dict of strings.
+        """
+        if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
+            raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
+        state = self._scope
+        old = state.attrs
+        attrs = {**old, **{key: plain_attr(value) for key, value in attr_map.items()}}
+        state.attrs = {key: value for key, value in attrs.items() if value is not None}
+        try:
+            yield
+        finally:
+            state.attrs = old
+
+    @contextmanager
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
         """Variables made inside are made by `creator(next_creator, **arguments)`.
 
@@ -300,6 +320,8 @@ class Scopes(GraphElements):
             op._attrs = {**op._attrs, "container": state.container}
         if state.overrides and op.type in state.overrides:
             op._attrs = {**op._attrs, "_gradient_op_type": state.overrides[op.type]}
+        if state.attrs:
+            op._attrs = {**state.attrs, **op._attrs}
         if state.control_flow is not None:
             op._control_flow_context = state.control_flow
             state.control_flow.add_op(op)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.dtypes import DType
+from gpugraph.formats.attr_value_messages import plain_attr
 from gpugraph.graph.client.creation_origin import Origin
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.node_messages import node_def_of, op_def_message, public_attr
@@ -180,6 +181,10 @@ class Operation:
                 f"{sorted(self._attrs)}"
             )
         return public_attr(self, name)
+
+    def _set_attr(self, attr_name: str, attr_value: Any) -> None:
+        """Sets an attr to what an AttrValue message holds, or to a plain value: `_swap_to_host`."""
+        self._attrs = {**self._attrs, attr_name: plain_attr(attr_value)}
 
     @property
     def node_def(self) -> Any:

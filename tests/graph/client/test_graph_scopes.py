@@ -343,3 +343,29 @@ def test_what_becomes_a_tensor_is_something_to_be_beside(g: Graph) -> None:
         op = made("beside")
     assert op.colocation_groups() == [b"loc:@Const"]
     assert g.get_operation_by_name("Const").type == "Const"
+
+
+def test_attrs_of_a_scope(g: Graph) -> None:
+    with g._attr_scope({"_hint": 1, "_other": "text"}):
+        with g._attr_scope({"_hint": None, "_more": [2, 3]}):
+            inner = made()
+        outer = made()
+    assert inner.get_attr("_more") == [2, 3] and "_hint" not in inner.attrs
+    assert outer.get_attr("_hint") == 1 and outer.get_attr("_other") == b"text"
+    assert "_hint" not in made().attrs
+    for wrong in (None, {1: 2}):
+        with pytest.raises(TypeError, match="attr_map must be a dictionary"):
+            with g._attr_scope(wrong):  # type: ignore[arg-type]
+                pass
+
+
+def test_an_attr_that_is_set_later(g: Graph) -> None:
+    messages = pytest.importorskip("gpugraph.formats.messages_pb2")
+    one, other = made(), made()
+    one._set_attr("_hint", messages.AttrValue(i=3))
+    other._set_attr("_text", messages.AttrValue(s=b"name"))
+    assert one.get_attr("_hint") == 3 and "_hint" not in other.attrs
+    assert other.attrs["_text"] == "name"
+    with g._attr_scope({"_hint": messages.AttrValue(i=4)}):
+        assert made().get_attr("_hint") == 4
+    assert made().node_def.attr["_hint"].WhichOneof("value") is None

@@ -1,0 +1,100 @@
+"""The way of a plan's tensor to pinned host memory and back, beside what the GPU computes.
+
+    compute    x = f(..) |  a  b  c      d  e  f  g  | h(x)
+    outward              '- copy -' left
+    inward                            '- copy -' back
+
+Each copy begins after the work that is enqueued by then, on a stream of its own, and its end is
+what later work on the compute stream waits for: memory that the tensor leaves, or comes back to, is
+its own between the two.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from gpugraph.devices.cuda.driver.driver_interface import DriverError, Stream
+from gpugraph.devices.cuda.transfers.gpu_array import Array
+from gpugraph.devices.cuda.transfers.pinned_staging import Staging
+from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
+
+
+class HostSwap:
+    """One tensor's copies: `source` is where it is computed, `target` where it is used later.
+
+    The pinned memory is the plan's. ResourceExhaustedError where there is none.
+    """
+
+    def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
+        address = staging.pinned.allocate_raw(source.nbytes, optional=True)
+        if address is None:
+            space = PlainSpace("pinned host memory", staging.pinned)
+            raise out_of_memory(space, source.nbytes, "a tensor that is swapped", "a swap")
+        self._staging, self._source, self._target = staging, source, target
+        self._lock = lock
+        self._address: int | None = address
+        driver = staging.driver
+        self._computed, self._left, self._back = (driver.event() for _ in range(3))
+        self._pending: list[Any] = []  # events that the compute stream has not waited for
+
+    def leave(self) -> None:
+        """Begins the copy to the host."""
+        staging, source = self._staging, self._source
+        with self._lock:
+            self._after_computed(staging.outward)
+            staging.driver.copy_out(self._host, source.address, source.nbytes, staging.outward)
+            self._note(self._left, staging.outward)
+
+    def left(self) -> None:
+        """The copy to the host is over for what is enqueued from now on."""
+        self._wait(self._left)
+
+    def come(self) -> None:
+        """Begins the copy back."""
+        staging, target = self._staging, self._target
+        with self._lock:
+            self._after_computed(staging.inward)
+            staging.driver.wait(staging.inward, self._left)
+            staging.driver.copy_in(target.address, self._host, target.nbytes, staging.inward)
+            self._note(self._back, staging.inward)
+
+    def back(self) -> None:
+        """The copy back is over for what is enqueued from now on."""
+        self._wait(self._back)
+
+    def finish(self) -> None:
+        """As `left` and `back`, after a run that failed in between."""
+        while self._pending:
+            self._wait(self._pending[0])
+
+    def release(self) -> None:
+        """Frees the pinned memory, after copies in progress."""
+        address, self._address = self._address, None
+        if address is None:
+            return
+        with self._lock:
+            with suppress(DriverError):  # the run that met it has raised it
+                for stream in (self._staging.outward, self._staging.inward):
+                    self._staging.driver.synchronize(stream)
+            self._staging.pinned.deallocate_raw(address)
+
+    @property
+    def _host(self) -> int:
+        assert self._address is not None, "the plan is released"
+        return self._address
+
+    def _after_computed(self, stream: Stream) -> None:
+        driver = self._staging.driver
+        driver.record(self._computed, self._staging.compute)
+        driver.wait(stream, self._computed)
+
+    def _note(self, event: Any, stream: Stream) -> None:
+        self._staging.driver.record(event, stream)
+        self._pending.append(event)
+
+    def _wait(self, event: Any) -> None:
+        with self._lock:
+            self._staging.driver.wait(self._staging.compute, event)
+        if event in self._pending:
+            self._pending.remove(event)
