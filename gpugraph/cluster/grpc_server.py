@@ -12,6 +12,7 @@ from gpugraph.base.errors import AbortedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
 from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.cluster.collective_peers import CollectivePeers
 from gpugraph.cluster.master import Master, StepNames
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
@@ -74,6 +75,11 @@ class Server:
             config = config_of(self._server_def.default_session_config.SerializeToString())
         self._task = TaskDevices(name, config)
         self._worker = Worker(self._task, self._receive)
+        tasks = [task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)]
+        self._collectives = CollectivePeers(
+            name, tasks, self._worker.mailboxes, self.peer, self._receive
+        )
+        self._worker.peers = self._collectives
         self._peers: dict[str, Peer] = {}
         self._lock = new_lock()
         self._ended = threading.Event()
@@ -172,6 +178,7 @@ class Server:
             "AbortStep": lambda m: worker.abort(m.step, error_of(m.failure)),
             "CloseWorkerSession": lambda m: worker.close_session(m.handle),
             "ClearContainers": lambda m: worker.clear(m.container),
+            "LeaveCollective": self._collectives.answer_leave,
         }
         answers: Handlers = {
             "GetStatus": lambda _: self._status(),
@@ -180,6 +187,7 @@ class Server:
             "ListDevices": self._list_devices,
             "RegisterPart": self._register_part,
             "RunPart": self._run_part,
+            "JoinCollective": self._collectives.answer_join,
             "ReceiveTensors": lambda m: self._values(worker.receive(m.step, m.key)),
         }
         return {**answers, **{name: _answering_nothing(do) for name, do in does.items()}}

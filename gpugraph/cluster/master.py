@@ -16,6 +16,12 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.cluster.cluster_placement import ClusterPlacer
+from gpugraph.cluster.collective_buckets import (
+    CollectiveSpec,
+    collective_groups,
+    collective_specs,
+    is_collective,
+)
 from gpugraph.cluster.run_stages import Stage, cut_into_stages
 from gpugraph.cluster.task_sessions import SessionGraph, session_of
 from gpugraph.cluster.worker import StageSpec
@@ -57,8 +63,9 @@ class MasterSession:
         config: ConfigProto,
         links: Mapping[str, WorkerLink],
         devices: Sequence[DeviceAttributes],
+        leader: str = "",
     ) -> None:
-        self.handle, self.config = handle, config
+        self.handle, self.config, self._leader = handle, config, leader
         self.links, self.devices = links, devices
         self.graph = SessionGraph()
         self._placer = ClusterPlacer(devices, config)
@@ -96,7 +103,7 @@ class MasterSession:
         connections = self.graph.connections(names.connections)
         tasks = self._placer.tasks(graph, feeds, fetches, targets, connections, done)
         used = list(dict.fromkeys(tasks.values())) or [next(iter(self.links))]
-        if len(used) == 1:
+        if len(used) == 1 and not _is_joined_by_others(graph, tasks):
             stages = {used[0]: [_whole(names)]}
         elif names.connections or names.done:
             raise UnimplementedError.of_no_node(
@@ -104,7 +111,7 @@ class MasterSession:
                 f"on {', '.join(used)}"
             )
         else:
-            stages = _cut(graph, feeds, fetches, targets, tasks)
+            stages = self._cut(feeds, fetches, targets, tasks)
         return self._register(stages, names)
 
     def _register(
@@ -117,6 +124,7 @@ class MasterSession:
             link.register_graph(self.handle, self.config, self.graph)
             read = {key for stage in part_stages for _, key in stage.feeds}
             computed = {key for stage in part_stages for _, key in stage.fetches}
+            computed |= {f"{name}:0" for stage in part_stages for name in stage.takes}
             fed = [index for index, name in enumerate(names.feeds) if name in read]
             fetched = [index for index, name in enumerate(names.fetches) if name in computed]
             feed_names = [names.feeds[index] for index in fed]
@@ -124,6 +132,24 @@ class MasterSession:
             number = link.register_part(self.handle, part_stages, feed_names, fetch_names)
             parts[task] = number, fed, fetched
         return _RegisteredRun(parts, len(names.fetches))
+
+    def _cut(
+        self,
+        feeds: Sequence[Tensor],
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        tasks: Mapping[str, str],
+    ) -> dict[str, list[StageSpec]]:
+        parts, groups = cut_into_stages(set(feeds), fetches, targets, lambda op: tasks[op.name])
+        return {
+            task: [
+                _spec(
+                    stage, collective_specs(stage.operations, groups, self.config, self._leader)
+                )
+                for stage in part
+            ]
+            for task, part in parts.items()
+        }
 
     def close(self) -> None:
         """Closes the session on all workers."""
@@ -184,18 +210,14 @@ def _whole(names: StepNames) -> StageSpec:
     )
 
 
-def _cut(
-    graph: Graph,
-    feeds: Sequence[Tensor],
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-    tasks: Mapping[str, str],
-) -> dict[str, list[StageSpec]]:
-    stages = cut_into_stages(set(feeds), fetches, targets, lambda op: tasks[op.name])
-    return {task: [_spec(stage) for stage in part] for task, part in stages.items()}
+def _is_joined_by_others(graph: Graph, tasks: Mapping[str, str]) -> bool:
+    """Whether a run on one task has a member of a collective, but not all."""
+    members = [op for op in graph._ops if is_collective(op) and op.name in tasks]
+    groups = collective_groups(members, lambda op: tasks[op.name])
+    return any(group.is_spread for group in groups.values())
 
 
-def _spec(stage: Stage) -> StageSpec:
+def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
     """A stage by names."""
     return StageSpec(
         [(tensor.name, key) for tensor, key in stage.feeds.items()],
@@ -205,6 +227,8 @@ def _spec(stage: Stage) -> StageSpec:
         [op.name for op in stage.done],
         [(meeting, task, key) for meeting, (task, key) in stage.receives.items()],
         list(stage.sends.items()),
+        collectives,
+        list(stage.takes),
     )
 
 
@@ -224,7 +248,7 @@ class Master:
         wait_s = config.operation_timeout_in_ms / 1000 or self._wait_s
         devices = [device for link in links.values() for device in link.status(wait_s)]
         handle = os.urandom(16).hex()
-        session = MasterSession(handle, config, links, devices)
+        session = MasterSession(handle, config, links, devices, min(self.links))
         with self._lock:
             self._sessions[handle] = session
         return handle

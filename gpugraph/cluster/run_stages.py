@@ -28,6 +28,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InternalError, UnimplementedError
+from gpugraph.cluster.collective_buckets import CollectiveGroup, collective_groups
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -40,7 +41,8 @@ class Stage:
 
     feeds: tensors with the keys of their values in the part's store; fetches: keys with tensors.
     receives: by rendezvous key, the task that sends a value, and its key. sends: by rendezvous key,
-    the keys of what goes to other tasks; an empty one is a signal that the stage is over.
+    the keys of what goes to other tasks; an empty one is a signal that the stage is over. takes:
+    collectives over processes, by name, whose results it needs.
     """
 
     task: str
@@ -53,6 +55,7 @@ class Stage:
     done: dict[Operation, None] = field(default_factory=dict)
     receives: dict[str, tuple[str, str]] = field(default_factory=dict)
     sends: dict[str, str] = field(default_factory=dict)
+    takes: dict[str, None] = field(default_factory=dict)
 
 
 def cut_into_stages(
@@ -60,13 +63,14 @@ def cut_into_stages(
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
     task_of: Callable[[Operation], str],
-) -> dict[str, list[Stage]]:
-    """The stages of each task, in the order of their levels.
+) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
+    """The stages of each task, in the order of their levels, and the collectives of the run.
 
     UnimplementedError where operations that can't be taken apart wait for other tasks and these for
     them.
     """
-    return _Cutter(feeds, fetches, targets, task_of).cut()
+    cutter = _Cutter(feeds, fetches, targets, task_of)
+    return cutter.cut(), cutter.collectives
 
 
 class _Cutter:
@@ -91,6 +95,8 @@ class _Cutter:
         self.after: dict[Operation, int] = {}  # which writes an operation waits for, as bits
         self.stages: dict[tuple[str, int], Stage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
+        self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
+        self._check_collectives()
 
     def cut(self) -> dict[str, list[Stage]]:
         """The stages by task."""
@@ -104,7 +110,10 @@ class _Cutter:
         for stage in list(self.stages.values()):
             self._connect(stage)
         for tensor in self.wanted:
-            self._home(tensor, self._last_level(tensor)).fetches[tensor.name] = tensor
+            if self._is_spread(tensor.op):
+                self._result_home(tensor.op)
+            else:
+                self._home(tensor, self._last_level(tensor)).fetches[tensor.name] = tensor
         parts: dict[str, list[Stage]] = {}
         for stage in sorted(self.stages.values(), key=lambda stage: stage.level):
             parts.setdefault(stage.task, []).append(stage)
@@ -116,11 +125,43 @@ class _Cutter:
             self.stages[key] = Stage(task, level)
         return self.stages[key]
 
+    # -- collectives over processes
+
+    def _is_spread(self, op: Operation) -> bool:
+        """Whether the operation is a member of a collective over processes."""
+        return op in self.collectives and self.collectives[op].is_spread
+
+    def _check_collectives(self) -> None:
+        for op in self.collectives:
+            if self._is_spread(op) and op in self.graph.groups:
+                raise UnimplementedError(
+                    op._record,
+                    op,
+                    f"The collective '{op.name}' is over several processes, and in a branch or a "
+                    "loop: compute it outside",
+                )
+
+    def _result_home(self, op: Operation) -> Stage:
+        """The first stage that has the result of a collective, for others."""
+        stage = self._stage(self.task_of[op], self.levels[op] + 1)
+        stage.takes[op.name] = None
+        return stage
+
+    def _take_result(self, stage: Stage, tensor: Tensor) -> None:
+        """Takes the result of a collective over processes."""
+        stage.feeds[tensor] = tensor.name
+        if self.task_of[tensor.op] == stage.task:
+            stage.takes[tensor.op.name] = None
+        else:
+            home = self._result_home(tensor.op)
+            self._receive(stage, home, f"{tensor.name}>{stage.task}", tensor.name)
+
     # -- levels
 
     def _find_levels(self) -> None:
-        """The level of each operation: of groups, of all members."""
-        group_of = {op: tuple(group) for op, group in self.graph.groups.items()}
+        """The level of each operation: of groups and of collectives, of all members."""
+        group_of = {op: tuple(group.members) for op, group in self.collectives.items()}
+        group_of |= {op: tuple(group) for op, group in self.graph.groups.items()}
         units = {op: group_of.get(op, (op,)) for op in self.graph.operations}
         waits_for: dict[tuple[Operation, ...], dict[tuple[Operation, ...], None]] = {}
         for op, unit in units.items():
@@ -134,7 +175,8 @@ class _Cutter:
             names = ", ".join(f"'{unit[0].name}'" for unit in error.args[1][:3])
             raise UnimplementedError.of_no_node(
                 f"Operations of a branch, a loop or a TensorArray wait for others that wait for "
-                f"them ({names}): place them on one task"
+                f"them ({names}): place them on one task. Or the members of collectives need each "
+                "other's results"
             ) from None
         for unit in order:
             self._find_writes(unit)
@@ -164,7 +206,11 @@ class _Cutter:
         for source in self.graph.sources(op):
             if source in self.levels:
                 is_near = self.task_of[source] == task
-                least = max(least, self.levels[source] + (0 if is_near else 1))
+                later = 0 if is_near else 1
+                if self._is_spread(source):  # one collective may be held back by another
+                    is_read = any(tensor.op is source for tensor in op._inputs)
+                    later += int(is_read or not self._is_spread(op))
+                least = max(least, self.levels[source] + later)
         for tensor in op._inputs:
             written = self._last_write(op, tensor)
             if written is not None and self.task_of[written] != task:
@@ -212,16 +258,18 @@ class _Cutter:
                 elif tensor.op not in members:
                     self._take(stage, op, tensor)
             for other in op._control_inputs:
-                self._connect_control(stage, other, members)
-            if op in self.targets or not all(
-                reader in members for reader in self.graph.readers[op]
-            ):
+                self._connect_control(stage, op, other, members)
+            is_read_here = all(reader in members for reader in self.graph.readers[op])
+            if op in self.targets or self._is_spread(op) or not is_read_here:
                 stage.targets[op] = None
         for tensor in self.own_reads.pop(id(stage), ()):
             stage.feeds.pop(tensor, None)
 
     def _take(self, stage: Stage, op: Operation, tensor: Tensor) -> None:
         """Takes a tensor of another stage for an operation."""
+        if self._is_spread(tensor.op):
+            self._take_result(stage, tensor)
+            return
         is_near = self.task_of[tensor.op] == stage.task
         written = self._last_write(op, tensor)
         if is_near and tensor.op in self.shared:
@@ -251,7 +299,7 @@ class _Cutter:
             self._receive(stage, home, f"{key}>{stage.task}", key)
 
     def _connect_control(
-        self, stage: Stage, other: Operation, members: Collection[Operation]
+        self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
         """Waits for an operation that is not in the stage."""
         if self.graph.arrival(other) is not None:
@@ -261,7 +309,12 @@ class _Cutter:
         if other in members or (other in self.shared and not is_far):
             return
         stage.done[other] = None
-        if is_far and other not in self.shared:
+        if self._is_spread(other):
+            if is_far:
+                self._wait_for(stage, self._result_home(other))
+            elif op not in self.collectives:
+                stage.takes[other.name] = None
+        elif is_far and other not in self.shared:
             self._wait_for(stage, self.stages[self.task_of[other], self.levels[other]])
 
     def _take_near(self, stage: Stage, tensor: Tensor) -> None:

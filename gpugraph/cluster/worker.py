@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -12,6 +12,10 @@ import numpy as np
 
 from gpugraph.base.errors import AbortedError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.collective_buckets import CollectiveSpec
+from gpugraph.cluster.collective_peers import CollectivePeers
+from gpugraph.cluster.collective_runs import BucketRun, CollectiveStep
+from gpugraph.cluster.shared_segments import SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import (
     SessionGraph,
@@ -21,6 +25,7 @@ from gpugraph.cluster.task_sessions import (
     session_of,
 )
 from gpugraph.config import ConfigProto
+from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session import Runner
 from gpugraph.session.feed_conversion import feed_array, refuse_shape
@@ -49,6 +54,8 @@ class StageSpec(NamedTuple):
     done: Sequence[str]
     receives: Sequence[tuple[str, str, str]]
     sends: Sequence[tuple[str, str]]
+    collectives: Sequence[CollectiveSpec] = ()
+    takes: Sequence[str] = ()
 
 
 class _CompiledStage(NamedTuple):
@@ -61,13 +68,18 @@ class _CompiledStage(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What this task does in the steps of one set of feeds and fetches."""
+    """What this task does in the steps of one set of feeds and fetches.
+
+    lent: keys of results of collectives that leave the task, so that they are copied.
+    """
 
     stages: Sequence[_CompiledStage]
     feeds: Sequence[str]
     fetches: Sequence[str]
     num_sent: int
     may_wait: bool
+    collectives: Sequence[tuple[CollectiveSpec, Sequence[Operation]]]
+    lent: Collection[str]
 
 
 class WorkerSession:
@@ -76,6 +88,7 @@ class WorkerSession:
     def __init__(self, task: TaskDevices, config: ConfigProto, graph: SessionGraph) -> None:
         self.graph = graph
         self.direct = TaskSession(task, config, graph.graph)
+        self.segments = SegmentPool()
         self._parts: OrderedDict[int, _Part] = OrderedDict()
         self._numbers = itertools.count(1)
         self._lock = new_lock()
@@ -86,8 +99,18 @@ class WorkerSession:
         """The number of a new part; InvalidArgumentError for names that the graph has not."""
         compiled = [self._compiled(stage) for stage in stages]
         num_sent = sum(len(stage.sends) for stage in stages)
+        collectives = [
+            (spec, self.graph.operations(spec.operations))
+            for stage in stages
+            for spec in stage.collectives
+        ]
         may_wait = len(stages) > 1 or any(stage.receives for stage in stages) or self._waits()
-        part = _Part(compiled, feeds, fetches, num_sent, may_wait)
+        taken = {f"{name}:0" for stage in stages for name in stage.takes}
+        sent = {key for stage in stages for _, key in stage.sends}
+        part = _Part(
+            *(compiled, feeds, fetches, num_sent, may_wait or bool(collectives), collectives),
+            taken & sent.union(fetches),
+        )
         with self._lock:
             number = next(self._numbers)
             self._parts[number] = part
@@ -142,6 +165,7 @@ class Worker:
         self._lock = new_lock()
         self.mailboxes = StepMailboxes()
         self.is_stopped = False
+        self.peers: CollectivePeers | None = None  # of a server with other tasks
 
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
@@ -182,17 +206,34 @@ class Worker:
         if not part.may_wait and not timeout_ms and not part.num_sent:
             return self._run_at_once(session, part, fed)
         mailbox = self.mailboxes.of(step)
+        collectives = self._collectives(session, handle, part, step)
+        failure: OpError | None = None
         try:
-            store = self._run_stages(session, part, fed, step, mailbox, timeout_ms)
+            store = self._run_stages(session, part, fed, step, mailbox, timeout_ms, collectives)
         except OpError as error:
             failure = from_task(self.task.name, error)
             self.mailboxes.abort(step, failure)
             raise failure from error
         except BaseException as error:
-            self.mailboxes.abort(step, _ending(error))
+            failure = _ending(error)
+            self.mailboxes.abort(step, failure)
             raise
+        finally:
+            if collectives is not None:
+                collectives.close(failure)
         self.mailboxes.note(step, mailbox, num_sent=part.num_sent)
         return [store[key] for key in part.fetches]
+
+    def _collectives(
+        self, session: WorkerSession, handle: str, part: _Part, step: int
+    ) -> CollectiveStep | None:
+        """What does the collectives over processes of a run, where there are such."""
+        if not part.collectives:
+            return None
+        assert self.peers is not None
+        pool = session.segments
+        buckets = [BucketRun(spec, operations, pool) for spec, operations in part.collectives]
+        return CollectiveStep(self.peers, pool, handle, step, buckets)
 
     def _run_at_once(self, session: WorkerSession, part: _Part, fed: dict[str, Any]) -> list[Any]:
         """Runs a part of one stage that takes nothing of other tasks and sends nothing."""
@@ -211,6 +252,7 @@ class Worker:
         step: int,
         mailbox: StepMailbox,
         timeout_ms: int,
+        collectives: CollectiveStep | None,
     ) -> dict[str, Any]:
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
         limit = StepLimit(seconds, monotonic() + seconds)
@@ -230,10 +272,27 @@ class Worker:
                         raise mailbox.failure from None
                     raise
             limit.check("before a stage")
-            self._run_stage(session, stage, store, limit)
+            if collectives is not None:
+                self._take_results(stage.spec, part, collectives, store, limit)
+                collectives.begin(stage.spec.collectives)
+            self._run_stage(session, stage, store, limit, collectives)
             for meeting, key in stage.spec.sends:
                 mailbox.rendezvous.send(meeting, store[key] if key else _SIGNAL)
+        if collectives is not None:
+            collectives.wait_for_all(limit)
         return store
+
+    def _take_results(
+        self,
+        spec: StageSpec,
+        part: _Part,
+        collectives: CollectiveStep,
+        store: dict[str, Any],
+        limit: StepLimit,
+    ) -> None:
+        """Waits for the results of collectives that a stage needs."""
+        for key, value in collectives.results(spec.takes, limit).items():
+            store[key] = np.array(value) if key in part.lent else value
 
     def _ask(
         self, spec: StageSpec, step: int, mailbox: StepMailbox, limit_s: float
@@ -255,6 +314,7 @@ class Worker:
         stage: _CompiledStage,
         store: dict[str, Any],
         limit: StepLimit | None,
+        collectives: CollectiveStep | None = None,
     ) -> None:
         if stage.runner is None:
             return
@@ -267,6 +327,7 @@ class Worker:
         if limit is not None:
             execution = TracedExecution(False, 0)
             execution.limit = limit
+            execution.take = None if collectives is None else collectives.take
         results = stage.runner.run(values, execution)  # type: ignore[call-arg]
         for key, position in stage.fetches.items():
             store[key] = results[position]
@@ -288,6 +349,7 @@ class Worker:
             session = self._sessions.pop(handle, None)
         if session is not None:
             session.direct.close()
+            session.segments.clear()
 
     def clear(self, containers: Sequence[str]) -> None:
         """Clears these containers."""
@@ -296,6 +358,8 @@ class Worker:
     def stop(self) -> None:
         """Ends all steps and sessions."""
         self.is_stopped = True
+        if self.peers is not None:
+            self.peers.stop()
         self.mailboxes.abort_all(_stopped(self.task.name))
         for handle in list(self._sessions):
             self.close_session(handle)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.collective_buckets import CollectiveSpec
 from gpugraph.cluster.task_sessions import SessionGraph
 from gpugraph.cluster.transport import Peer, PendingCall, message_of, write_failure
 from gpugraph.cluster.worker import StageSpec, Worker
@@ -197,7 +198,7 @@ class ReceivedValues:
         # A server that has just been started anew may not be connected to again. One that is not
         # there is noticed by the step's master, who calls all tasks of the step.
         self._pending = peer.start("ReceiveTensors", message, limit_s=limit_s, reconnects=True)
-        self.cancel = self._pending.cancel
+        self.cancel, self.when_done = self._pending.cancel, self._pending.when_done
 
     def __call__(self) -> list[Any]:
         """Waits for them."""
@@ -218,6 +219,14 @@ def write_stage(message: Any, stage: StageSpec) -> None:
     message.done.extend(stage.done)
     for key, task, value in stage.receives:
         message.receive.add(key=key, task=task, value=value)
+    for spec in stage.collectives:
+        message.collective.add(
+            operation=spec.operations,
+            num_local=spec.num_local,
+            leader=spec.leader,
+            is_whole=spec.is_whole,
+        )
+    message.take.extend(stage.takes)
 
 
 def read_stage(message: Any) -> StageSpec:
@@ -230,6 +239,11 @@ def read_stage(message: Any) -> StageSpec:
         list(message.done),
         [(item.key, item.task, item.value) for item in message.receive],
         read_pairs(message.send),
+        [
+            CollectiveSpec(list(x.operation), x.num_local, x.leader, x.is_whole)
+            for x in message.collective
+        ],
+        list(message.take),
     )
 
 

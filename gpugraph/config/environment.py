@@ -77,6 +77,12 @@ VARIABLES: Mapping[str, Variable] = {
     "GPUGRAPH_CLUSTER_WAIT": Variable(
         "the seconds that a session waits for servers that do not answer yet", {}, "60"
     ),
+    "GPUGRAPH_COLLECTIVE_WAIT": Variable(
+        "the seconds that a member of a collective waits for the others; 0: for ever", {}, "600"
+    ),
+    "GPUGRAPH_COLLECTIVE_BUCKET": Variable(
+        "the bytes of reductions that `scoped_allocator_optimization` does at once", {}, "8388608"
+    ),
     "CUDA_VISIBLE_DEVICES": Variable("CUDA's: the GPUs that the process sees"),
     "CUDA_PATH": Variable("CUDA's: a folder with CUDA's libraries and headers"),
     "CUDA_HOME": Variable("CUDA's: the same, if CUDA_PATH has none"),

@@ -36,7 +36,7 @@ class AutoParallelOptions(Message):
 
 
 class ScopedAllocatorOptions(Message):
-    """Fields: enable_op, the op types whose outputs would lie beside each other."""
+    """Fields: enable_op, the op types that are done at once; CollectiveReduce if there are none."""
 
     enable_op = list_of(to_str)
 
@@ -77,6 +77,8 @@ class RewriterConfig(Message):
         copies are hidden. With MANUAL, and with these, so are inputs that ops name in their attr
         `_swap_to_host`.
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
+      scoped_allocator_optimization: where it is ON, CollectiveReduce ops of one group over several
+        processes are done at once (`docs/cluster.md`); scoped_allocator_opts names the op types.
       recomputation_limit_mb: not TensorFlow's. Recompute only if a step needs more MiB for its
         arenas, and then, where cheap parts do not do, all between checkpoints.
     Each of the first five is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
@@ -114,7 +116,8 @@ class RewriterConfig(Message):
     remapping = _toggle()
     disable_meta_optimizer = boolean()
     layout_optimizer, shape_optimization, loop_optimization = _unused_toggles()
-    function_optimization, scoped_allocator_optimization, debug_stripper = _unused_toggles()
+    function_optimization, debug_stripper = _unused_toggles()[:2]
+    scoped_allocator_optimization = _toggle()
     pin_to_host_optimization, implementation_selector, auto_mixed_precision = _unused_toggles()
     disable_model_pruning = without_effect(boolean())
     meta_optimizer_iterations = without_effect(choice(NumIterationsType))
@@ -125,7 +128,7 @@ class RewriterConfig(Message):
     meta_optimizer_timeout_ms = without_effect(integer())
     auto_parallel = without_effect(message(AutoParallelOptions))
     fail_on_optimizer_errors = without_effect(boolean())
-    scoped_allocator_opts = without_effect(message(ScopedAllocatorOptions))
+    scoped_allocator_opts = message(ScopedAllocatorOptions)
     optimizers = without_effect(list_of(to_str))
     custom_optimizers = without_effect(messages_of(CustomGraphOptimizer))
     inter_optimizer_verifier_config = without_effect(message(VerifierConfig))

@@ -36,6 +36,8 @@ from gpugraph.plan.plan_steps import (
 from gpugraph.plan.run_clock import (
     RUN_CLOCK as RUN_CLOCK,
     Clock as Clock,
+    Take as Take,
     TimeLimit as TimeLimit,
     check_run as check_run,
+    give_early as give_early,
 )

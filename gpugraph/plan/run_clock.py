@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import CancelledError, DeadlineExceededError
+from gpugraph.base.errors import CancelledError, DeadlineExceededError, InternalError
 
 _INSISTING_S = 1.0  # between two interrupts of a run of which the second is raised at once
 
@@ -30,10 +31,16 @@ class TimeLimit(NamedTuple):
             raise DeadlineExceededError(None, None, f"Timed out {where} after {self.seconds} s")
 
 
+Take = Callable[[str, Any], None]
+"""Takes a value of a run in progress, by a name; it copies what it keeps."""
+
+
 class Clock:
     """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""
 
-    __slots__ = ("_cancelled", "_limit", "armed", "interrupted", "one_thread", "stop", "waits")
+    __slots__ = (
+        *("_cancelled", "_limit", "armed", "interrupted", "one_thread", "stop", "take", "waits"),
+    )
 
     def __init__(self) -> None:
         self.armed = False
@@ -41,6 +48,7 @@ class Clock:
         self.interrupted: float | None = None  # the time of `monotonic` when Ctrl-C came
         self.one_thread = False  # whether the run does all in the calling thread
         self.waits = False  # while the run calls a function of the user's
+        self.take: Take | None = None  # takes what the run gives before its end
         self._cancelled = False
         self._limit: TimeLimit | None = None
 
@@ -101,3 +109,14 @@ def check_run(where: str) -> None:
     clock = RUN_CLOCK.get()
     if clock is not None and clock.armed:
         clock.check(where)
+
+
+def give_early(name: str, value: Any) -> None:
+    """Gives a value to whoever started the run in progress, before its end.
+
+    InternalError where nobody takes it.
+    """
+    clock = RUN_CLOCK.get()
+    if clock is None or clock.take is None:
+        raise InternalError.of_no_node(f"Nobody takes the value of '{name}' from this run")
+    clock.take(name, value)

@@ -37,8 +37,14 @@ def collectives(unit: Unit) -> Outcome:
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.COLLECTIVE:
             groups[node.attrs["group_key"], node.attrs["instance_key"]].append(node)
-    for members in groups.values():
+    given = []
+    for keys, members in list(groups.items()):
         members.sort(key=lambda node: (node.requested_device, node.name))
+        if unit.target.task and len(members) < members[0].attrs["group_size"]:
+            _give(unit, members)
+            given.append(f"{members[0].type} over processes, {len(members)} devices of this one")
+            del groups[keys]
+            continue
         _check(unit, members)
         if members[0].type in (_SENDS, _RECEIVES):
             _broadcast(unit, members)
@@ -46,7 +52,29 @@ def collectives(unit: Unit) -> Outcome:
             join = _reduced if members[0].type == "CollectiveReduce" else _gathered
             _join(unit, members, join)
     sizes = [f"{members[0].type} of {len(members)} devices" for members in groups.values()]
-    return f"{len(groups)} groups of collectives were joined", sizes
+    note = f", {len(given)} go on over processes" if given else ""
+    return f"{len(groups)} groups of collectives were joined{note}", [*sizes, *given]
+
+
+def _give(unit: Unit, members: Sequence[Node]) -> None:
+    """Puts in the place of each member what gives its input to the worker, which does the rest.
+
+    What reads the results is in later stages of the run (`cluster/run_stages.py`).
+    """
+    for member in members:
+        sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
+        before = member.control_inputs
+        after = [edge.dst for edge in member._out if edge.is_control]
+        unit.remove(member)
+        if sources:
+            attrs = {"T": member.attrs["T"], "op": member.name}
+            node = unit.add_op("_CollectiveInput", member, sources, attrs=attrs)
+        else:
+            node = unit.add_op("NoOp", member, attrs={})
+        unit.add_control_inputs(node, before)
+        for follower in after:
+            unit.add_control_inputs(follower, [node])
+        unit.roots = [node if root is member else root for root in unit.roots]
 
 
 def _check(unit: Unit, members: Sequence[Node]) -> None:

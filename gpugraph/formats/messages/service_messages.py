@@ -26,12 +26,19 @@ RunStep: 1 handle string, 2 feed *string, 3 value *Value, 4 fetch *string, 5 tar
     6 connection *Pair, 7 done *string, 8 timeout_ms int64
 Transfer: 1 key string, 2 task string, 3 value string
 Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
-    6 receive *Transfer, 7 send *Pair
+    6 receive *Transfer, 7 send *Pair, 8 collective *Collective, 9 take *string
+Collective: 1 operation *string, 2 num_local int64, 3 leader string, 4 is_whole bool
 RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string
 PartHandle: 1 part int64
 RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64
 ReceiveTensors: 1 step int64, 2 key *string
 AbortStep: 1 step int64, 2 failure Failure
+CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 pid int64, 5 number int64,
+    6 token bytes, 7 size int64
+JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5 wait string,
+    6 limit_s double, 7 member CollectiveMember
+CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
+LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure
 """
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -47,6 +54,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "RunPart": ("RunPart", "Values"),
     "ReceiveTensors": ("ReceiveTensors", "Values"),
     "AbortStep": ("AbortStep", "Nothing"),
+    "JoinCollective": ("JoinCollective", "CollectiveMeeting"),
+    "LeaveCollective": ("LeaveCollective", "Nothing"),
     "CloseWorkerSession": ("SessionHandle", "Nothing"),
     "ClearContainers": ("Containers", "Nothing"),
 }

@@ -1,13 +1,16 @@
 """Collectives: sums and the like over devices, all their inputs, one device's value for all.
 
-The ops of one group and instance, one on each device, belong together. When a run is compiled each
-of them gets what follows from the inputs of all (`compile/lowering/collectives_joined.py`); its
-kernel only passes that on.
+The ops of one group and instance, one on each device, belong together. When a run is compiled that
+has all of them, each gets what follows from the inputs of all
+(`compile/lowering/collectives_joined.py`); its kernel only passes that on. Where some are of other
+processes, the run gives its inputs away as soon as they are computed, and what follows from those of
+all is fed to what needs it (`cluster/collective_runs.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.base.dtypes import (
@@ -26,16 +29,17 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import no_outputs, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.plan import give_early
 
 _NUMBERS = (float32, float16, float64, int32, int64)
 _VALUES = (bool_type, *_NUMBERS)
 _MERGES, _FINALS = ("Min", "Max", "Mul", "Add"), ("Id", "Div")
-_KEYS = {key: Attr("int", required=True) for key in ("group_size", "group_key", "instance_key")}
-_HINT = {"communication_hint": Attr("string", "auto")}
+_KEYS: dict[str, Any] = {key: Attr("int", required=True) for key in ("group_size", "group_key", "instance_key")}
+_HINT: dict[str, Any] = {"communication_hint": Attr("string", "auto")}
 _DECLARED: dict[str, Any] = {"grad": NO_GRADIENT, "stateful": True}
-_SHAPED = {**_KEYS, "shape": Attr("shape", required=True), **_HINT}
+_SHAPED: dict[str, Any] = {**_KEYS, "shape": Attr("shape", required=True), **_HINT}
 
 
 def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
@@ -53,49 +57,47 @@ def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[],
     return lambda: copy_array(source, out)
 
 
-op(
-    "CollectiveReduce",
-    inputs="input: T",
-    outputs="data: T",
-    attrs={
-        "T": _NUMBERS,
-        **_KEYS,
-        "merge_op": Attr("string", required=True),
-        "final_op": Attr("string", required=True),
-        "subdiv_offsets": Attr("list(int)", required=True),
-        "wait_for": Attr("list(int)", []),
-        **_HINT,
-        "timeout_seconds": Attr("float", 0.0),
-    },
-    infer=same_shape(0),
-    alias={0: 0},
-    **numpy_kernels(Call(copy_array)),
-    doc="The sum, product, least or greatest of the inputs of a group, or their mean.",
-    **_DECLARED,
-)
-_SHAPES_CHECKED: dict[str, Any] = {
-    **{"infer": _declared_shape, "outputs": "data: T"},
-    **numpy_kernels(Call(make=_bind_checked)),
-    **_DECLARED,
+def _bind_given(context: KernelContext, source: Any) -> Callable[[], Any]:
+    return partial(give_early, context.attrs["op"], source)
+
+
+_COPIES = {**_DECLARED, **numpy_kernels(Call(copy_array)), "infer": same_shape(0), "alias": {0: 0}}
+_CHECKED = {**_DECLARED, **numpy_kernels(Call(make=_bind_checked)), "infer": _declared_shape}
+_RECEIVES = {**_CHECKED, **numpy_kernels(Call(lambda out: None))}
+_GIVES = {**_DECLARED, **numpy_kernels(Call(make=_bind_given)), "infer": no_outputs}
+_REDUCES = {
+    **_KEYS,
+    **{name: Attr("string", required=True) for name in ("merge_op", "final_op")},
+    "subdiv_offsets": Attr("list(int)", required=True),
+    "wait_for": Attr("list(int)", []),
+    **_HINT,
+    "timeout_seconds": Attr("float", 0.0),
 }
-for _op_type, _dtypes, _doc in (
+_IN, _OUT = "input: T", "data: T"
+
+for _op_type, _inputs, _outputs, _attrs, _kernels, _doc in (
     (
-        "CollectiveGather",
-        _NUMBERS,
+        *("CollectiveReduce", _IN, _OUT, {"T": _NUMBERS, **_REDUCES}, _COPIES),
+        "The sum, product, least or greatest of the inputs of a group, or their mean.",
+    ),
+    (
+        *("CollectiveGather", _IN, _OUT, {"T": _NUMBERS, **_SHAPED}, _CHECKED),
         "The inputs of a group, one after the other in the order of their devices.",
     ),
-    ("CollectiveBcastSend", _VALUES, "Gives its input to the others of its group."),
+    (
+        *("CollectiveBcastSend", _IN, _OUT, {"T": _VALUES, **_SHAPED}, _CHECKED),
+        "Gives its input to the others of its group.",
+    ),
+    (
+        *("CollectiveBcastRecv", "", _OUT, {"T": _VALUES, **_SHAPED}, _RECEIVES),
+        "The value that one of its group sends.",
+    ),
+    (
+        *("_CollectiveInput", _IN, "", {"T": _VALUES, "op": Attr("string")}, _GIVES),
+        "Gives a collective over processes its input; the compiler puts it there.",
+    ),
 ):
-    _attrs = {"T": _dtypes, **_SHAPED}
-    op(_op_type, inputs="input: T", attrs=_attrs, doc=_doc, **_SHAPES_CHECKED)
-_RECEIVES = {**_SHAPES_CHECKED, **numpy_kernels(Call(lambda out: None))}
-op(
-    "CollectiveBcastRecv",
-    inputs="",
-    attrs={"T": _VALUES, **_SHAPED},
-    doc="The value that one of its group sends.",
-    **_RECEIVES,
-)
+    op(_op_type, inputs=_inputs, outputs=_outputs, attrs=_attrs, doc=_doc, **_kernels)
 
 
 def all_reduce(

@@ -1,0 +1,161 @@
+"""Which collectives of a run go over processes, and which of them are done at once.
+
+A group whose members are all in one run and on one task is joined when that task compiles its part
+(`compile/lowering/collectives_joined.py`). All others are done between stages: the stage that
+computes the input gives it away at once, and the output is fed to later stages.
+
+With `RewriterConfig.scoped_allocator_optimization` reductions of one group and kind that begin in one
+stage are one bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as soon as
+the last input is there. What is in a bucket follows from the graph alone, so that sessions with
+equal graphs have equal buckets; where they differ, the members do not meet but get an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.config import ConfigProto, RewriterConfig
+from gpugraph.config.environment import setting
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
+
+
+class CollectiveSpec(NamedTuple):
+    """Collectives that are done at once, by the names of a task's members.
+
+    operations: for each instance the members, in the order of their devices; num_local of each.
+    leader: the task where members meet. is_whole: whether all members are in one run.
+    """
+
+    operations: Sequence[str]
+    num_local: int
+    leader: str
+    is_whole: bool
+
+
+class CollectiveGroup(NamedTuple):
+    """The members of one collective in a run. is_spread: whether it goes over processes."""
+
+    members: Sequence[Operation]
+    is_spread: bool
+    is_whole: bool
+    tasks: Sequence[str]
+
+
+def is_collective(op: Operation) -> bool:
+    """Whether the operation is a member of a collective."""
+    return class_of_type(op.type) is NodeClass.COLLECTIVE
+
+
+def collective_groups(
+    operations: Iterable[Operation], task_of: Callable[[Operation], str]
+) -> dict[Operation, CollectiveGroup]:
+    """The group of each member among these operations. InvalidArgumentError for too many."""
+    by_keys: dict[tuple[int, int], list[Operation]] = {}
+    for op in operations:
+        if is_collective(op):
+            keys = op.attrs["group_key"], op.attrs["instance_key"]
+            by_keys.setdefault(keys, []).append(op)
+    groups = {}
+    for (group, instance), members in by_keys.items():
+        size = members[0].attrs["group_size"]
+        if len(members) > size:
+            raise InvalidArgumentError(
+                members[0]._record,
+                members[0],
+                f"The collective of group {group}, instance {instance} can't be done: "
+                f"{len(members)} members are in this run, but the group has {size}: "
+                f"{', '.join(op.name for op in members)}",
+            )
+        tasks = sorted({task_of(op) for op in members})
+        is_whole = len(members) == size
+        is_spread = len(tasks) > 1 or not is_whole
+        found = CollectiveGroup(members, is_spread, is_whole, tasks)
+        groups |= dict.fromkeys(members, found)
+    return groups
+
+
+def collective_specs(
+    stage: Sequence[Operation],
+    groups: Mapping[Operation, CollectiveGroup],
+    config: ConfigProto,
+    leader: str,
+) -> list[CollectiveSpec]:
+    """The collectives over processes that begin in a stage of one task, in buckets."""
+    instances: dict[int, list[Operation]] = {}
+    for op in stage:
+        if op in groups and groups[op].is_spread:
+            instances.setdefault(id(groups[op]), []).append(op)
+    together: dict[object, list[list[Operation]]] = {}
+    for members in instances.values():
+        members.sort(key=lambda op: (op._device, op.name))
+        together.setdefault(_bucket_kind(members, groups, config), []).append(members)
+    specs = []
+    for alike in together.values():
+        for bucket in _filled(sorted(alike, key=lambda members: members[0]._id)):
+            group = groups[bucket[0][0]]
+            specs.append(
+                CollectiveSpec(
+                    [op.name for members in bucket for op in members],
+                    len(bucket[0]),
+                    group.tasks[0] if group.is_whole else _leader(config, leader),
+                    group.is_whole,
+                )
+            )
+    return specs
+
+
+def _leader(config: ConfigProto, default: str) -> str:
+    """The task that `ConfigProto.experimental.collective_group_leader` names, or the default."""
+    named = config.experimental.collective_group_leader
+    if not named:
+        return default
+    spec = DeviceSpec.from_string(named)
+    return f"/job:{spec.job}/replica:{spec.replica or 0}/task:{spec.task or 0}"
+
+
+def _bucket_kind(
+    members: Sequence[Operation],
+    groups: Mapping[Operation, CollectiveGroup],
+    config: ConfigProto,
+) -> object:
+    """What collectives of one bucket agree in."""
+    rewrites = config.graph_options.rewrite_options
+    is_on = rewrites.scoped_allocator_optimization in (RewriterConfig.ON, RewriterConfig.AGGRESSIVE)
+    first = members[0]
+    types = rewrites.scoped_allocator_opts.enable_op or ["CollectiveReduce"]
+    is_reduction = first.type == "CollectiveReduce" and first.type in types
+    if not is_on or not is_reduction or _size(first) is None:
+        return first
+    attrs = tuple(
+        first.attrs[key] for key in ("group_key", "group_size", "T", "merge_op", "final_op")
+    )
+    devices = tuple(op._device for op in members)
+    return *attrs, devices, tuple(groups[first].tasks), groups[first].is_whole
+
+
+def _size(op: Operation) -> int | None:
+    """The bytes of a reduction, where its shape is known."""
+    sizes = op._outputs[0].shape.sizes
+    if sizes is None or None in sizes:
+        return None
+    return prod(size or 0 for size in sizes) * int(op.attrs["T"].itemsize)
+
+
+def _filled(instances: Sequence[list[Operation]]) -> list[list[list[Operation]]]:
+    """The buckets, each of as many as fit, in the order in which they were created."""
+    limit = int(setting("GPUGRAPH_COLLECTIVE_BUCKET"))
+    buckets: list[list[list[Operation]]] = []
+    left = -1
+    for members in instances:
+        size = _size(members[0]) or 0
+        if not buckets or size > left:
+            buckets.append([])
+            left = limit
+        buckets[-1].append(members)
+        left -= size
+    return buckets

@@ -1,0 +1,196 @@
+"""How the members of a collective reach each other: who leads, what they send, who has gone.
+
+What members send each other waits in the mailbox of a step of their own, as tensors between stages
+do, and is asked for over the same connections. Who waits for long asks whether the other is there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.errors import OpError, UnavailableError
+from gpugraph.cluster.collective_groups import CollectiveGroups, Meeting, MeetingKey, Member
+from gpugraph.cluster.daemon_threads import DaemonThreads
+from gpugraph.cluster.shared_segments import SegmentName
+from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
+from gpugraph.cluster.transport import Peer, error_of, message_of, write_failure
+from gpugraph.config.environment import setting
+
+_LOOK_S = 2.0
+_STATUS_S = 3.0
+_TELL_S = 5.0
+
+
+class CollectivePeers:
+    """The collectives of one task's server.
+
+    peer: gives the connection to another task. receive: asks a task for values of a step.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        tasks: Sequence[str],
+        mailboxes: StepMailboxes,
+        peer: Callable[[str], Peer],
+        receive: Callable[[str, int, Sequence[str], float], Any],
+    ) -> None:
+        self.task, self.mailboxes, self.peer, self.receive = task, mailboxes, peer, receive
+        self.groups = CollectiveGroups(tasks, self.is_there)
+        self._reached: set[str] = set()
+        self.threads = DaemonThreads("gpugraph-collectives")
+
+    def is_there(self, task: str) -> bool:
+        """Whether a task's server answers."""
+        if task == self.task:
+            return True
+        try:
+            self.peer(task).call("GetStatus", message_of("Nothing"), wait_s=_STATUS_S)
+        except OpError:
+            return False
+        return True
+
+    def join(
+        self,
+        leader: str,
+        key: MeetingKey,
+        size: int,
+        signature: Sequence[str],
+        wait: str,
+        member: Member,
+    ) -> Meeting:
+        """The meeting of a collective, once all members have come; errors as of the leader's."""
+        limit_s = float(setting("GPUGRAPH_COLLECTIVE_WAIT"))
+        if leader == self.task:
+            return self.groups.join(key, size, signature, wait, member, limit_s)
+        message = message_of(
+            "JoinCollective",
+            step=key[0],
+            key=key[1],
+            size=size,
+            signature=signature,
+            wait=wait,
+            limit_s=limit_s,
+        )
+        _write_member(message.member, member)
+        peer = self.peer(leader)
+        if leader not in self._reached:  # it may not be there yet
+            wait_s = float(setting("GPUGRAPH_CLUSTER_WAIT"))
+            peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+            self._reached.add(leader)
+        try:
+            return read_meeting(peer.call("JoinCollective", message))
+        except UnavailableError:
+            self._reached.discard(leader)
+            raise
+
+    def leave(self, leader: str, key: MeetingKey, wait: str, error: OpError) -> None:
+        """Tells the leader that a member does not come, or waits no more."""
+        if leader == self.task:
+            self.groups.leave(key, wait, error)
+            return
+        message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait)
+        write_failure(message.failure, error)
+        self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
+
+    def abort(self, meeting: Meeting, error: OpError) -> None:
+        """Ends a collective on all of its tasks."""
+        self.mailboxes.abort(meeting.step, error)
+        for task in {member.task for member in meeting.members} - {self.task}:
+            message = message_of("AbortStep", step=meeting.step)
+            write_failure(message.failure, error)
+            self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
+
+    def wire(self, meeting: Meeting, rank: int) -> PeerWire:
+        """What one member sends to the others by."""
+        return PeerWire(self, meeting, rank)
+
+    def answer_join(self, message: Any) -> Any:
+        """Answers a member of another task."""
+        meeting = self.groups.join(
+            (message.step, message.key),
+            message.size,
+            list(message.signature),
+            message.wait,
+            _read_member(message.member),
+            message.limit_s,
+        )
+        answer = message_of("CollectiveMeeting", step=meeting.step)
+        for member in meeting.members:
+            _write_member(answer.member.add(), member)
+        return answer
+
+    def answer_leave(self, message: Any) -> None:
+        """Answers a member of another task that does not come."""
+        key = message.step, message.key
+        self.groups.leave(key, message.wait, error_of(message.failure))
+
+    def stop(self) -> None:
+        """Ends all waits."""
+        self.groups.stop()
+        self.threads.shutdown()
+
+
+class PeerWire:
+    """Arrays between the members of one collective, through mailboxes and connections."""
+
+    def __init__(self, peers: CollectivePeers, meeting: Meeting, rank: int) -> None:
+        self._peers, self._meeting, self.rank = peers, meeting, rank
+        self.size = len(meeting.members)
+        self._mailbox: StepMailbox = peers.mailboxes.of(meeting.step)
+        self._num_sent = 0
+
+    def send(self, rank: int, name: str, array: Any) -> None:
+        """Leaves an array for a member."""
+        self._mailbox.rendezvous.send(f"{name}:{self.rank}>{rank}", array)
+        self._num_sent += 1
+
+    def ask(self, rank: int, name: str) -> Callable[[], Any]:
+        """Asks a member for an array. What this gives waits for it.
+
+        UnavailableError where the member's server is gone.
+        """
+        task = self._meeting.members[rank].task
+        key = f"{name}:{rank}>{self.rank}"
+        call = self._peers.receive(task, self._meeting.step, [key], 0.0)
+        self._mailbox.cancels.append(call.cancel)
+        is_there = threading.Event()
+        call.when_done(is_there.set)
+
+        def wait() -> Any:
+            while not is_there.wait(_LOOK_S):
+                self._check()
+                if not self._peers.is_there(task):
+                    raise UnavailableError.of_no_node(f"{task}, a member of a collective, is gone")
+            self._check()
+            return call()[0]
+
+        return wait
+
+    def _check(self) -> None:
+        if self._mailbox.failure is not None:
+            raise self._mailbox.failure
+
+    def finish(self) -> None:
+        """All is sent that this member sends."""
+        self._peers.mailboxes.note(self._meeting.step, self._mailbox, num_sent=self._num_sent)
+
+
+def _write_member(message: Any, member: Member) -> None:
+    message.task, message.session = member.task, member.session
+    message.device.extend(member.devices)
+    segment = member.segment
+    message.pid, message.number = segment.pid, segment.number
+    message.token, message.size = segment.token, segment.size
+
+
+def _read_member(message: Any) -> Member:
+    segment = SegmentName(message.pid, message.number, message.token, message.size)
+    return Member(message.task, message.session, tuple(message.device), segment)
+
+
+def read_meeting(message: Any) -> Meeting:
+    """The meeting that a leader answers."""
+    return Meeting(message.step, [_read_member(member) for member in message.member])

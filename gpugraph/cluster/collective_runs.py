@@ -1,0 +1,324 @@
+"""Collectives over processes, as one task does them beside the stages of a run.
+
+    plan of a stage    gives each input as soon as it is computed  (`_CollectiveInput`)
+         |
+    CollectiveStep     copies it; when the last of a bucket has come, a thread
+         |                  meets the other members   (`collective_groups.py`)
+         |                  reduces with them         (`collective_exchange.py`)
+    later stages       are fed what comes of it
+
+So the plan goes on computing while its first gradients are reduced. No stage waits for a collective
+of its own level, so that a run does not wait for itself. A collective whose other members are of
+other sessions waits for them as a queue would: until they come, or can't come any more.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import AbortedError, OpError, UnavailableError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.cluster.collective_buckets import CollectiveSpec
+from gpugraph.cluster.collective_exchange import (
+    MERGES,
+    SMALL_BYTES,
+    all_reduce,
+    divide,
+    meet,
+    shared_all_reduce,
+)
+from gpugraph.cluster.collective_groups import Meeting, MeetingKey, Member
+from gpugraph.cluster.collective_peers import CollectivePeers, PeerWire
+from gpugraph.cluster.shared_segments import Segment, SegmentName, SegmentPool
+from gpugraph.cluster.step_mailbox import StepLimit
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.device_names import DeviceSpec
+
+_SLICE_S = 0.2
+
+
+class BucketRun:
+    """Collectives that are done at once, in one run of one task.
+
+    Reductions lie one after the other in one array, which others may see (`segment`).
+    """
+
+    def __init__(
+        self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool
+    ) -> None:
+        self.spec, self.operations, self._pool = spec, operations, pool
+        first = operations[0]
+        self.kind = first.type.removesuffix("Send").removesuffix("Recv")
+        self.dtype = first.attrs["T"]
+        self.group_size = int(first.attrs["group_size"])
+        self.merge_op = first.attrs.get("merge_op", "")
+        self.final_op = first.attrs.get("final_op", "")
+        self.instances = operations[:: spec.num_local]
+        self.inputs: dict[str, Any] = {}
+        self.missing = {op.name for op in operations if op._inputs}
+        self.results: dict[str, Any] = {}
+        self.flat: Any = None
+        self.segment: Segment | None = None
+        self.wait = os.urandom(8).hex()
+        self.is_begun = False
+        self.meeting: Meeting | None = None
+        self.error: BaseException | None = None
+        self.is_over = threading.Event()
+
+    def key(self, step: int) -> MeetingKey:
+        """Where its members meet."""
+        attrs = self.operations[0].attrs
+        text = f"group {attrs['group_key']}, instance {attrs['instance_key']}"
+        return (step if self.spec.is_whole else 0), text
+
+    @property
+    def signature(self) -> list[str]:
+        """What all members have to agree in."""
+        texts = [f"{self.kind} of {self.dtype.name}"]
+        ops = ("merge_op", self.merge_op), ("final_op", self.final_op)
+        texts += [f"{name} {value}" for name, value in ops if value]
+        for op in self.instances:
+            value = self.inputs.get(op.name)
+            shape = op.attrs["shape"] if value is None else TensorShape.of(value.shape)
+            texts.append(f"shape {shape_text(shape)} of instance {op.attrs['instance_key']}")
+        return texts
+
+    def take(self, name: str, value: Any) -> bool:
+        """Copies an input; whether it was the last."""
+        if self.merge_op and self.spec.num_local == 1:
+            self._put(name, value)
+        else:
+            self.inputs[name] = np.array(value, self.dtype.as_numpy_dtype)
+        self.missing.discard(name)
+        return not self.missing
+
+    def _put(self, name: str, value: Any) -> None:
+        """Copies an input, or what the devices of this task make of it, to its place."""
+        start, size = self._places(value)[name]
+        if value.size != size:
+            raise invalid_argument(f"'{name}' has {value.size} elements, not {size}")
+        part = self.flat[start : start + size].reshape(value.shape)
+        np.copyto(part, value)
+        self.inputs[name] = self.results[name] = part
+
+    def _places(self, value: Any) -> dict[str, tuple[int, int]]:
+        """Where each instance begins in the array, and its size; `value` is of the first to come."""
+        places, start = {}, 0
+        for op in self.instances:
+            is_alone = len(self.instances) == 1
+            size = value.size if is_alone else op._outputs[0].shape.num_elements()
+            places[op.name] = (start, size)
+            start += size
+        if self.flat is None:
+            dtype = np.dtype(self.dtype.as_numpy_dtype)
+            if start * dtype.itemsize > SMALL_BYTES:
+                self.segment = self._pool.take(start * dtype.itemsize)
+            held = None if self.segment is None else self.segment.content.view(dtype)
+            self.flat = np.empty(start, dtype) if held is None else held
+        return places
+
+    def join_devices(self) -> None:
+        """Merges the inputs of this task's devices, in their order."""
+        num_local = self.spec.num_local
+        for index, first in enumerate(self.instances if num_local > 1 else ()):
+            names = [op.name for op in self.operations[index * num_local :][:num_local]]
+            values = [self.inputs[name] for name in names]
+            if len({value.shape for value in values}) > 1:
+                shapes = ", ".join(shape_text(TensorShape.of(value.shape)) for value in values)
+                raise invalid_argument(f"The members of a collective have shapes {shapes}")
+            total = values[0]
+            for value in values[1:]:
+                MERGES[self.merge_op](total, value, out=total)
+            self._put(first.name, total)
+            self.results |= dict.fromkeys(names, self.results[first.name])
+
+    @property
+    def divisor(self) -> int:
+        """What the sum is divided by."""
+        return self.group_size if self.final_op == "Div" else 1
+
+
+class CollectiveStep:
+    """The collectives of one run of a task's part."""
+
+    def __init__(
+        self,
+        peers: CollectivePeers,
+        pool: SegmentPool,
+        session: str,
+        step: int,
+        buckets: Sequence[BucketRun],
+    ) -> None:
+        self._peers, self._pool, self._session, self._step = peers, pool, session, step
+        self._buckets = buckets
+        self._bucket_of = {op.name: bucket for bucket in buckets for op in bucket.operations}
+        self._failure: OpError | None = None
+        self._lock = new_lock()
+
+    def take(self, name: str, value: Any) -> None:
+        """Takes an input from a plan that runs."""
+        bucket = self._bucket_of[name]
+        if bucket.take(name, value):
+            self._begin(bucket)
+
+    def begin(self, specs: Iterable[CollectiveSpec]) -> None:
+        """Begins those that need no input."""
+        for spec in specs:
+            bucket = self._bucket_of[spec.operations[0]]
+            if not bucket.missing:
+                self._begin(bucket)
+
+    def _begin(self, bucket: BucketRun) -> None:
+        if not bucket.is_begun:
+            bucket.is_begun = True
+            self._peers.threads.submit(self._run, bucket)
+
+    def results(self, names: Iterable[str], limit: StepLimit) -> dict[str, Any]:
+        """The outputs of these members by tensor; waits for them.
+
+        They may be memory that the next run writes to.
+        """
+        values = {}
+        for name in names:
+            bucket = self._bucket_of[name]
+            while not bucket.is_over.wait(_SLICE_S):
+                limit.check("while a collective waited")
+            if bucket.error is not None:
+                limit.check("while a collective waited")
+                raise bucket.error
+            values[f"{name}:0"] = bucket.results[name]
+        return values
+
+    def wait_for_all(self, limit: StepLimit) -> None:
+        """Waits until all that has begun is done."""
+        self.results([bucket.operations[0].name for bucket in self._buckets], limit)
+
+    def close(self, error: OpError | None) -> None:
+        """Ends what goes on, with an error if there was one; memory is free for other runs."""
+        if error is not None:
+            with self._lock:
+                self._failure = error
+            for bucket in self._buckets:
+                if not bucket.is_over.is_set():
+                    self._leave(bucket, error)
+            return
+        for bucket in self._buckets:
+            if bucket.segment is not None:
+                self._pool.give_back(bucket.segment)
+
+    def _leave(self, bucket: BucketRun, error: OpError) -> None:
+        """Tells the others of a bucket that this member does not go on."""
+        told = error
+        if not isinstance(error, (AbortedError, UnavailableError)):
+            told = AbortedError.of_no_node(
+                f"{self._peers.task} left a collective, as its step failed: {error.message}"
+            )
+        if bucket.meeting is not None:
+            self._peers.abort(bucket.meeting, error if bucket.spec.is_whole else told)
+        elif not bucket.spec.is_whole:
+            wait = bucket.wait if bucket.is_begun else ""
+            self._peers.leave(bucket.spec.leader, bucket.key(self._step), wait, told)
+
+    # -- in a thread
+
+    def _run(self, bucket: BucketRun) -> None:
+        try:
+            with np.errstate(all="ignore"):  # as kernels do
+                self._exchange(bucket)
+        except BaseException as error:
+            bucket.error = error
+            if bucket.meeting is not None:
+                is_told = isinstance(error, OpError)
+                self._leave(bucket, error if is_told else AbortedError.of_no_node(repr(error)))
+        finally:
+            bucket.is_over.set()
+
+    def _exchange(self, bucket: BucketRun) -> None:
+        if bucket.merge_op:
+            bucket.join_devices()
+        members = bucket.operations[: bucket.spec.num_local]
+        member = Member(
+            self._peers.task,
+            self._session,
+            tuple(f"{self._peers.task}{_local(op._device)}" for op in members),
+            SegmentName() if bucket.segment is None else bucket.segment.name,
+        )
+        meeting = self._peers.join(
+            bucket.spec.leader,
+            bucket.key(self._step),
+            bucket.group_size,
+            bucket.signature,
+            bucket.wait,
+            member,
+        )
+        with self._lock:
+            bucket.meeting = meeting
+            failure = self._failure
+        if failure is not None:
+            raise failure
+        wire = self._peers.wire(meeting, meeting.members.index(member))
+        if bucket.merge_op:
+            self._reduce(bucket, meeting, wire)
+        elif bucket.kind == "CollectiveGather":
+            own = np.concatenate([bucket.inputs[op.name] for op in bucket.operations])
+            self._give(bucket, np.concatenate(meet(wire, "in", own)))
+        else:
+            self._broadcast(bucket, wire)
+        wire.finish()
+
+    def _give(self, bucket: BucketRun, value: Any) -> None:
+        bucket.results = {op.name: value for op in bucket.operations}
+
+    def _broadcast(self, bucket: BucketRun, wire: PeerWire) -> None:
+        """The sender is on one task; which, all see from what they are told first."""
+        sent = list(bucket.inputs.values())
+        counts = meet(wire, "senders", np.array(len(sent)))
+        if sum(map(int, counts)) != 1:
+            raise invalid_argument(f"A broadcast has {sum(map(int, counts))} senders")
+        root = [int(count) for count in counts].index(1)
+        if wire.rank == root:
+            for rank in range(wire.size):
+                if rank != root:
+                    wire.send(rank, "value", sent[0])
+            self._give(bucket, sent[0])
+        else:
+            self._give(bucket, wire.ask(root, "value")())
+
+    def _reduce(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> None:
+        flat, merge = bucket.flat, MERGES[bucket.merge_op]
+        if wire.size == 1:
+            divide(flat, bucket.divisor)
+            return
+        arrays = self._shared(bucket, meeting, wire)
+        if arrays is None:
+            all_reduce(wire, flat, merge, bucket.divisor)
+        else:
+            shared_all_reduce(wire, arrays, merge, bucket.divisor)
+
+    def _shared(
+        self, bucket: BucketRun, meeting: Meeting, wire: PeerWire
+    ) -> Sequence[Any] | None:
+        """The arrays of all members, where each sees the memory of all others."""
+        flat = bucket.flat
+        if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
+            return None
+        arrays = [
+            flat if rank == wire.rank else self._pool.map(member.segment)
+            for rank, member in enumerate(meeting.members)
+        ]
+        sees_all = all(array is not None for array in arrays)
+        if not all(map(bool, meet(wire, "sees", np.array(sees_all)))):
+            return None
+        return [array.view(flat.dtype) for array in arrays]
+
+
+def _local(device: str) -> str:
+    """What a device's name says of the device itself."""
+    spec = DeviceSpec.from_string(device)
+    return f"/device:{(spec.device_type or 'CPU').upper()}:{spec.device_index or 0}"
