@@ -12,7 +12,7 @@ from gpugraph.base.errors import AbortedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
 from gpugraph.cluster.cluster_spec import ClusterSpec
-from gpugraph.cluster.collective_peers import CollectivePeers
+from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.master import Master, StepNames
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
@@ -75,7 +75,9 @@ class Server:
             config = config_of(self._server_def.default_session_config.SerializeToString())
         self._task = TaskDevices(name, config)
         self._worker = Worker(self._task, self._receive)
-        tasks = [task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)]
+        tasks = [
+            task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)
+        ]
         self._collectives = CollectivePeers(
             name, tasks, self._worker.mailboxes, self.peer, self._receive
         )

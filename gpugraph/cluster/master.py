@@ -16,7 +16,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.cluster.cluster_placement import ClusterPlacer
-from gpugraph.cluster.collective_buckets import (
+from gpugraph.cluster.collectives.collective_buckets import (
     CollectiveSpec,
     collective_groups,
     collective_specs,
@@ -143,9 +143,7 @@ class MasterSession:
         parts, groups = cut_into_stages(set(feeds), fetches, targets, lambda op: tasks[op.name])
         return {
             task: [
-                _spec(
-                    stage, collective_specs(stage.operations, groups, self.config, self._leader)
-                )
+                _spec(stage, collective_specs(stage.operations, groups, self.config, self._leader))
                 for stage in part
             ]
             for task, part in parts.items()

@@ -28,7 +28,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InternalError, UnimplementedError
-from gpugraph.cluster.collective_buckets import CollectiveGroup, collective_groups
+from gpugraph.cluster.collectives.collective_buckets import CollectiveGroup, collective_groups
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import DECLARATIONS

@@ -1,9 +1,9 @@
 """Memory that the processes of one machine see: anonymous files of Linux (memfd).
 
-A segment has no name, so that nothing is left when its process is killed; its size can't change, and
-the last process that maps it frees it. Others open it as `/proc/<pid>/fd/<number>`. That they are on
-the same machine, and opened the right one, is proven by a random token that the segment begins with
-and that its owner has sent over gRPC. Who can't open it uses gRPC for the tensors too.
+A segment has no name, so that nothing is left when its process is killed; its size can't change,
+and the last process that maps it frees it. Others open it as `/proc/<pid>/fd/<number>`. That they
+are on the same machine, and opened the right one, is proven by a random token that the segment
+begins with and that its owner has sent over gRPC. Who can't open it uses gRPC for the tensors too.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SegmentPool:
         self._lock = new_lock()
 
     def take(self, size: int) -> Segment | None:
-        """A segment, which is this caller's until it gives it back; None where there can't be one."""
+        """A segment, this caller's until it gives it back; None where there can't be one."""
         with self._lock:
             free = self._free.get(size)
             if free:

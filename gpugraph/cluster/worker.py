@@ -12,9 +12,9 @@ import numpy as np
 
 from gpugraph.base.errors import AbortedError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.collective_buckets import CollectiveSpec
-from gpugraph.cluster.collective_peers import CollectivePeers
-from gpugraph.cluster.collective_runs import BucketRun, CollectiveStep
+from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
+from gpugraph.cluster.collectives.collective_peers import CollectivePeers
+from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
 from gpugraph.cluster.shared_segments import SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import (
@@ -105,11 +105,11 @@ class WorkerSession:
             for spec in stage.collectives
         ]
         may_wait = len(stages) > 1 or any(stage.receives for stage in stages) or self._waits()
-        taken = {f"{name}:0" for stage in stages for name in stage.takes}
+        results = {f"{name}:0" for stage in stages for name in stage.takes}
         sent = {key for stage in stages for _, key in stage.sends}
         part = _Part(
             *(compiled, feeds, fetches, num_sent, may_wait or bool(collectives), collectives),
-            taken & sent.union(fetches),
+            results & sent.union(fetches),
         )
         with self._lock:
             number = next(self._numbers)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.collective_buckets import CollectiveSpec
+from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.task_sessions import SessionGraph
 from gpugraph.cluster.transport import Peer, PendingCall, message_of, write_failure
 from gpugraph.cluster.worker import StageSpec, Worker

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gpugraph.cluster import collective_exchange
-from gpugraph.cluster.collective_exchange import (
+from gpugraph.cluster.collectives import collective_exchange
+from gpugraph.cluster.collectives.collective_exchange import (
     MERGES,
     all_reduce,
     divide,

@@ -3,8 +3,8 @@
 The ops of one group and instance, one on each device, belong together. When a run is compiled that
 has all of them, each gets what follows from the inputs of all
 (`compile/lowering/collectives_joined.py`); its kernel only passes that on. Where some are of other
-processes, the run gives its inputs away as soon as they are computed, and what follows from those of
-all is fed to what needs it (`cluster/collective_runs.py`).
+processes, the run gives its inputs away as soon as they are computed, and what follows from those
+of all is fed to what needs it (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from gpugraph.plan import give_early
 _NUMBERS = (float32, float16, float64, int32, int64)
 _VALUES = (bool_type, *_NUMBERS)
 _MERGES, _FINALS = ("Min", "Max", "Mul", "Add"), ("Id", "Div")
-_KEYS: dict[str, Any] = {key: Attr("int", required=True) for key in ("group_size", "group_key", "instance_key")}
+_KEYS: dict[str, Any] = {
+    key: Attr("int", required=True) for key in ("group_size", "group_key", "instance_key")
+}
 _HINT: dict[str, Any] = {"communication_hint": Attr("string", "auto")}
 _DECLARED: dict[str, Any] = {"grad": NO_GRADIENT, "stateful": True}
 _SHAPED: dict[str, Any] = {**_KEYS, "shape": Attr("shape", required=True), **_HINT}

@@ -4,10 +4,10 @@ A group whose members are all in one run and on one task is joined when that tas
 (`compile/lowering/collectives_joined.py`). All others are done between stages: the stage that
 computes the input gives it away at once, and the output is fed to later stages.
 
-With `RewriterConfig.scoped_allocator_optimization` reductions of one group and kind that begin in one
-stage are one bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as soon as
-the last input is there. What is in a bucket follows from the graph alone, so that sessions with
-equal graphs have equal buckets; where they differ, the members do not meet but get an error.
+With `RewriterConfig.scoped_allocator_optimization` reductions of one group and kind that begin in
+one stage are one bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as
+soon as the last input is there. What is in a bucket follows from the graph alone, so that sessions
+with equal graphs have equal buckets; where they differ, the members get an error.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def collective_groups(
         if is_collective(op):
             keys = op.attrs["group_key"], op.attrs["instance_key"]
             by_keys.setdefault(keys, []).append(op)
-    groups = {}
+    groups: dict[Operation, CollectiveGroup] = {}
     for (group, instance), members in by_keys.items():
         size = members[0].attrs["group_size"]
         if len(members) > size:
@@ -74,8 +74,8 @@ def collective_groups(
         tasks = sorted({task_of(op) for op in members})
         is_whole = len(members) == size
         is_spread = len(tasks) > 1 or not is_whole
-        found = CollectiveGroup(members, is_spread, is_whole, tasks)
-        groups |= dict.fromkeys(members, found)
+        group_of_run = CollectiveGroup(members, is_spread, is_whole, tasks)
+        groups |= dict.fromkeys(members, group_of_run)
     return groups
 
 
@@ -119,9 +119,7 @@ def _leader(config: ConfigProto, default: str) -> str:
 
 
 def _bucket_kind(
-    members: Sequence[Operation],
-    groups: Mapping[Operation, CollectiveGroup],
-    config: ConfigProto,
+    members: Sequence[Operation], groups: Mapping[Operation, CollectiveGroup], config: ConfigProto
 ) -> object:
     """What collectives of one bucket agree in."""
     rewrites = config.graph_options.rewrite_options

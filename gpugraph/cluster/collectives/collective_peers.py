@@ -11,15 +11,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.errors import OpError, UnavailableError
-from gpugraph.cluster.collective_groups import CollectiveGroups, Meeting, MeetingKey, Member
+from gpugraph.cluster.collectives.collective_groups import (
+    CollectiveGroups,
+    Meeting,
+    MeetingKey,
+    Member,
+)
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.shared_segments import SegmentName
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
 from gpugraph.cluster.transport import Peer, error_of, message_of, write_failure
 from gpugraph.config.environment import setting
 
-_LOOK_S = 2.0
-_STATUS_S = 3.0
+_LOOK_S = 1.0
+_STATUS_S = 2.0
 _TELL_S = 5.0
 
 
@@ -86,12 +91,14 @@ class CollectivePeers:
             self._reached.discard(leader)
             raise
 
-    def leave(self, leader: str, key: MeetingKey, wait: str, error: OpError) -> None:
+    def leave(
+        self, leader: str, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str]
+    ) -> None:
         """Tells the leader that a member does not come, or waits no more."""
         if leader == self.task:
-            self.groups.leave(key, wait, error)
+            self.groups.leave(key, wait, error, devices)
             return
-        message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait)
+        message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait, device=devices)
         write_failure(message.failure, error)
         self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
 
@@ -125,7 +132,7 @@ class CollectivePeers:
     def answer_leave(self, message: Any) -> None:
         """Answers a member of another task that does not come."""
         key = message.step, message.key
-        self.groups.leave(key, message.wait, error_of(message.failure))
+        self.groups.leave(key, message.wait, error_of(message.failure), list(message.device))
 
     def stop(self) -> None:
         """Ends all waits."""

@@ -16,16 +16,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import AbortedError, OpError, UnavailableError, invalid_argument
+from gpugraph.base.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    UnavailableError,
+    invalid_argument,
+)
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.shapes import TensorShape, shape_text
-from gpugraph.cluster.collective_buckets import CollectiveSpec
-from gpugraph.cluster.collective_exchange import (
+from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
+from gpugraph.cluster.collectives.collective_exchange import (
     MERGES,
     SMALL_BYTES,
     all_reduce,
@@ -33,8 +40,8 @@ from gpugraph.cluster.collective_exchange import (
     meet,
     shared_all_reduce,
 )
-from gpugraph.cluster.collective_groups import Meeting, MeetingKey, Member
-from gpugraph.cluster.collective_peers import CollectivePeers, PeerWire
+from gpugraph.cluster.collectives.collective_groups import Meeting, MeetingKey, Member
+from gpugraph.cluster.collectives.collective_peers import CollectivePeers, PeerWire
 from gpugraph.cluster.shared_segments import Segment, SegmentName, SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit
 from gpugraph.graph.client.operation import Operation
@@ -108,11 +115,11 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Where each instance begins in the array, and its size; `value` is of the first to come."""
+        """Where each instance lies in the array, and its size. `value` is of the first to come."""
         places, start = {}, 0
         for op in self.instances:
             is_alone = len(self.instances) == 1
-            size = value.size if is_alone else op._outputs[0].shape.num_elements()
+            size = int(value.size if is_alone else op._outputs[0].shape.num_elements() or 0)
             places[op.name] = (start, size)
             start += size
         if self.flat is None:
@@ -214,16 +221,24 @@ class CollectiveStep:
 
     def _leave(self, bucket: BucketRun, error: OpError) -> None:
         """Tells the others of a bucket that this member does not go on."""
-        told = error
+        message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
-            told = AbortedError.of_no_node(
+            message = AbortedError.of_no_node(
                 f"{self._peers.task} left a collective, as its step failed: {error.message}"
             )
         if bucket.meeting is not None:
-            self._peers.abort(bucket.meeting, error if bucket.spec.is_whole else told)
+            self._peers.abort(bucket.meeting, error if bucket.spec.is_whole else message)
         elif not bucket.spec.is_whole:
             wait = bucket.wait if bucket.is_begun else ""
-            self._peers.leave(bucket.spec.leader, bucket.key(self._step), wait, told)
+            has_waited = isinstance(error, (DeadlineExceededError, CancelledError))
+            is_own = not has_waited and all(other.error is None for other in self._buckets)
+            devices = self._devices(bucket) if is_own else ()
+            self._peers.leave(bucket.spec.leader, bucket.key(self._step), wait, message, devices)
+
+    def _devices(self, bucket: BucketRun) -> tuple[str, ...]:
+        """The devices of this task's members, by full names."""
+        members = bucket.operations[: bucket.spec.num_local]
+        return tuple(f"{self._peers.task}{_local(op._device)}" for op in members)
 
     # -- in a thread
 
@@ -234,19 +249,18 @@ class CollectiveStep:
         except BaseException as error:
             bucket.error = error
             if bucket.meeting is not None:
-                is_told = isinstance(error, OpError)
-                self._leave(bucket, error if is_told else AbortedError.of_no_node(repr(error)))
+                reason = error if isinstance(error, OpError) else None
+                self._leave(bucket, reason or AbortedError.of_no_node(repr(error)))
         finally:
             bucket.is_over.set()
 
     def _exchange(self, bucket: BucketRun) -> None:
         if bucket.merge_op:
             bucket.join_devices()
-        members = bucket.operations[: bucket.spec.num_local]
         member = Member(
             self._peers.task,
             self._session,
-            tuple(f"{self._peers.task}{_local(op._device)}" for op in members),
+            self._devices(bucket),
             SegmentName() if bucket.segment is None else bucket.segment.name,
         )
         meeting = self._peers.join(
@@ -266,8 +280,8 @@ class CollectiveStep:
         if bucket.merge_op:
             self._reduce(bucket, meeting, wire)
         elif bucket.kind == "CollectiveGather":
-            own = np.concatenate([bucket.inputs[op.name] for op in bucket.operations])
-            self._give(bucket, np.concatenate(meet(wire, "in", own)))
+            joined = np.concatenate([bucket.inputs[op.name] for op in bucket.operations])
+            self._give(bucket, np.concatenate(meet(wire, "in", joined)))
         else:
             self._broadcast(bucket, wire)
         wire.finish()
@@ -301,14 +315,12 @@ class CollectiveStep:
         else:
             shared_all_reduce(wire, arrays, merge, bucket.divisor)
 
-    def _shared(
-        self, bucket: BucketRun, meeting: Meeting, wire: PeerWire
-    ) -> Sequence[Any] | None:
+    def _shared(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> Sequence[Any] | None:
         """The arrays of all members, where each sees the memory of all others."""
         flat = bucket.flat
         if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
             return None
-        arrays = [
+        arrays: list[Any] = [
             flat if rank == wire.rank else self._pool.map(member.segment)
             for rank, member in enumerate(meeting.members)
         ]

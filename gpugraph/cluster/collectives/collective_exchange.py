@@ -2,8 +2,8 @@
 
 Each element of a sum (or the like) is computed by one member, in an order that follows from the
 number of members and the element's place, and is sent to the others as it is. So all members have
-the same bits, and equal inputs give equal results in each run. The order is not the same for each of
-the three ways, which are chosen by size:
+the same bits, and equal inputs give equal results in each run. The order differs between the three
+ways, which are chosen by size:
 
     halving and doubling  small: log2(n) exchanges of halves, there and back; few messages
     ring                  large: n parts go round, each member sends and receives at all times
@@ -31,12 +31,7 @@ _AHEAD = 4  # pieces that are asked for before they are needed
 Merge = Callable[..., Any]
 """A function of two arrays, `merge(first, second, out)`."""
 
-MERGES: dict[str, Merge] = {
-    "Add": np.add,
-    "Mul": np.multiply,
-    "Max": np.maximum,
-    "Min": np.minimum,
-}
+MERGES: dict[str, Merge] = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum}
 
 
 class Wire(Protocol):
@@ -92,20 +87,20 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
     while distance:
         middle, partner = (low + high) // 2, rank ^ distance
         is_lower = rank < partner
-        kept, given = (low, middle), (middle, high)
+        kept, passed = (low, middle), (middle, high)
         if not is_lower:
-            kept, given = given, kept
+            kept, passed = passed, kept
         incoming = wire.ask(partner, f"half {distance}")
-        wire.send(partner, f"half {distance}", array[slice(*given)].copy())
-        own, other = array[slice(*kept)], incoming()
-        merge(*((own, other) if is_lower else (other, own)), out=own)
-        halves.append((partner, distance, kept, given))
+        wire.send(partner, f"half {distance}", array[slice(*passed)].copy())
+        half, other = array[slice(*kept)], incoming()
+        merge(*((half, other) if is_lower else (other, half)), out=half)
+        halves.append((partner, distance, kept, passed))
         (low, high), distance = kept, distance // 2
     divide(array[low:high], divisor)
-    for partner, distance, kept, given in reversed(halves):
+    for partner, distance, kept, passed in reversed(halves):
         incoming = wire.ask(partner, f"whole {distance}")
         wire.send(partner, f"whole {distance}", array[slice(*kept)])
-        array[slice(*given)] = incoming()
+        array[slice(*passed)] = incoming()
     if follower is not None:
         wire.send(follower, "out", array)
 
@@ -165,26 +160,24 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
     return [value if rank == wire.rank else asked[rank]() for rank in range(wire.size)]
 
 
-def shared_all_reduce(
-    wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int
-) -> None:
+def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
     """Reduces over memory that all members see: `arrays` are those of all, in the order of ranks.
 
     Each member reduces one part, in the order of ranks, into its own array, and takes the other
     parts from the others'. Nobody writes what another may still read.
     """
-    own, rank = arrays[wire.rank], wire.rank
-    ends = bounds(own.size, wire.size)
+    target, rank = arrays[wire.rank], wire.rank
+    ends = bounds(target.size, wire.size)
     for start in range(ends[rank], ends[rank + 1], _BLOCK):
         block = slice(start, min(start + _BLOCK, ends[rank + 1]))
         total = merge(arrays[0][block], arrays[1][block])
         for array in arrays[2:]:
             merge(total, array[block], out=total)
         divide(total, divisor)
-        own[block] = total
+        target[block] = total
     meet(wire, "reduced", _NOTHING)
     for other in range(wire.size):
         if other != rank:
             part = slice(ends[other], ends[other + 1])
-            own[part] = arrays[other][part]
+            target[part] = arrays[other][part]
     meet(wire, "gathered", _NOTHING)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
@@ -25,8 +25,9 @@ from gpugraph.base.errors import (
 from gpugraph.cluster.shared_segments import SegmentName
 
 _SLICE_S = 0.5
-_PATIENCE_S = 3.0  # before a member that does not come is asked for
+_PATIENCE_S = 1.0  # before a member that does not come is asked for
 _MOST_KNOWN = 4096
+_FRESH_S = 10.0
 
 MeetingKey = tuple[int, str]
 """The step of a session all of whose members are in one run, else 0; and the group's and instance's
@@ -63,6 +64,14 @@ class _Waiting:
         self.failures = dict.fromkeys(self.members, error)
 
 
+class _Leaving(NamedTuple):
+    """That a member's step failed before it joined: who has been told, and when it was."""
+
+    error: OpError
+    informed: set[str]
+    time: float
+
+
 class CollectiveGroups:
     """The meetings that one task leads. is_there: whether a task's server answers now."""
 
@@ -70,6 +79,8 @@ class CollectiveGroups:
         self._tasks, self._is_there = tasks, is_there
         self._waiting: dict[MeetingKey, _Waiting] = {}
         self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
+        self._sessions: dict[tuple[str, str], str] = {}  # of the last meeting, by group and device
+        self._left: dict[tuple[str, str], _Leaving] = {}  # by group and device
         self._changed = threading.Condition()
         self.is_stopped = False
 
@@ -89,6 +100,8 @@ class CollectiveGroups:
         gone, AbortedError where one has failed, DeadlineExceededError after `limit_s`.
         """
         with self._changed:
+            if not key[0]:
+                self._tell(key, member)
             waiting = self._waiting.get(key)
             if waiting is None:
                 waiting = self._waiting[key] = _Waiting(size, signature, member.devices[0])
@@ -138,17 +151,37 @@ class CollectiveGroups:
     def _complete(self, key: MeetingKey, waiting: _Waiting) -> None:
         members = sorted(waiting.members.values(), key=lambda x: (_task_order(x.task), x.devices))
         waiting.meeting = Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
-        group = key[1].partition(",")[0]
+        group = _group(key)
         for member in members if not key[0] else ():
             self._known[group, member.session, member.devices[0]] = members
+            self._sessions[group, member.devices[0]] = member.session
         while len(self._known) > _MOST_KNOWN:
-            self._known.popitem(last=False)
+            (group, session, device), _ = self._known.popitem(last=False)
+            if self._sessions.get((group, device)) == session:
+                del self._sessions[group, device]
+
+    def _tell(self, key: MeetingKey, member: Member) -> None:
+        """Raises that another member of the group failed, where this one has not been told.
+
+        Once for each failure, so that it may then wait for the other to come again. A member of a
+        new session has nothing to do with what was before.
+        """
+        group, device = _group(key), member.devices[0]
+        self._left.pop((group, device), None)
+        last = self._sessions.get((group, device))
+        for (left_group, _), left in self._left.items():
+            if left_group != group or device in left.informed:
+                continue
+            left.informed.add(device)
+            is_recent = monotonic() - left.time < _FRESH_S
+            if last == member.session or (last is None and is_recent):
+                raise left.error
 
     def _stranger(self, key: MeetingKey, member: Member) -> str:
         """What is wrong where a session's member met others under this group's key before."""
         if key[0]:
             return ""
-        group = key[1].partition(",")[0]
+        group = _group(key)
         waiting = self._waiting[key].members.values()
         for other in waiting:
             known = self._known.get((group, other.session, other.devices[0]))
@@ -177,16 +210,19 @@ class CollectiveGroups:
             if now - asked > _PATIENCE_S:
                 asked = now
                 gone = self._gone(key, waiting)
-                if gone:
-                    raise UnavailableError.of_no_node(
-                        f"The collective {key[1]} waits for members, but {gone} does not answer"
+                if gone and waiting.meeting is None:
+                    waiting.fail(
+                        UnavailableError.of_no_node(
+                            f"The collective {key[1]} waits for members, but {gone} does not answer"
+                        )
                     )
+                    self._changed.notify_all()
             else:
                 self._changed.wait(_SLICE_S)
 
     def _gone(self, key: MeetingKey, waiting: _Waiting) -> str:
         """A task that had to come, and is gone: one of the last meeting, or all that might come."""
-        group = key[1].partition(",")[0]
+        group = _group(key)
         joined = {member.task for member in waiting.members.values()}
         known: Sequence[Member] = ()
         for member in waiting.members.values():
@@ -201,14 +237,23 @@ class CollectiveGroups:
         is_hopeless = bool(gone) and (bool(missing) or len(gone) == len(wanted))
         return ", ".join(gone) if is_hopeless else ""
 
-    def leave(self, key: MeetingKey, wait: str, error: OpError) -> None:
-        """A member will not come, or waits no more: those that wait for it fail with the error."""
+    def leave(self, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str]) -> None:
+        """A member will not come, or waits no more: those that wait for it fail with the error.
+
+        devices: of a member whose own step failed; who comes later is told, too.
+        """
         with self._changed:
             waiting = self._waiting.get(key)
+            informed = set()
             if waiting is not None and (not wait or wait in waiting.members):
+                informed = {member.devices[0] for member in waiting.members.values()}
                 waiting.fail(error)
                 del self._waiting[key]
                 self._changed.notify_all()
+            if devices:
+                earlier = self._left.get((_group(key), devices[0]))
+                informed |= earlier.informed if earlier is not None else set()
+                self._left[_group(key), devices[0]] = _Leaving(error, informed, monotonic())
 
     def stop(self) -> None:
         """Ends all waits."""
@@ -223,16 +268,21 @@ def _misfit(waiting: _Waiting, size: int, signature: Sequence[str], member: Memb
             f"{member.devices[0]} says that the group has {size} members, {waiting.first} that it "
             f"has {waiting.size}"
         )
-    for own, other in zip(signature, waiting.signature):
-        if own != other:
-            return f"{member.devices[0]} has {own}, but {waiting.first} has {other}"
+    for word, other in zip(signature, waiting.signature):
+        if word != other:
+            return f"{member.devices[0]} has {word}, but {waiting.first} has {other}"
     if len(signature) != len(waiting.signature):
         return f"{member.devices[0]} reduces others at once with it than {waiting.first}"
     return ""
 
 
-def _devices(members: Sequence[Member] | object) -> list[str]:
-    return [device for member in members for device in member.devices]  # type: ignore[attr-defined]
+def _group(key: MeetingKey) -> str:
+    """The group of a key."""
+    return key[1].partition(",")[0]
+
+
+def _devices(members: Iterable[Member]) -> list[str]:
+    return [device for member in members for device in member.devices]
 
 
 def _task_order(task: str) -> tuple[str, int]:
