@@ -63,6 +63,13 @@ def is_possible() -> bool:
     return hasattr(os, "memfd_create") and hasattr(fcntl, "F_ADD_SEALS")
 
 
+def _available_bytes() -> int:
+    """The memory that the system can give without killing somebody. OSError where it won't say."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        lines = dict(line.split(":") for line in file if ":" in line)
+    return int(lines["MemAvailable"].split()[0]) << 10
+
+
 def mapped(name: SegmentName) -> Any | None:
     """The content of another process's segment, read-only; None where this process can't see it."""
     size = _HEAD_BYTES + name.size
@@ -97,7 +104,7 @@ class SegmentPool:
         if not is_possible():
             return None
         try:
-            return Segment(size)
+            return Segment(size) if size < _available_bytes() // 2 else None
         except OSError:
             return None
 
