@@ -326,17 +326,18 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
       Misfit: two known sizes differ and neither is 1.
     """
     x, y = a.sizes, b.sizes
-    if x == y or x is None:
+    if x == y or x is None or y == ():
         return a
-    if y is None:
+    if y is None or not x:
         return b
-    x, y = (1,) * (len(y) - len(x)) + x, (1,) * (len(x) - len(y)) + y
-    return TensorShape.of(tuple([_broadcast_size(m, n, a, b) for m, n in zip(x, y, strict=True)]))
+    if len(x) != len(y):
+        x, y = (1,) * (len(y) - len(x)) + x, (1,) * (len(x) - len(y)) + y
+    sizes = [m if n in (m, 1) else _broadcast_size(m, n, a, b) for m, n in zip(x, y)]
+    return TensorShape.of(tuple(sizes))
 
 
 def _broadcast_size(m: int | None, n: int | None, a: TensorShape, b: TensorShape) -> int | None:
-    if n in (m, 1):
-        return m
+    """The size of a dimension whose sizes differ, and the second of which is not 1."""
     if m == 1:
         return n
     if m is None or n is None:

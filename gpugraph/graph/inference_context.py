@@ -90,6 +90,21 @@ class InferContext:
 InferFunction = Callable[[InferContext], Sequence[TensorShape]]
 
 
+class ShapeRule:
+    """Inference by the inputs' shapes alone: every output has the shape `rule(shapes)`.
+
+    A caller that has no other use for a context asks the rule itself.
+    """
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Callable[[Sequence[TensorShape]], TensorShape]) -> None:
+        self.rule = rule
+
+    def __call__(self, context: InferContext) -> Sequence[TensorShape]:
+        return [self.rule(context.shapes)] * context.num_outputs
+
+
 def as_output_shape(value: Any) -> TensorShape:
     """A vector of sizes (-1: open) as a shape; ValueError for sizes below -1 and other ranks."""
     if getattr(value, "ndim", 1) == 0 and int(value) == -1:

@@ -46,7 +46,7 @@ def _make_of_node_def(
     context = op._control_flow_context = g._scope.control_flow
     if context is not None:
         context.add_op(op)
-    g._add(op)
+    g._add(op, g._scope)
     g._names.setdefault(name.lower(), 1)
     if count is not None:
         g._value_counts[op] = count

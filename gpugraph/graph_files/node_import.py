@@ -84,9 +84,9 @@ class NodeImport:
             device, controls, op._device = op._device, op._control_inputs, ""
             if device and not _colocation(op):
                 with graph.device(device):
-                    graph._enter_scopes(op)
+                    graph._enter_scopes(op, graph._scope)
             else:
-                graph._enter_scopes(op)
+                graph._enter_scopes(op, graph._scope)
             op._control_inputs = tuple(dict.fromkeys([*controls, *op._control_inputs]))
         for op in ops:
             self._follow_colocation(op)

@@ -19,12 +19,12 @@ from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
 from gpugraph.graph.client.graph_html import OpRow, graph_html
-from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
+from gpugraph.graph.client.graph_scopes import Scopes, ScopeState, name_in_use
 from gpugraph.graph.client.node_messages import graph_def_of, version_message
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
@@ -99,40 +99,49 @@ class Graph(Scopes, Collections):
         compute_shapes: bool = True,
     ) -> Operation:
         """The one way an operation comes into the graph: whole, or not at all."""
-        self._check_not_finalized()
+        if self._finalized:
+            self._check_not_finalized()
         in_context = False
         for tensor in inputs:
-            if tensor.op._control_flow_context is not None:
+            maker = tensor.op
+            if maker._control_flow_context is not None:
                 in_context = True
-            if tensor.op.graph is not self:
-                raise ValueError(
-                    f"{tensor!r} must be from the same graph as the operation "
-                    f"'{(name or op_def.name).rstrip('/')}' (op: '{op_def.name}') that takes it at "
-                    f"{here(self._origins)}; it was made at {tensor.op.origin}."
-                )
-        name = self._op_name(name or op_def.name)
+            if maker.graph is not self:
+                raise self._foreign(tensor, name or op_def.name, op_def)
+        state = self._threads.state
+        name = self._op_name(name or op_def.name, state.name)
         op = Operation._of(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
         if in_context:
-            self._check_contexts(op)
-        if compute_shapes and op_def.infer is not None:
+            self._check_contexts(op, state)
+        infer = op_def.infer
+        by_rule = compute_shapes and type(infer) is ShapeRule and _infer_by_rule(op, infer)
+        if compute_shapes and not by_rule and infer is not None:
             infer_shapes(op)
-        self._enter_scopes(op)
-        self._add(op)
+        self._enter_scopes(op, state)
+        self._add(op, state)
         return op
 
-    def _add(self, op: Operation) -> None:
+    def _foreign(self, tensor: Tensor, name: str, op_def: OpDef) -> ValueError:
+        """The error of an input from another graph."""
+        return ValueError(
+            f"{tensor!r} must be from the same graph as the operation '{name.rstrip('/')}' "
+            f"(op: '{op_def.name}') that takes it at {here(self._origins)}; it was made at "
+            f"{tensor.op.origin}."
+        )
+
+    def _add(self, op: Operation, state: ScopeState) -> None:
         """Appends an operation that is whole; ValueError where its name is in use."""
         with self._lock:
             if self._by_name.setdefault(op.name, op) is not op:
                 raise name_in_use(op.name)
             op._id = len(self._ops)
             self._ops.append(op)
-        for block in self._scope.controls:
+        for block in state.controls:
             block.seen.add(op)
 
-    def _check_contexts(self, op: Operation) -> None:
+    def _check_contexts(self, op: Operation, state: ScopeState) -> None:
         """ValueError where an input is inside a loop that the op is not in."""
-        user = self._scope.control_flow
+        user = state.control_flow
         for tensor in op._inputs:
             context = tensor.op._control_flow_context
             if context is not None and context is not user:
@@ -301,6 +310,17 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
         raise misfit
     unknown = [TensorShape.of(None)] * len(op._outputs)
     return [*misfit.shapes, *unknown[len(misfit.shapes) :]]
+
+
+def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
+    """Sets the shapes of the outputs that have one rule; False where it refuses the inputs."""
+    try:
+        shape = infer.rule([tensor._shape for tensor in op._inputs])
+    except Exception:  # infer_shapes finds out what it says
+        return False
+    for tensor in op._outputs:
+        tensor._shape = shape
+    return True
 
 
 def infer_shapes(op: Operation) -> None:

@@ -15,6 +15,20 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
+_MOST_FILES = 4096
+
+
+class _FilesOfPackage(dict[str, bool]):
+    """Whether a file of code is one of this package's; what was asked before is remembered."""
+
+    def __missing__(self, file: str) -> bool:
+        if len(self) >= _MOST_FILES:  # code of notebooks and strings has new names again and again
+            self.clear()
+        is_ours = self[file] = file.startswith(_PACKAGE)
+        return is_ours
+
+
+_IS_OURS = _FilesOfPackage()
 
 
 class Origin:
@@ -70,18 +84,24 @@ def here(known: dict[tuple[int, ...], Origin]) -> Origin:
     `known` holds what was returned before: the same lines give the same Origin. That keeps the
     code objects alive, so that their ids, by which it is keyed, stay theirs.
     """
-    first = _outside(sys._getframe(2))
-    if first is None:
+    is_ours = _IS_OURS
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and is_ours[frame.f_code.co_filename]:
+        frame = frame.f_back
+    if frame is None:
         return _NOWHERE
-    place: tuple[int, ...] = (id(first.f_code), first.f_lasti)
-    third = None
-    second = _outside(first.f_back)
+    place: tuple[int, ...] = (id(frame.f_code), frame.f_lasti)
+    second, third = frame.f_back, None
+    while second is not None and is_ours[second.f_code.co_filename]:
+        second = second.f_back
     if second is not None:
+        third = second.f_back
+        while third is not None and is_ours[third.f_code.co_filename]:
+            third = third.f_back
         place += (id(second.f_code), second.f_lasti)
-        third = _outside(second.f_back)
-    if third is not None:
-        place += (id(third.f_code), third.f_lasti)
-    return known.get(place) or known.setdefault(place, _origin(first, second, third))
+        if third is not None:
+            place += (id(third.f_code), third.f_lasti)
+    return known.get(place) or known.setdefault(place, _origin(frame, second, third))
 
 
 def _origin(*frames: FrameType | None) -> Origin:
@@ -90,7 +110,7 @@ def _origin(*frames: FrameType | None) -> Origin:
 
 def _outside(frame: FrameType | None) -> FrameType | None:
     """This frame, or the next one outwards that is not of this package."""
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 

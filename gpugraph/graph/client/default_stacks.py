@@ -9,8 +9,7 @@ Sessions are kept here, on the graph's floor, as anything with `run` and `graph`
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from typing import Any
 
 
@@ -25,14 +24,9 @@ class DefaultStack(threading.local):
         """The innermost default of this thread, or None."""
         return self.stack[-1] if self.stack else None
 
-    @contextmanager
-    def using(self, default: Any) -> Iterator[Any]:
+    def using(self, default: Any) -> DefaultBlock:
         """Makes `default` the default; AssertionError when exits do not nest."""
-        self.stack.append(default)
-        try:
-            yield default
-        finally:
-            self.remove(default)
+        return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
         """Takes `default` off; AssertionError unless it is the innermost."""
@@ -41,6 +35,21 @@ class DefaultStack(threading.local):
         if self.stack[-1] is not default:
             raise AssertionError(f"Nesting violated for default stack of {self.kind} objects")
         self.stack.pop()
+
+
+class DefaultBlock(ContextDecorator):
+    """A `with` block in which something is a thread's default."""
+
+    def __init__(self, stack: DefaultStack, default: Any) -> None:
+        self._stack = stack
+        self._default = default
+
+    def __enter__(self) -> Any:
+        self._stack.stack.append(self._default)
+        return self._default
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.remove(self._default)
 
 
 class _GraphStack(DefaultStack):

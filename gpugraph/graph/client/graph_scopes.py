@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from functools import lru_cache
 from typing import Any
 
 from gpugraph.base.value_text import shown
 from gpugraph.formats.attr_value_messages import plain_attr
+from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -104,7 +105,9 @@ class Scopes(GraphElements):
         """`name` under the current name scope, with `_1`, `_2`, ... if it is in use already."""
         if type(name) is not str:
             name = as_name(name)
-        scope = self._scope.name
+        return self._unique(name, self._threads.state.name, mark_as_used)
+
+    def _unique(self, name: str, scope: str, mark_as_used: bool = True) -> str:
         if scope:
             name = f"{scope}/{name}"
         key = name.lower()
@@ -122,42 +125,33 @@ class Scopes(GraphElements):
                 names[unique] = 1
             return unique if key == name else f"{name}_{count}"
 
-    def _op_name(self, name: str | bytes) -> str:
+    def _op_name(self, name: str | bytes, scope: str) -> str:
+        """The name of a new operation in a name scope; `"a/"` is the name `a` as it is."""
         if type(name) is not str:
             name = as_name(name)
-        if not is_name(name, bool(self._scope.name)):
+        if not is_name(name, scope != ""):
             raise ValueError(f"'{name}' is not a valid node name")
         if name[-1] != "/":
-            return self.unique_name(name)
+            return self._unique(name, scope)
         name = name[:-1]
         if name in self._by_name:
             raise name_in_use(name)
-        if not is_name(name, False):
+        if scope and not is_name(name, False):
             raise ValueError(f"'{name}' is not a valid node name")
         self._names.setdefault(name.lower(), 1)
         return name
 
-    @contextmanager
-    def name_scope(self, name: str | bytes | None) -> Iterator[str]:
+    def name_scope(self, name: str | bytes | None) -> NameScope:
         """Prefixes the names of the ops made inside; yields the prefix with its slash.
 
         A name is made unique, `"a/"` re-enters a scope as it is, None or `""` goes to the root.
         ValueError for a name that is no scope name.
         """
-        state = self._scope
-        old = state.name
-        if name is None or name == "":
-            new = ""
-        else:
-            name = as_name(name)
-            if not is_name(name, bool(old)):
-                raise ValueError(f"'{name}' is not a valid scope name")
-            new = name[:-1] if name[-1] == "/" else self.unique_name(name)
-        state.name = new
-        try:
-            yield new + "/" if name else ""
-        finally:
-            state.name = old
+        return NameScope(self, name)
+
+    def _scope_of_op(self, name: str) -> NameScope:
+        """The name scope of the ops that one function makes; the graph is the default inside."""
+        return NameScope(self, name, is_default=True)
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
@@ -307,9 +301,8 @@ class Scopes(GraphElements):
             if not nested:
                 raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
-    def _enter_scopes(self, op: Operation) -> None:
+    def _enter_scopes(self, op: Operation, state: ScopeState) -> None:
         """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
-        state = self._scope
         if state.devices:
             op._device = requested_device(op, state)
         if state.controls:
@@ -325,6 +318,46 @@ class Scopes(GraphElements):
         if state.control_flow is not None:
             op._control_flow_context = state.control_flow
             state.control_flow.add_op(op)
+
+
+class NameScope:
+    """A `with` block of `Graph.name_scope`; the graph may be the default one inside."""
+
+    __slots__ = ("_graph", "_is_default", "_name", "_outer", "_state")
+
+    __call__ = ContextDecorator.__call__
+
+    def __init__(self, graph: Scopes, name: str | bytes | None, is_default: bool = False) -> None:
+        self._graph = graph
+        self._name = name
+        self._is_default = is_default
+        self._state: ScopeState | None = None
+
+    def _recreate_cm(self) -> NameScope:
+        return NameScope(self._graph, self._name, self._is_default)
+
+    def __enter__(self) -> str:
+        if self._state is not None:
+            raise RuntimeError("A name scope can't be entered again inside itself")
+        graph, name = self._graph, self._name
+        state = graph._threads.state
+        new, self._outer = "", state.name
+        if name is not None and name != "":
+            if type(name) is not str:
+                name = as_name(name)
+            if not is_name(name, self._outer != ""):
+                raise ValueError(f"'{name}' is not a valid scope name")
+            new = name[:-1] if name[-1] == "/" else graph._unique(name, self._outer)
+        if self._is_default:
+            graph_stack.stack.append(graph)
+        self._state, state.name = state, new
+        return new + "/" if name else ""
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._state is not None
+        self._state.name, self._state = self._outer, None
+        if self._is_default:
+            graph_stack.remove(self._graph)
 
 
 def requested_device(op: Operation, state: ScopeState) -> str:

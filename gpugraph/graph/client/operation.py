@@ -7,7 +7,7 @@ times, so what is usually empty or equal is shared, and what can wait is left fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.dtypes import DType
@@ -15,12 +15,15 @@ from gpugraph.formats.attr_value_messages import plain_attr
 from gpugraph.graph.client.creation_origin import Origin
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.node_messages import node_def_of, op_def_message, public_attr
-from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor import UNKNOWN_SHAPE, Tensor
 from gpugraph.graph.op_def import NodeDef, OpDef
 from gpugraph.graph.op_library import make_of_node_def
 
 if TYPE_CHECKING:
     from gpugraph.graph.client.client_graph import Graph
+
+
+_new_tensor: Callable[[type[Tensor]], Tensor] = object.__new__
 
 
 class Operation:
@@ -118,7 +121,10 @@ class Operation:
         self._device = ""
         self._id = -1
         if len(output_types) == 1:
-            self._outputs: tuple[Tensor, ...] = (Tensor(self, 0, output_types[0]),)
+            tensor = _new_tensor(Tensor)  # as its constructor makes it
+            tensor.op, tensor.value_index, tensor._dtype = self, 0, output_types[0]
+            tensor._shape, tensor._users = UNKNOWN_SHAPE, None
+            self._outputs: tuple[Tensor, ...] = (tensor,)
         else:
             self._outputs = tuple(
                 [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]

@@ -47,7 +47,7 @@ class Tensor:
         self.op = op
         self.value_index = value_index
         self._dtype = dtype
-        self._shape = _UNKNOWN
+        self._shape = UNKNOWN_SHAPE
         self._users: list[Operation] | None = None  # kept by the graph, when somebody asks
 
     @property
@@ -238,7 +238,7 @@ class Tensor:
         return OPERATORS["__getitem__"](self, key)
 
 
-_UNKNOWN = TensorShape.of(None)
+UNKNOWN_SHAPE = TensorShape.of(None)
 
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"

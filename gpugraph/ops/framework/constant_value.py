@@ -18,6 +18,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_library import register_constant_value
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_evaluation import evaluate
+from gpugraph.ops.framework.tensor_conversion import CONST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +46,8 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     """
     if not isinstance(tensor, Tensor):
         return tensor
+    if tensor.op._op_def is CONST:
+        return tensor.op._attrs["value"]
     value = _Search().value(tensor)
     if value is not None or not partial or tensor.op.type != "Pack":
         return value

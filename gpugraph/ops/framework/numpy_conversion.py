@@ -7,6 +7,7 @@ rounding of 1.5 to an int.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +35,46 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
     shape. A scalar, or the last element of too short a value, fills the rest of `shape`.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
-    if isinstance(value, (np.ndarray, np.generic)):
+    number_type = _type_of_numbers(value, wanted)
+    if number_type is not None:
+        array = np.array(value, number_type)
+    elif isinstance(value, (np.ndarray, np.generic)):
         array = _from_numpy(np.asarray(value), wanted)
     else:
         array = _from_python(value, wanted)
     return array if shape is None else filled_up(array, shape)
+
+
+_FLOATS = frozenset([dtypes.float32, dtypes.float64])
+_MOST_BYTE = 1 << 7
+_MOST_EXACT = 1 << 24
+_MOST_INT32 = 1 << 31
+_MOST_FLOAT = 1e38
+
+
+def type_of_number(value: Any, wanted: DType | None) -> Any:
+    """The NumPy type of a number which any such type holds; None where that needs a closer look."""
+    if type(value) is float:
+        if -_MOST_FLOAT < value < _MOST_FLOAT and (wanted is None or wanted in _FLOATS):
+            return np.float32 if wanted is None else wanted._numpy_type
+    elif type(value) is int:
+        if wanted is None:
+            return np.int32 if -_MOST_INT32 <= value < _MOST_INT32 else None
+        if wanted.is_integer and not wanted.is_unsigned and -_MOST_BYTE <= value < _MOST_BYTE:
+            return wanted._numpy_type
+        if wanted in _FLOATS and -_MOST_EXACT < value < _MOST_EXACT:
+            return wanted._numpy_type
+    return None
+
+
+def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
+    """The same of a list of ints, such as a shape, or of a number."""
+    if type(value) not in (list, tuple):
+        return type_of_number(value, wanted)
+    if {*map(type, value)} != {int}:
+        return None
+    least, largest = type_of_number(min(value), wanted), type_of_number(max(value), wanted)
+    return least if least is largest else None
 
 
 def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
@@ -129,20 +165,21 @@ def _check_texts(array: NDArray[Any]) -> None:
             raise TypeError(f"Expected text or bytes, got {item!r} of type '{type(item).__name__}'")
 
 
+_WANTED_BY_KIND: dict[str, Callable[[DType], bool]] = {
+    "b": lambda wanted: wanted is not dtypes.string,
+    "i": lambda wanted: wanted.is_integer or wanted.is_floating or wanted.is_complex,
+    "u": lambda wanted: wanted.is_integer or wanted.is_floating or wanted.is_complex,
+    "f": lambda wanted: wanted.is_floating or wanted.is_complex,
+    "c": lambda wanted: wanted.is_complex,
+    "S": lambda wanted: wanted is dtypes.string,
+    "U": lambda wanted: wanted is dtypes.string,
+}
+"""Which dtypes Python values may become, by the kind of the array that NumPy makes of them."""
+
+
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
     kind = "f" if is_bfloat16(array.dtype) else array.dtype.kind
-    if array.size == 0:
-        return
-    accepted = {
-        "b": wanted is not dtypes.string,
-        "i": wanted.is_integer or wanted.is_floating or wanted.is_complex,
-        "u": wanted.is_integer or wanted.is_floating or wanted.is_complex,
-        "f": wanted.is_floating or wanted.is_complex,
-        "c": wanted.is_complex,
-        "S": wanted is dtypes.string,
-        "U": wanted is dtypes.string,
-    }
-    if not accepted.get(kind, False):
+    if array.size != 0 and not (kind in _WANTED_BY_KIND and _WANTED_BY_KIND[kind](wanted)):
         raise TypeError(
             f"Expected {wanted.name}, got {value!r} of type '{type(value).__name__}' instead."
         )

@@ -32,11 +32,11 @@ from gpugraph.kernel import (
     Source,
     with_reference,
 )
-from gpugraph.ops.framework.input_ranks import RANKS, with_ranks
 from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
+from gpugraph.ops.framework.shape_functions import RANKS, with_ranks
 from gpugraph.ops.op_index import MODULE_OF, load, load_all
 
 GradientFunction = Callable[..., Any]

@@ -11,18 +11,17 @@ import re
 from collections import namedtuple
 from collections.abc import Sequence
 from inspect import Signature
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.value_text import shown
-from gpugraph.graph.attr_values import check_allowed, read_attr
+from gpugraph.graph.attr_values import read_attr
 from gpugraph.graph.client.client_graph import Graph, output_types
-from gpugraph.graph.client.creation_origin import here
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.op_def import ArgDef, OpDef
+from gpugraph.graph.op_def import OpDef
+from gpugraph.ops.framework.op_inputs import OpInputs
 from gpugraph.ops.framework.op_signatures import (
     FunctionDoc,
     argument_names,
@@ -30,12 +29,24 @@ from gpugraph.ops.framework.op_signatures import (
     derived_attrs,
     signature_of,
 )
-from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
-
-_MOST_SHOWN = 8
+from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, number_array
 
 
-class OpFunction:
+class _Typed(NamedTuple):
+    """What follows from the types of an op's inputs.
+
+    complete: the attrs of an op that is given none, which such operations share.
+    dtypes: of the outputs; None where they depend on what is given.
+    numbers: the slots of inputs that are numbers, and the dtypes these get.
+    """
+
+    follows: dict[str, Any]
+    complete: dict[str, Any]
+    dtypes: list[DType] | None
+    numbers: list[tuple[int, DType]]
+
+
+class OpFunction(OpInputs):
     """Adds operations of one op type; returns the output, a tuple of outputs, or the operation."""
 
     def __init__(self, op_def: OpDef) -> None:
@@ -46,14 +57,15 @@ class OpFunction:
         self._derived = derived_attrs(op_def)
         self._attr_names = attr_names(op_def)
         self._names = {argument: name for name, argument in argument_names(op_def).items()}
-        self._defaults = {
-            key: attr.default
-            for key, attr in op_def.attrs.items()
-            if attr.has_default and key not in self._derived
-        }
+        free = [attr for key, attr in op_def.attrs.items() if key not in self._derived]
+        self._defaults = {attr.name: attr.default for attr in free if attr.has_default}
+        self._required = [attr.name for attr in free if not attr.has_default]
+        self._own_attrs = frozenset(op_def.attrs).difference(self._input_names)
+        self._refs = [slot for slot, arg in enumerate(op_def.inputs) if arg.is_ref]
+        self._by_types: dict[tuple[int, ...], _Typed] | None = None if self._has_lists() else {}
         self._plain = self._plain_type_attr()
         self._shared = self._shared_attrs()
-        self._refs = [slot for slot, arg in enumerate(op_def.inputs) if arg.is_ref]
+        self._is_single = len(op_def.outputs) == 1 and not op_def.outputs[0].is_list
         self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
         self._result: Any = None  # the class of a named tuple, from the first use on
 
@@ -63,6 +75,7 @@ class OpFunction:
         keys = {arg.type_attr for arg in args}
         simple = (
             self.op_def.inputs
+            and not self._required
             and len(self.op_def.outputs) == 1
             and len(keys) == 1
             and not any(arg.is_list or arg.is_ref or arg.type is not None for arg in args)
@@ -76,6 +89,11 @@ class OpFunction:
         allowed = self.op_def.attrs[self._plain].allowed
         return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
 
+    def _has_lists(self) -> bool:
+        """Whether what an operation is depends on more than attrs and the dtypes of its inputs."""
+        args = (*self.op_def.inputs, *self.op_def.outputs)
+        return not self.op_def.inputs or any(arg.is_list or arg.is_ref for arg in args)
+
     @property
     def __signature__(self) -> Signature:
         """The inputs, the attrs and `name`, for `inspect.signature`."""
@@ -85,31 +103,102 @@ class OpFunction:
         return f"<op function {self.op_def.name}>"
 
     def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        if self._plain and len(args) == self._arity and not kwargs:
-            output = self._fast(args, name)
-            if output is not None:
-                return output
-        values, attrs = self._bind(args, kwargs)
-        return self._general(values, attrs, name)
+        if kwargs or self._required or len(args) != self._arity:
+            values, attrs = self._bind(args, kwargs)
+            return self._with_attrs(values, attrs, name)
+        return self._of(args, name)
 
-    def _fast(self, args: Sequence[Any], name: str | None) -> Tensor | None:
-        """The op where its inputs are tensors of one accepted dtype, else None."""
-        first = args[0]
-        if type(first) is not Tensor:
-            return None
-        dtype = first._dtype
-        attrs = self._shared.get(id(dtype))
-        if attrs is None:
-            return None
-        for value in args:
-            if type(value) is not Tensor or value._dtype is not dtype:
-                return None
-        graph: Graph = first.op.graph
-        return graph._make(self.op_def, args, (dtype,), attrs, name)._outputs[0]
+    def _of(self, values: Sequence[Any], name: str | None = None) -> Any:
+        """The operation on these inputs, one for each of the signature, its attrs the defaults."""
+        if self._shared:
+            first = values[0]
+            if type(first) is Tensor:
+                dtype = first._dtype
+                attrs = self._shared.get(id(dtype))
+                if attrs is not None:
+                    for value in values:
+                        if type(value) is not Tensor or value._dtype is not dtype:
+                            break
+                    else:
+                        graph: Graph = first.op.graph
+                        op = graph._make(self.op_def, values, (dtype,), attrs, name)
+                        return op._outputs[0]
+        return self._with_attrs(values, self._attrs({}) if self._required else None, name)
+
+    def _with_attrs(
+        self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
+    ) -> Any:
+        """The operation with these attrs (None: the defaults), and those that follow from inputs.
+
+        What follows from the types of tensors and numbers is kept with the first operation. It is
+        found by ids: those of dtypes and of numbers' types are never another object's.
+        """
+        if self._by_types is None or not (attrs is None or self._derived.isdisjoint(attrs)):
+            return self._results(self._general(values, attrs, name))
+        key = tuple([id(v._dtype) if type(v) is Tensor else id(type(v)) for v in values])
+        typed = self._by_types.get(key)
+        if typed is None:
+            op = self._general(values, attrs, name)
+            self._keep_types(key, values, op)
+        elif typed.numbers:
+            numbers = [number_array(values[slot], dtype) for slot, dtype in typed.numbers]
+            if any(number is None for number in numbers):
+                op = self._general(values, attrs, name)
+            else:
+                op = self._beside_numbers(typed, values, numbers, attrs, name)
+        else:
+            op = self._typed(typed, values[0].op.graph, values, attrs, name)
+        return op._outputs[0] if self._is_single else self._results(op)
+
+    def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
+        """Keeps what followed from the types of values, if these are tensors and numbers."""
+        numbers = [slot for slot, value in enumerate(values) if type(value) is not Tensor]
+        if self._by_types is not None and all(type(values[slot]) in NUMBERS for slot in numbers):
+            follows = {attr: op._attrs[attr] for attr in self._derived}
+            fixed = all(arg.type or arg.type_attr in follows for arg in self.op_def.outputs)
+            self._by_types[key] = _Typed(
+                follows,
+                {**self._defaults, **follows},
+                [output._dtype for output in op._outputs] if fixed else None,
+                [(slot, op._inputs[slot]._dtype) for slot in numbers],
+            )
+
+    def _typed(
+        self,
+        typed: _Typed,
+        graph: Graph,
+        inputs: Sequence[Tensor],
+        attrs: dict[str, Any] | None,
+        name: str | None,
+    ) -> Operation:
+        complete = typed.complete if attrs is None else {**attrs, **typed.follows}
+        dtypes = typed.dtypes or output_types(self.op_def, complete)
+        return graph._make(self.op_def, inputs, dtypes, complete, name)
+
+    def _beside_numbers(
+        self,
+        typed: _Typed,
+        values: Sequence[Any],
+        numbers: list[Any],
+        attrs: dict[str, Any] | None,
+        name: str | None,
+    ) -> Operation:
+        """The operation, its numbers as constants in its scope."""
+        graph = values[0].op.graph if type(values[0]) is Tensor else _graph_of(values)
+        label = as_name(name or self.op_def.name)
+        with graph._scope_of_op(label) as scope:
+            inputs = list(values)
+            for (slot, dtype), number in zip(typed.numbers, numbers):
+                inputs[slot] = constant_of(number, self._input_names[slot], dtype=dtype)
+            return self._typed(typed, graph, inputs, attrs, scope or label)
 
     def _bind(
         self, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        arguments = {self._names.get(argument, argument): kwargs[argument] for argument in kwargs}
+        is_complete = len(args) == self._arity and len(arguments) == len(kwargs)
+        if is_complete and self._own_attrs.issuperset(arguments):
+            return args, self._attrs(arguments)  # the usual call: all inputs by position
         names = self._input_names + self._attr_names
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {names}, but {len(args)} arguments came")
@@ -131,31 +220,38 @@ class OpFunction:
         op_def = self.op_def
         attrs = dict(self._defaults)
         for key, value in arguments.items():
-            if value is not None or key not in attrs:  # None asks for the default
-                attrs[key] = read_attr(op_def.attrs[key], value, op_def.name, self.__name__)
-        for key in op_def.attrs:
-            if key not in attrs and key not in self._derived:
+            attr = op_def.attrs[key]
+            if type(value) is bool and attr.kind == "bool":
+                attrs[key] = value
+            elif value is not None or key not in attrs:  # None asks for the default
+                attrs[key] = read_attr(attr, value, op_def.name, self.__name__)
+        for key in self._required:
+            if key not in attrs:
                 raise TypeError(f"{self.__name__}() needs the argument '{key}'")
         return attrs
 
-    def _general(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    def _general(
+        self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
+    ) -> Operation:
+        if attrs is None:
+            attrs = self._attrs({})
         graph = _graph_of(values)
-        label = name or self.op_def.name
-        if type(label) is not str:
-            label = as_name(label)
+        label = as_name(name or self.op_def.name)
         if _all_tensors(values):
             inputs = self._inputs(graph, values, attrs, label)
             return self._add(graph, inputs, attrs, label)
-        with graph.as_default(), graph.name_scope(label) as scope:
+        with graph._scope_of_op(label) as scope:
             inputs = self._inputs(graph, values, attrs, scope or label)
             return self._add(graph, inputs, attrs, scope or label)
 
-    def _add(self, graph: Graph, inputs: list[Tensor], attrs: dict[str, Any], name: str) -> Any:
+    def _add(
+        self, graph: Graph, inputs: Sequence[Tensor], attrs: dict[str, Any], name: str
+    ) -> Operation:
         dtypes = output_types(self.op_def, attrs)
         if not self._refs:
-            return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
+            return graph._make(self.op_def, inputs, dtypes, attrs, name)
         with graph.colocate_with(inputs[self._refs[0]].op):  # it runs where the variable is
-            return self._results(graph._make(self.op_def, inputs, dtypes, attrs, name))
+            return graph._make(self.op_def, inputs, dtypes, attrs, name)
 
     def _results(self, operation: Operation) -> Any:
         outputs = operation.outputs
@@ -169,186 +265,8 @@ class OpFunction:
         args = self.op_def.outputs
         return outputs if len(args) > 1 or args[0].is_list else outputs[0]
 
-    # -- inputs
-
-    def _inputs(
-        self, graph: Graph, values: list[Any], attrs: dict[str, Any], name: str
-    ) -> list[Tensor]:
-        try:
-            return self._convert(values, attrs)
-        except (TypeError, ValueError) as error:
-            if type(error) not in (TypeError, ValueError):
-                raise  # a subclass has a message of its own
-            full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
-            raise type(error)(
-                f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
-                f"{self._labels(values)}, made at {here(graph._origins)}"
-            ) from error
-
-    def _labels(self, values: list[Any]) -> str:
-        """The tensors among `values`, for messages."""
-        tensors = [
-            f"{arg.name} = {_label(item)} ({dtype.name})"
-            for arg, value in zip(self.op_def.inputs, values)
-            for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
-            if (dtype := _dtype_of(item)) is not None
-        ]
-        ellipsis = ", ..." if len(tensors) > _MOST_SHOWN else ""
-        return f" of {', '.join(tensors[:_MOST_SHOWN])}{ellipsis}" if tensors else ""
-
-    def _convert(self, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
-        inputs: list[Tensor] = []
-        for arg, value in zip(self.op_def.inputs, values):
-            if arg.is_list:
-                inputs += self._list_input(arg, value, attrs)
-            else:
-                inputs.append(
-                    self._input(arg, value, self._expected_type(arg, attrs, values), attrs)
-                )
-        return inputs
-
-    def _expected_type(self, arg: ArgDef, attrs: dict[str, Any], values: list[Any]) -> DType | None:
-        """The dtype of an argument: declared, its attr's, or a tensor's with the same attr."""
-        if arg.type is not None:
-            return arg.type
-        known: DType | None = attrs.get(arg.type_attr)
-        if known is not None:
-            return known
-        for other, value in zip(self.op_def.inputs, values):
-            if other.type_attr == arg.type_attr:
-                dtype = _dtype_of(value)
-                if dtype is not None:
-                    return dtype
-        return None
-
-    def _input(
-        self, arg: ArgDef, value: Any, wanted: DType | None, attrs: dict[str, Any]
-    ) -> Tensor:
-        if arg.is_ref and hasattr(value, "handle"):
-            raise self._no_reference(arg, getattr(value, "name", None) or shown(value))
-        try:
-            hint = None if wanted is not None else self._default_type(arg)
-            tensor = convert_to_tensor(value, wanted, arg.name, hint, as_ref=arg.is_ref)
-        except TypeError as error:
-            raise self._of_parameter(error, arg, wanted) from error
-        except ValueError as error:
-            actual = _dtype_of(value)
-            if wanted is None or actual is None:
-                raise
-            raise TypeError(
-                f"Input '{arg.name}' of '{self.op_def.name}' Op has type {actual.name} that does "
-                f"not match {self._source_of_type(arg, wanted)}."
-            ) from error
-        if arg.is_ref and not tensor.dtype.is_ref_dtype:
-            raise self._no_reference(arg, tensor.name)
-        if arg.type_attr:
-            dtype = tensor.dtype.base_dtype
-            check_allowed(self.op_def.attrs[arg.type_attr], dtype, arg.name, self.op_def.name)
-            attrs.setdefault(arg.type_attr, dtype)
-        return tensor
-
-    def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
-        """The error of a value that can't have the dtype of an argument, which it then names."""
-        text = str(error)
-        start = f"Expected {wanted.name}, got " if wanted is not None else ""
-        if wanted is None or type(error) is not TypeError or not text.startswith(start):
-            return error
-        return TypeError(
-            f"Expected {wanted.name} passed to parameter '{arg.name}' of op "
-            f"'{self.op_def.name}', got {text.removeprefix(start)} Error: {text}"
-        )
-
-    def _default_type(self, arg: ArgDef) -> DType | None:
-        """The dtype that plain values of an argument have where they can, if its attr has one."""
-        attr = self.op_def.attrs.get(arg.type_attr)
-        return attr.default if attr is not None and attr.has_default else None
-
-    def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """What asks for the dtype of an argument: the first of its attr, or the declaration."""
-        others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
-        first = next(others, arg.name) if arg.type_attr else arg.name
-        if first in (arg.name, arg.name.rpartition("_")[0]):
-            return f"expected type of {wanted.name}"
-        return f"type {wanted.name} of argument '{first}'"
-
-    def _no_reference(self, arg: ArgDef, name: str) -> TypeError:
-        return TypeError(
-            f"'{self.op_def.name}' Op requires that input '{arg.name}' be a mutable tensor (a "
-            f"tf.Variable that is no resource), but {name} is none"
-        )
-
-    def _list_input(self, arg: ArgDef, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
-        if not isinstance(values, (list, tuple)):
-            raise TypeError(
-                f"Expected list for '{arg.name}' argument to '{self.op_def.name}' Op, not "
-                f"{shown(values)}."
-            )
-        if arg.type_list_attr:
-            tensors = convert_n_to_tensor(values, name=arg.name)
-            dtypes = [tensor.dtype.base_dtype for tensor in tensors]
-            for dtype in dtypes:
-                type_attr = self.op_def.attrs[arg.type_list_attr]
-                check_allowed(type_attr, dtype, arg.name, self.op_def.name)
-            attrs[arg.type_list_attr] = dtypes
-            return tensors
-        attrs[arg.number_attr] = len(values)
-        least = self.op_def.attrs[arg.number_attr].minimum or 0
-        if len(values) < least:
-            raise ValueError(
-                f"List argument '{arg.name}' to '{self.op_def.name}' Op with length {len(values)} "
-                f"shorter than minimum length {least}."
-            )
-        wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
-        if wanted is None:
-            known = [dtype for dtype in map(_dtype_of, values) if dtype is not None]
-            wanted = next(iter(known), None)
-        labelled = [
-            ArgDef(f"{arg.name}_{index}", arg.type, arg.type_attr) for index in range(len(values))
-        ]
-        is_known = arg.type_attr in attrs
-        try:
-            return [
-                self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
-                for label, value in zip(labelled, values)
-            ]
-        except (TypeError, ValueError) as error:
-            why = None if is_known else self._unlike(arg, values)
-            if why is None:
-                raise
-            raise why from error
-
-    def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
-        """The error of values of a list that are of different types by themselves, if they are."""
-        types = [_own_type(value) for value in values]
-        if len({*types}) < 2:
-            return None
-        return TypeError(
-            f"Tensors in list passed to '{arg.name}' of '{self.op_def.name}' Op have types "
-            f"[{', '.join(types)}] that don't all match."
-        )
-
 
 OpFunction.__doc__ = FunctionDoc(OpFunction.__doc__ or "")  # type: ignore[assignment]
-
-
-def _dtype_of(value: Any) -> DType | None:
-    """The dtype of a tensor or variable; None for plain values."""
-    dtype = getattr(value, "dtype", None)
-    return dtype.base_dtype if isinstance(dtype, DType) else None
-
-
-def _own_type(value: Any) -> str:
-    """The name of the dtype that a value has as a tensor where none is asked for."""
-    try:
-        return convert_to_tensor(value).dtype.base_dtype.name
-    except (TypeError, ValueError):
-        return "<NOT CONVERTIBLE TO TENSOR>"
-
-
-def _label(value: Any) -> str:
-    """The name of a value with a dtype, for messages."""
-    name = getattr(value, "name", None)
-    return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"
 
 
 def _all_tensors(values: Sequence[Any]) -> bool:

@@ -63,7 +63,7 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
     """
     label = name or op_function.__name__
     inputs = ", ".join(arg.name for arg in op_function.op_def.inputs)
-    source = f"lambda {inputs}, name=None: op_function({inputs}, name=name)"
+    source = f"lambda {inputs}, name=None: op_function._of(({inputs},), name)"
     file = Path(__file__).with_name(f"<{label}>")  # a file of this package: no origin of an op
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
     function = _of_module(named(label, op_function.op_def.summary)(function))

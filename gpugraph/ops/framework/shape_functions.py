@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from gpugraph.base.misfit import Misfit
@@ -11,8 +12,13 @@ from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.inference_context import (
     InferContext,
     InferFunction,
+    ShapeRule,
     as_output_shape as as_output_shape,
 )
+from gpugraph.graph.op_def import ArgDef
+
+RANKS = {"scalar": 0, "vector": 1, "matrix": 2}
+"""The words of declarations: `op(inputs="x: T, axis: scalar Tidx")`."""
 
 SCALAR = TensorShape.of(())
 UNKNOWN = TensorShape.of(None)
@@ -20,28 +26,25 @@ UNKNOWN = TensorShape.of(None)
 
 def same_shape(index: int) -> InferFunction:
     """Every output has the shape of input `index`."""
-
-    def infer(context: InferContext) -> Sequence[TensorShape]:
-        return [context.shapes[index]] * context.num_outputs
-
-    return infer
+    return ShapeRule(itemgetter(index))
 
 
 IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "alias": {0: 0}}
 """Of ops whose output has the shape of input 0, and may use its memory."""
 
 
-def broadcast(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the shape of all inputs broadcast against each other."""
-    shape = context.shapes[0]
-    for other in context.shapes[1:]:
+def _broadcast(shapes: Sequence[TensorShape]) -> TensorShape:
+    shape = shapes[0]
+    for other in shapes[1:]:
         shape = broadcast_shapes(shape, other)
-    return [shape]
+    return shape
 
 
-def scalar(context: InferContext) -> Sequence[TensorShape]:
-    """Every output is a scalar."""
-    return [SCALAR] * context.num_outputs
+broadcast: InferFunction = ShapeRule(_broadcast)
+"""The output has the shape of all inputs broadcast against each other."""
+
+scalar: InferFunction = ShapeRule(lambda _: SCALAR)
+"""Every output is a scalar."""
 
 
 def unknown(context: InferContext) -> Sequence[TensorShape]:
@@ -91,3 +94,37 @@ def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
     if not -rank <= value < rank:
         raise ValueError(f"{what} {value} is not in the range [{-rank}, {rank})")
     return value % rank
+
+
+def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
+    """`infer`, for inputs of the ranks of `args`.
+
+    Inference is asked when the graph is built, when a run is compiled, and in a run by steps whose
+    shapes are known only there, so no kernel meets another rank.
+    Where `infer` does not mind another rank, building the graph doesn't either: the run refuses it,
+    as a kernel of TensorFlow does.
+    """
+    wanted = [(index, arg.rank) for index, arg in enumerate(args) if arg.rank is not None]
+    lists = [index for index, arg in enumerate(args) if arg.is_list]
+    if not wanted:
+        return infer
+
+    def checked(context: InferContext) -> Sequence[TensorShape]:
+        shapes = context.shapes
+        for index, rank in wanted:
+            # what follows lists is counted from the end
+            slot = index - len(args) if lists and index > lists[0] else index
+            sizes = shapes[slot].sizes
+            if sizes is not None and len(sizes) != rank:
+                raise _misfit(infer, context, args[index], f"{rank} but is rank {len(sizes)}")
+        return infer(context)
+
+    return checked
+
+
+def _misfit(infer: InferFunction, context: InferContext, arg: ArgDef, ranks: str) -> ValueError:
+    try:
+        shapes = infer(context)
+    except Exception:  # of the wrong rank
+        shapes = None
+    return Misfit(f"Shape must be rank {ranks}", shapes=shapes, detail=f"the input '{arg.name}'")

@@ -21,12 +21,18 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 from gpugraph.graph.op_library import OP_DEFS, register_conversion
-from gpugraph.ops.framework.numpy_conversion import constant_array, filled_up
+from gpugraph.ops.framework.numpy_conversion import constant_array, filled_up, type_of_number
 
 Conversion = Callable[..., Any]
 
 _LARGEST_INT32 = np.iinfo(np.int32).max
 _CONVERSIONS: list[tuple[int, type | tuple[type, ...], Conversion]] = []
+_FOR_TYPE: dict[type, list[Conversion]] = {}
+_USUAL = frozenset([int, float, bool, str, list, tuple, np.ndarray])
+_SCALAR = TensorShape.of(())
+
+NUMBERS = (int, float)
+"""The types of the values that operations are given most often, beside tensors."""
 
 
 def infer_const(context: InferContext) -> Sequence[TensorShape]:
@@ -69,18 +75,23 @@ def constant(
     return constant_of(array, name, None if array.size == count else count)
 
 
-def constant_of(array: Any, name: str, count: int | None = None) -> Tensor:
+def constant_of(
+    array: Any, name: str, count: int | None = None, dtype: DType | None = None
+) -> Tensor:
     """The array, which nobody changes any more, as a constant of the default graph.
 
     count: of how many of the values a message is made, the last of which stands for the rest.
+    dtype: that of the array, where it is known.
     """
     array.setflags(write=False)
     graph = get_default_graph()
-    element = dtypes.as_dtype(array.dtype)
-    op = graph._make(CONST, [], [element], {"value": array, "dtype": element}, name)
+    element = dtype or as_dtype(array.dtype)
+    op = graph._make(CONST, (), (element,), {"value": array, "dtype": element}, name, False)
+    [tensor] = op._outputs
+    tensor._shape = TensorShape.of(array.shape) if array.ndim else _SCALAR
     if count is not None:
         graph._value_counts[op] = count
-    return op._outputs[0]
+    return tensor
 
 
 def register_tensor_conversion_function(
@@ -95,6 +106,7 @@ def register_tensor_conversion_function(
         raise TypeError("conversion_func must be callable.")
     _CONVERSIONS.append((priority, base_type, conversion_func))
     _CONVERSIONS.sort(key=lambda entry: entry[0])
+    _FOR_TYPE.clear()
 
 
 def convert_to_tensor(
@@ -114,11 +126,10 @@ def convert_to_tensor(
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
         return _checked(value, wanted)
-    for _, base_type, function in _CONVERSIONS:
-        if isinstance(value, base_type):
-            tensor = function(value, dtype=wanted, name=name, as_ref=as_ref)
-            if tensor is not NotImplemented:
-                return _checked(tensor, wanted)
+    for function in _conversions_of(value):
+        tensor = function(value, dtype=wanted, name=name, as_ref=as_ref)
+        if tensor is not NotImplemented:
+            return _checked(tensor, wanted)
     hint = preferred_dtype or dtype_hint
     if wanted is None and hint is not None:
         try:
@@ -126,6 +137,25 @@ def convert_to_tensor(
         except (TypeError, ValueError):
             pass
     return constant(value, wanted, name=name or "Const")
+
+
+def _conversions_of(value: Any) -> list[Conversion]:
+    """The registered functions for a value, in their order."""
+    known = _FOR_TYPE.get(type(value))
+    if known is None:
+        known = [function for _, base, function in _CONVERSIONS if isinstance(value, base)]
+        if type(value) in _USUAL:
+            _FOR_TYPE[type(value)] = known
+    return known
+
+
+def number_array(value: Any, dtype: DType) -> Any:
+    """An int or a float as an array of `dtype`, if any such number may be one; else None.
+
+    None too where a program has registered a conversion of its own.
+    """
+    numpy_type = type_of_number(value, dtype)
+    return None if numpy_type is None or _conversions_of(value) else np.array(value, numpy_type)
 
 
 def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:

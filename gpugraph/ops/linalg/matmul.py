@@ -37,7 +37,7 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
     """The product's shape; further inputs than a and b are not looked at."""
-    a, b = (of_rank(shape, 2, "A matrix") for shape in context.shapes[:2])
+    a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
     right, columns = b[::-1] if context.attrs["transpose_b"] else b
     _check_inner(left, right, context.shapes)
@@ -216,8 +216,10 @@ def _product(
     a: Tensor, b: Tensor, turn_a: tuple[bool, bool], turn_b: tuple[bool, bool], name: str
 ) -> Tensor:
     """`turn`: whether an operand is to be transposed, and whether to be adjoint."""
-    left, right = a.shape.sizes, b.shape.sizes
+    left, right = a._shape.sizes, b._shape.sizes
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
+        if turn_a == turn_b == (False, False):
+            return matmul_op(a, b, name=name)
         if turn_a[1]:
             a = conj(a)
         if turn_b[1]:

@@ -39,7 +39,7 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
     """The axes that a scalar or vector of axes names; ValueError outside [-rank, rank)."""
-    axes = np.ravel(value).tolist()
+    axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
     if wrong:
         raise ValueError(

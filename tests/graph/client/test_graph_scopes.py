@@ -55,6 +55,21 @@ def test_scopes_prefix_names(g: Graph) -> None:
     assert made().name == "op"
 
 
+def test_a_scope_may_decorate_a_function_and_is_not_entered_inside_itself(g: Graph) -> None:
+    @g.name_scope("layer")
+    def layer() -> str:
+        return constant(1).op.name
+
+    assert [layer(), layer()] == ["layer/Const", "layer_1/Const"]
+    scope = g.name_scope("a")
+    with scope as prefix:
+        assert prefix == "a/"
+        with pytest.raises(RuntimeError, match="inside itself"), scope:
+            pass
+        assert g.get_name_scope() == "a"
+    assert g.get_name_scope() == ""
+
+
 @pytest.mark.parametrize("name", ["_x", "a b", "-x", "a:0", "a\n", "/a"])
 def test_a_scope_at_the_root_needs_a_proper_name(g: Graph, name: str) -> None:
     with pytest.raises(ValueError, match="is not a valid scope name"), g.name_scope(name):

@@ -1,0 +1,212 @@
+"""The inputs of operations: anything that a program gives, as tensors that the signature accepts.
+
+An input has the dtype that its signature, an attr, or a tensor beside it asks for. What can't have
+it is a TypeError or ValueError in TensorFlow's words, with the operation and the user's line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.value_text import shown
+from gpugraph.graph.attr_values import check_allowed
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import here
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_def import ArgDef, OpDef
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
+
+_MOST_SHOWN = 8
+
+
+class OpInputs:
+    """Converts the inputs of operations of one op type, and adds the attrs that follow from them.
+
+    Attributes:
+      op_def: the signature.
+    """
+
+    op_def: OpDef
+
+    def _inputs(
+        self, graph: Graph, values: Sequence[Any], attrs: dict[str, Any], name: str
+    ) -> list[Tensor]:
+        try:
+            return self._convert(values, attrs)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise  # a subclass has a message of its own
+            full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
+            raise type(error)(
+                f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
+                f"{self._labels(values)}, made at {here(graph._origins)}"
+            ) from error
+
+    def _labels(self, values: Sequence[Any]) -> str:
+        """The tensors among `values`, for messages."""
+        tensors = [
+            f"{arg.name} = {_label(item)} ({dtype.name})"
+            for arg, value in zip(self.op_def.inputs, values)
+            for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
+            if (dtype := _dtype_of(item)) is not None
+        ]
+        ellipsis = ", ..." if len(tensors) > _MOST_SHOWN else ""
+        return f" of {', '.join(tensors[:_MOST_SHOWN])}{ellipsis}" if tensors else ""
+
+    def _convert(self, values: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
+        inputs: list[Tensor] = []
+        for arg, value in zip(self.op_def.inputs, values):
+            if arg.is_list:
+                inputs += self._list_input(arg, value, attrs)
+            else:
+                inputs.append(
+                    self._input(arg, value, self._expected_type(arg, attrs, values), attrs)
+                )
+        return inputs
+
+    def _expected_type(
+        self, arg: ArgDef, attrs: dict[str, Any], values: Sequence[Any]
+    ) -> DType | None:
+        """The dtype of an argument: declared, its attr's, or a tensor's with the same attr."""
+        if arg.type is not None:
+            return arg.type
+        known: DType | None = attrs.get(arg.type_attr)
+        if known is not None:
+            return known
+        for other, value in zip(self.op_def.inputs, values):
+            if other.type_attr == arg.type_attr:
+                dtype = _dtype_of(value)
+                if dtype is not None:
+                    return dtype
+        return None
+
+    def _input(
+        self, arg: ArgDef, value: Any, wanted: DType | None, attrs: dict[str, Any]
+    ) -> Tensor:
+        if arg.is_ref and hasattr(value, "handle"):
+            raise self._no_reference(arg, getattr(value, "name", None) or shown(value))
+        try:
+            if type(value) is Tensor and (wanted is None or value._dtype is wanted):
+                tensor = value
+            else:
+                hint = None if wanted is not None else self._default_type(arg)
+                tensor = convert_to_tensor(value, wanted, arg.name, hint, as_ref=arg.is_ref)
+        except TypeError as error:
+            raise self._of_parameter(error, arg, wanted) from error
+        except ValueError as error:
+            actual = _dtype_of(value)
+            if wanted is None or actual is None:
+                raise
+            raise TypeError(
+                f"Input '{arg.name}' of '{self.op_def.name}' Op has type {actual.name} that does "
+                f"not match {self._source_of_type(arg, wanted)}."
+            ) from error
+        if arg.is_ref and not tensor.dtype.is_ref_dtype:
+            raise self._no_reference(arg, tensor.name)
+        if arg.type_attr:
+            dtype = tensor.dtype.base_dtype
+            check_allowed(self.op_def.attrs[arg.type_attr], dtype, arg.name, self.op_def.name)
+            attrs.setdefault(arg.type_attr, dtype)
+        return tensor
+
+    def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
+        """The error of a value that can't have the dtype of an argument, which it then names."""
+        text = str(error)
+        start = f"Expected {wanted.name}, got " if wanted is not None else ""
+        if wanted is None or type(error) is not TypeError or not text.startswith(start):
+            return error
+        return TypeError(
+            f"Expected {wanted.name} passed to parameter '{arg.name}' of op "
+            f"'{self.op_def.name}', got {text.removeprefix(start)} Error: {text}"
+        )
+
+    def _default_type(self, arg: ArgDef) -> DType | None:
+        """The dtype that plain values of an argument have where they can, if its attr has one."""
+        attr = self.op_def.attrs.get(arg.type_attr)
+        return attr.default if attr is not None and attr.has_default else None
+
+    def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
+        """What asks for the dtype of an argument: the first of its attr, or the declaration."""
+        others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
+        first = next(others, arg.name) if arg.type_attr else arg.name
+        if first in (arg.name, arg.name.rpartition("_")[0]):
+            return f"expected type of {wanted.name}"
+        return f"type {wanted.name} of argument '{first}'"
+
+    def _no_reference(self, arg: ArgDef, name: str) -> TypeError:
+        return TypeError(
+            f"'{self.op_def.name}' Op requires that input '{arg.name}' be a mutable tensor (a "
+            f"tf.Variable that is no resource), but {name} is none"
+        )
+
+    def _list_input(self, arg: ArgDef, values: Any, attrs: dict[str, Any]) -> list[Tensor]:
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(
+                f"Expected list for '{arg.name}' argument to '{self.op_def.name}' Op, not "
+                f"{shown(values)}."
+            )
+        if arg.type_list_attr:
+            tensors = convert_n_to_tensor(values, name=arg.name)
+            dtypes = [tensor.dtype.base_dtype for tensor in tensors]
+            for dtype in dtypes:
+                type_attr = self.op_def.attrs[arg.type_list_attr]
+                check_allowed(type_attr, dtype, arg.name, self.op_def.name)
+            attrs[arg.type_list_attr] = dtypes
+            return tensors
+        attrs[arg.number_attr] = len(values)
+        least = self.op_def.attrs[arg.number_attr].minimum or 0
+        if len(values) < least:
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_def.name}' Op with length {len(values)} "
+                f"shorter than minimum length {least}."
+            )
+        wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
+        if wanted is None:
+            known = [dtype for dtype in map(_dtype_of, values) if dtype is not None]
+            wanted = next(iter(known), None)
+        labelled = [
+            ArgDef(f"{arg.name}_{index}", arg.type, arg.type_attr) for index in range(len(values))
+        ]
+        is_known = arg.type_attr in attrs
+        try:
+            return [
+                self._input(label, value, wanted or attrs.get(arg.type_attr), attrs)
+                for label, value in zip(labelled, values)
+            ]
+        except (TypeError, ValueError) as error:
+            why = None if is_known else self._unlike(arg, values)
+            if why is None:
+                raise
+            raise why from error
+
+    def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
+        """The error of values of a list that are of different types by themselves, if they are."""
+        types = [_own_type(value) for value in values]
+        if len({*types}) < 2:
+            return None
+        return TypeError(
+            f"Tensors in list passed to '{arg.name}' of '{self.op_def.name}' Op have types "
+            f"[{', '.join(types)}] that don't all match."
+        )
+
+
+def _dtype_of(value: Any) -> DType | None:
+    """The dtype of a tensor or variable; None for plain values."""
+    dtype = getattr(value, "dtype", None)
+    return dtype.base_dtype if isinstance(dtype, DType) else None
+
+
+def _own_type(value: Any) -> str:
+    """The name of the dtype that a value has as a tensor where none is asked for."""
+    try:
+        return convert_to_tensor(value).dtype.base_dtype.name
+    except (TypeError, ValueError):
+        return "<NOT CONVERTIBLE TO TENSOR>"
+
+
+def _label(value: Any) -> str:
+    """The name of a value with a dtype, for messages."""
+    name = getattr(value, "name", None)
+    return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"
