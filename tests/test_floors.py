@@ -155,7 +155,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "devices": (
         "out_of_memory",
         "device codegen",
-        "device_factory variable_access native kept_tensors memory_use",
+        "device_factory variable_access native kept_tensors memory_use run_memory",
         "session_resources",
         "cpu_device cuda",
         "gpu_devices device_listing",

@@ -43,6 +43,12 @@ from gpugraph.devices.out_of_memory import (
     out_of_memory as out_of_memory,
     tensor_words as tensor_words,
 )
+from gpugraph.devices.run_memory import (
+    ArenaBlock as ArenaBlock,
+    Lease as Lease,
+    RunMemory as RunMemory,
+    ScratchPool as ScratchPool,
+)
 from gpugraph.devices.session_resources import (
     Resources as Resources,
     VariableState as VariableState,

@@ -166,12 +166,13 @@ class Device(ABC):
     def close(self) -> None:  # noqa: B027 - or to release
         """Releases what the device holds beside its allocations."""
 
-    def take(self, num_bytes: int, owner: str) -> Block | None:
+    def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
         """A block of so many bytes without an array, for which idle plans may be released; or None.
 
         From the moment on in which they are in use they are the block's, so that Ctrl-C loses none.
+        block: one that has no memory yet; a new one if None.
         """
-        block = Block(self, None, None)
+        block = Block(self, None, None) if block is None else block
         if not self.allocator.allocate_for(block, num_bytes, optional=True):  # not final yet
             self.reclaim()
             if not self.allocator.allocate_for(block, num_bytes):

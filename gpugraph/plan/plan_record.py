@@ -106,6 +106,9 @@ class Placement(NamedTuple):
 @dataclass
 class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
+    Whoever runs it has also taken its `memory`, to which other plans may be bound: `vacancy` is
+    `{0: True}` while no run has it, and `pop(0, False)` takes it. `has_arena_in` says whether the
+    arena is in a block.
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
     by device: what waits until it has computed all that was enqueued; `in_use`, by device: the
@@ -151,6 +154,9 @@ class Plan:
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
     in_use: dict[str, Callable[[], int]] = field(default_factory=dict)
     graph_record: GraphRecord | None = None
+    memory: Any = None
+    vacancy: dict[int, bool] = field(default_factory=lambda: {0: True})
+    has_arena_in: Callable[[Any], bool] = bool
 
     @property
     def arena_bytes(self) -> dict[str, int]:

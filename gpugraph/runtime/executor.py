@@ -20,14 +20,15 @@ from gpugraph.runtime.step_times import StepTrace, timed
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """Runs the plan with these arrays, in the order of `plan.feeds`. Returns the fetches' values.
 
-    The caller holds `plan.lock`. An error that a step raises becomes TensorFlow's `OpError`, with
-    the step's node and line.
+    The caller holds `plan.lock` and has taken the plan's memory. An error that a step raises
+    becomes TensorFlow's `OpError`, with the step's node and line.
     """
-    return plan.context.run(_execute, plan, feeds)
+    return plan.context.run(execute_in_context, plan, feeds)
 
 
 @runs_plan
-def _execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
+def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
+    """As `execute`, for a caller that runs it in `plan.context`: a call less."""
     slot: FetchSlot | None = None
     plan.running = True
     access = plan.access

@@ -1,7 +1,7 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners, however often they are used, and a bounded number of plans.
+The session keeps its runners and a bounded number of plans, which have memory in turns.
 When a device is full, plans that no thread runs give their memory up.
 """
 
@@ -33,6 +33,7 @@ from gpugraph.devices import (
     KeptTensors,
     MemoryUse,
     Resources,
+    RunMemory,
     given_back,
     memory_use,
     no_gpu_reason,
@@ -41,8 +42,8 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.plan import GraphRecord, Plan
-from gpugraph.runtime import Rendezvous, execute, install_interrupts
+from gpugraph.plan import GraphRecord, Plan, TimeLimit
+from gpugraph.runtime import Rendezvous, execute_in_context, install_interrupts
 from gpugraph.session.explanation import Explanation, log_placements
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.plan_cache import (
@@ -52,6 +53,7 @@ from gpugraph.session.plan_cache import (
     PlanCache,
     RunnerPlans,
     Shapes,
+    has_waited_for,
     is_taken,
     wait_for,
 )
@@ -61,9 +63,6 @@ from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, Trac
 _RUNS_BETWEEN = 63
 """Runs of a plan after which it is seen whether the handler of Ctrl-C is still there, and whether
 spares of the plan are idle; plus 1, it is a power of two."""
-
-_PATIENCE_S = 0.1
-"""How long a single run may hold a plan before another run of the same gets a spare."""
 
 _shape = attrgetter("shape")
 
@@ -94,6 +93,7 @@ class DirectSession(SessionBackend):
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
+        self.run_memory = RunMemory("runs of the session have it in turns", self.plans.drop_in)
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
@@ -183,10 +183,10 @@ class DirectSession(SessionBackend):
         if self.graph is None:
             raise invalid_argument("Session was not created with a graph before Run()!")
 
-    def compile(self, request: RunRequest) -> Plan:
-        """A new plan. Idle ones are given up for it where a device is full."""
+    def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
+        """A new plan on run memory. Idle ones are given up for it where a device is full."""
         self.check_open()
-        plan = compile_plan(self.target, request)
+        plan = compile_plan(self.target._replace(run_memory=memory), request)
         if self.options.config.log_device_placement:
             log_placements(plan, self._logged)
         for listener in PLAN_LISTENERS:
@@ -267,7 +267,7 @@ class DirectRunner(Runner):
         self.targets = targets
         self.connections = dict(connections)
         self.done = done
-        self.plans = RunnerPlans(session.plans, self._compile)
+        self.plans = RunnerPlans(session.plans, self._compile, session.run_memory)
         self.costs = CostModelRuns()
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
@@ -281,15 +281,18 @@ class DirectRunner(Runner):
             plan = None if cached is None else cached.plan
             if plan is None or not plan.lock.acquire(False):
                 plan = self._idle_plan(values, execution).plan
-            elif plan.running or plan.stale or GATE.is_closed:
+            elif plan.stale or GATE.is_closed or not plan.vacancy.pop(0, False):
                 plan.lock.release()
                 plan = self._idle_plan(values, execution).plan
             try:
                 if not plan.runs & _RUNS_BETWEEN:
                     install_interrupts()
                     self.plans.drop_idle_spares(plan)
-                return execute(plan, values) if execution is None else execution(plan, values, self)
+                if execution is None:
+                    return plan.context.run(execute_in_context, plan, values)
+                return execution(plan, values, self)
             finally:
+                plan.vacancy[0] = True
                 plan.lock.release()
                 if plan.clock.interrupted is not None:
                     plan.clock.deliver()
@@ -298,6 +301,7 @@ class DirectRunner(Runner):
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
         """A plan that no run holds, with its lock held."""
+        limit = None if execution is None else execution.limit
         while True:
             GATE.wait()
             cached = self.plan_for(values, execution)
@@ -305,23 +309,23 @@ class DirectRunner(Runner):
             for candidate in (cached, *spares):
                 if is_taken(candidate.plan):
                     return candidate
-            if not cached.plan.stale and not self._waited(cached.plan, execution):
-                with self.session.plans.locked(None if execution is None else execution.limit):
+            if self.plans.leaves_memory(cached, limit):
+                continue
+            if not cached.plan.stale and not self._has_waited(cached.plan, limit):
+                with self.session.plans.locked(limit):
                     self.session.check_open()
                     spare = self.plans.add_spare(cached.plan.key)
                 if is_taken(spare.plan):
                     return spare
 
-    def _waited(self, plan: Plan, execution: TracedExecution | None) -> bool:
+    def _has_waited(self, plan: Plan, limit: TimeLimit | None) -> bool:
         """Waits for the run of another thread; False once it has taken long."""
-        runs = plan.runs
-        if plan.lock.acquire(timeout=_PATIENCE_S):
-            is_nested = plan.running  # by a kernel of the same plan's run, in this thread
-            plan.lock.release()
-            return not is_nested
+        runs, is_over = plan.runs, has_waited_for(plan)
+        if is_over is not None:
+            return is_over
         self.session.check_open()
-        if execution is not None and execution.limit is not None:
-            execution.limit.check("while it waited for another run of the same fetches")
+        if limit is not None:
+            limit.check("while it waited for another run of the same fetches")
         return plan.runs != runs
 
     def run_with(
@@ -390,8 +394,8 @@ class DirectRunner(Runner):
             self.session.graph, feeds, self.fetches, self.targets, self.connections, self.done
         )
 
-    def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
+    def _compile(self, shapes: Sequence[OpenShape], memory: RunMemory) -> Plan:
         try:
-            return self.session.compile(self._request(shapes))
+            return self.session.compile(self._request(shapes), memory)
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__

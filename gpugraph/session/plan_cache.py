@@ -4,8 +4,9 @@ A runner has a plan for each shape set that it meets (`RunnerPlans`). When it ha
 gets one plan that leaves the varying sizes open, on dynamic memory, so that ever new shapes never
 mean ever new plans. `PlanCache` bounds the plans of all runners of a session.
 
-A plan owns memory. It gives that back when it is dropped: because there are too many (the oldest
-goes), because its variables moved, because the session closes, or because a device is full. A plan
+A plan holds memory. It gives that back when it is dropped: because there are too many (the oldest
+goes), because its variables moved, because the session closes, because a device is full, or because
+a plan with a larger arena takes the place of its arena (`devices/run_memory.py`). A plan
 that is dropped while it runs ends its run first: its memory goes with its last reference. A run
 that gets a plan's lock after the plan was dropped finds it stale and looks for another.
 
@@ -17,6 +18,10 @@ A run that finds its plan busy waits for as long as the other's single run is sh
 `spare`, the same plan compiled once again, which may run beside it. So two runs of the same fetches
 that wait for each other, one inside the other, or one that never ends, stop nobody. A spare that is
 found idle gives its memory back.
+
+All plans of a session have memory in turns. A run that finds it taken by another plan's run waits
+for nothing: its plan is compiled again, for memory that the plans of its runner alone have in
+turns, and if that is not enough, each plan of the runner has its own.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from typing import NamedTuple
 
 from gpugraph.base.fork_gate import GATE
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.devices import ArenaBlock, RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
 
 EXACT_PLANS = 8
@@ -37,11 +43,18 @@ EXACT_PLANS = 8
 MOST_PLANS = 256
 """Plans that a session keeps."""
 
+_PATIENCE_S = 0.1
+"""How long a single run may hold a plan before another run of the same gets a spare."""
+
 Shapes = tuple[tuple[int, ...], ...]
 """Of each feed."""
 
 OpenShape = tuple[int | None, ...] | None
 """A feed's shape in a plan: None for sizes, or ranks, that are known at each run."""
+
+
+_ITS_RUNNERS = "that of runs of these fetches, since runs of others were at the same time"
+_BESIDE = "its own, since runs were at the same time"
 
 
 class CachedPlan(NamedTuple):
@@ -109,7 +122,14 @@ class PlanCache:
 
     def drop_all(self) -> list[Plan]:
         """Gives all plans up; those that may still be running, for the caller to wait for."""
-        dropped = list(self._plans.values())
+        return self._drop_all_of(list(self._plans.values()))
+
+    def drop_in(self, block: ArenaBlock) -> None:
+        """Gives the plans up whose arenas are in a block."""
+        plans = list(self._plans.values())
+        self._drop_all_of([cached for cached in plans if cached.plan.has_arena_in(block)])
+
+    def _drop_all_of(self, dropped: Sequence[CachedPlan]) -> list[Plan]:
         for cached in dropped:
             self.drop(cached)
         return [cached.plan for cached in dropped]
@@ -121,6 +141,7 @@ class PlanCache:
                 self._plans.pop(id(cached.plan))
                 cached.forget()
                 cached.plan.stale = True
+                cached.plan.vacancy[0] = True
 
     def all(self) -> list[Plan]:
         """The plans; whoever holds no lock gets those of this moment."""
@@ -148,15 +169,20 @@ class PlanCache:
 class RunnerPlans:
     """One runner's plans: `exact` ones by the fed shapes, and `open`, for all further shapes.
 
-    `compile_plan` makes a plan for shapes that may be open. All methods but `drop_idle_spares` want
-    the cache's lock held.
+    `compile_plan` makes a plan for shapes that may be open, on run memory. `memory` is that of the
+    session. All methods but `drop_idle_spares` and `leaves_memory` want the cache's lock held.
     """
 
     def __init__(
-        self, cache: PlanCache, compile_plan: Callable[[Sequence[OpenShape]], Plan]
+        self,
+        cache: PlanCache,
+        compile_plan: Callable[[Sequence[OpenShape], RunMemory], Plan],
+        memory: RunMemory,
     ) -> None:
         self._cache = cache
-        self._compile = compile_plan
+        self._compile_plan = compile_plan
+        self._memories = [memory, RunMemory(_ITS_RUNNERS, cache.drop_in)]
+        self._exact_shapes: dict[Shapes, None] = {}
         self.exact: dict[Shapes, CachedPlan] = {}
         self.spares: dict[PlanKey, list[CachedPlan]] = {}
         self.open: CachedPlan | None = None
@@ -170,9 +196,10 @@ class RunnerPlans:
         """A plan for shapes that `find` has none for; the open one once there are many."""
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
-        if len(self.exact) >= EXACT_PLANS:
+        if shapes not in self._exact_shapes and len(self._exact_shapes) >= EXACT_PLANS:
             return self._add_open(shapes)
         plan = self._compile(shapes)
+        self._exact_shapes[shapes] = None
         cached = self._cache.add(plan, lambda: self.exact.pop(shapes, None))
         self.exact[shapes] = cached
         return cached
@@ -182,7 +209,7 @@ class RunnerPlans:
         cached = self.open
         if cached is not None and not cached.plan.stale and _fits(cached.plan.key, shapes):
             return cached
-        shape_sets: list[Sequence[OpenShape]] = [*self.exact, shapes]
+        shape_sets: list[Sequence[OpenShape]] = [*self._exact_shapes, shapes]
         if cached is not None:
             shape_sets.append([shape for _, shape in cached.plan.key.feeds])
             self._cache.drop(cached)
@@ -192,7 +219,7 @@ class RunnerPlans:
 
     def add_spare(self, key: PlanKey) -> CachedPlan:
         """Another plan for the same."""
-        plan = self._compile([shape for _, shape in key.feeds])
+        plan = self._compile_plan([shape for _, shape in key.feeds], RunMemory(_BESIDE))
         spares = self.spares.setdefault(key, [])
 
         def forget() -> None:
@@ -220,6 +247,30 @@ class RunnerPlans:
         finally:
             self._cache.lock.release()
 
+    def leaves_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
+        """Gives up a plan whose memory another plan's run has; its next one has other memory.
+
+        False where the plan can run, or has a run itself.
+        """
+        plan = cached.plan
+        if plan.stale or not plan.lock.acquire(blocking=False):
+            return False
+        is_beside = not plan.running and not plan.vacancy
+        plan.lock.release()
+        if is_beside:
+            with self._cache.locked(limit):
+                if plan.memory in self._memories:
+                    self._memories.remove(plan.memory)
+                self._cache.drop(cached)
+                plan.memory.trim()
+        return is_beside
+
+    def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
+        """A plan on memory that no run has now."""
+        while self._memories and not self._memories[0].vacancy:
+            del self._memories[0]
+        return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0])
+
     def _forget_open(self) -> None:
         self.open = None
 
@@ -245,12 +296,24 @@ def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
 
 
 def is_taken(plan: Plan) -> bool:
-    """Takes a plan's lock if the plan can run now."""
+    """Takes a plan's lock and its memory if the plan can run now."""
     if plan.lock.acquire(blocking=False):
-        if not (plan.running or plan.stale or GATE.is_closed):
+        if not (plan.running or plan.stale or GATE.is_closed) and plan.vacancy.pop(0, False):
             return True
         plan.lock.release()
     return False
+
+
+def has_waited_for(plan: Plan) -> bool | None:
+    """Waits a while for a plan's run: whether it is over, or None if it still goes on.
+
+    One in this thread, whose kernel has come back to its plan, is not over.
+    """
+    if not plan.lock.acquire(timeout=_PATIENCE_S):
+        return None
+    is_nested = plan.running
+    plan.lock.release()
+    return not is_nested
 
 
 def wait_for(plans: Sequence[Plan]) -> None:

@@ -1,6 +1,6 @@
 """Binding: kernels become callables, offsets become arrays, and the plan is frozen.
 
-One arena per device is taken from its allocator. Each node then gets the arrays of its inputs and
+The memory of each device's arena is taken. Each node then gets the arrays of its inputs and
 outputs, and its device binds the kernel to these arrays, which gives the callable of a step. Nodes
 without work (constants, variables, views, fed and fetched tensors) get no step. Steps with a tensor
 that is sized at run time are bound again at each run, by `compile/steps/dynamic_steps.py`.
@@ -58,7 +58,7 @@ def bind(unit: Unit) -> Plan:
         say(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
-            binder.report_lines,
+            [*binder.memory_lines(), *binder.report_lines],
         )
     return Plan(
         unit.key,
@@ -84,6 +84,9 @@ def bind(unit: Unit) -> Plan:
         waits={
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
+        memory=binder.run_memory,
+        vacancy=binder.run_memory.vacancy,
+        has_arena_in=holdings.has_arena_in,
     )
 
 

@@ -10,7 +10,7 @@ none of them needs another. `compile/steps/concurrent_calls.py` makes one step o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from gpugraph.compile.unit.compile_unit import Unit
@@ -27,16 +27,24 @@ def calls(unit: Unit) -> set[Item]:
 
     A single function of the user's takes its place in the order as any op does.
     """
+    kernel_by_node = dict(_waiting(unit))
+    waits_for_runs = any(kernel.gives_up for kernel in kernel_by_node.values())
+    return set(kernel_by_node) if len(kernel_by_node) > 1 or waits_for_runs else set()
+
+
+def may_wait(unit: Unit) -> bool:
+    """Whether a run may wait for other runs, or for the user's functions."""
+    return next(_waiting(unit), None) is not None
+
+
+def _waiting(unit: Unit) -> Iterator[tuple[Node, Call]]:
+    """The nodes that may wait, with their kernels."""
     kernels: dict[str, Call] = {}
-    nodes: set[Item] = set()
-    waits_for_runs = False
     for node in unit.graph.op_nodes():
         if node.type not in kernels:
             kernels[node.type] = _kernel(node)
         if kernels[node.type].waits:
-            nodes.add(node)
-            waits_for_runs = waits_for_runs or kernels[node.type].gives_up
-    return nodes if len(nodes) > 1 or waits_for_runs else set()
+            yield node, kernels[node.type]
 
 
 def _kernel(node: Node) -> Call:

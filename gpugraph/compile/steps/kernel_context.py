@@ -10,10 +10,18 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, resource, string
 from gpugraph.base.errors import InternalError
-from gpugraph.compile.steps.scratch_memory import ScratchPool
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.compile.unit.jit_settings import Jit
-from gpugraph.devices import Block, Device, KeptTensors, NewHandle, Resources, VariableState
+from gpugraph.devices import (
+    Block,
+    Device,
+    KeptTensors,
+    Lease,
+    NewHandle,
+    Resources,
+    ScratchPool,
+    VariableState,
+)
 from gpugraph.devices.native import prepare_source
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import CompiledFile, Kernel, reference
@@ -85,12 +93,19 @@ class KernelMemory(NamedTuple):
     """What kernels obtain, by when it is released.
 
     owned: with the plan, or after a step that is sized at run time. kept: when the run is over.
-    pools: by device, the blocks, all of them owned, that steps share.
+    pools: by device, the blocks that steps share, of plans whose runs take turns.
     """
 
     owned: list[Any]
     kept: list[Any]
     pools: dict[str, ScratchPool]
+
+    def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
+        """A block that steps share, none of `but`; `owned` has a part in it."""
+        pool = self.pools.setdefault(device.name, ScratchPool(device))
+        block = pool.block(num_bytes, but, user)
+        self.owned.append(Lease(block, user, num_bytes))
+        return block
 
 
 class KernelBinding:
@@ -165,11 +180,9 @@ class KernelBinding:
         self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
     ) -> tuple[Any, Block]:
         """An array in a block that steps share, none of `but`."""
-        device, pools = self._device, self._memory.pools
-        if device.name not in pools:
-            pools[device.name] = ScratchPool(device, self._memory.owned)
-        block = pools[device.name].block(max(prod(shape), 1) * dtype.itemsize, but, self.name)
-        return device.view(block.address, shape, dtype), block
+        num_bytes = max(prod(shape), 1) * dtype.itemsize
+        block = self._memory.pooled(self._device, num_bytes, but, self.name)
+        return self._device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
         """The same for a step bound elsewhere, whose scratch goes into `owned`."""

@@ -1,7 +1,8 @@
 """Arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-One arena per device is taken from its allocator; a tensor of static size is a view of it. All that
-a plan holds is listed here, and is released with the plan.
+The arena of a device is in a block of its allocator that plans may share whose runs take turns; a
+tensor of static size is a view of it. All that a plan holds is listed here, and is released with
+the plan.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ import numpy as np
 
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.memory.arena_records import arena_records, first_beyond
+from gpugraph.compile.memory.call_waves import may_wait
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices import (
+    ArenaBlock,
     Block,
     Device,
     Holder,
+    Lease,
     RunAccess,
+    RunMemory,
     StepMemory,
     VariableState,
     largest_hole,
@@ -35,8 +40,9 @@ from gpugraph.plan import Mailbox
 class Holdings:
     """What a plan holds while it lives: memory of its own, cells, and references to variables."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
-        self.memory = KernelMemory([], [], {})
+    def __init__(self, mailbox: Mailbox, run_memory: RunMemory) -> None:
+        self.memory = KernelMemory([], [], run_memory.scratch)
+        self.arenas: dict[str, Lease] = {}  # by device
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of handles
         self.swaps: list[Any] = []  # copies that a run which fails may leave unfinished
@@ -47,6 +53,10 @@ class Holdings:
     def moved(self) -> bool:
         """Whether a variable has other memory by now."""
         return any(state.block is not block for state, block in self.variables)
+
+    def has_arena_in(self, block: ArenaBlock) -> bool:
+        """Whether the plan's arena on a device is in this block."""
+        return any(lease.block is block for lease in self.arenas.values())
 
     def reset(self) -> None:
         """Frees what is left of a run."""
@@ -63,11 +73,11 @@ class Holdings:
     def release(self) -> None:
         """Releases all memory of the plan; shared memory, when no other plan holds it."""
         self.reset()
-        for block in self.memory.owned:
-            block.release()
+        for part in (*self.arenas.values(), *self.memory.owned):
+            part.release()
+        self.arenas.clear()
         self.memory.owned.clear()
         self.swaps.clear()
-        self.memory.pools.clear()
         self.variables.clear()
         self.values.clear()
 
@@ -79,7 +89,8 @@ class Arrays:
         self.unit = unit
         self.jit = jit(unit.target.config)
         self.mailbox = unit.target.new_mailbox()
-        self.holdings = Holdings(self.mailbox)
+        self.run_memory = _run_memory(unit)
+        self.holdings = Holdings(self.mailbox, self.run_memory)
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
         self.variables: dict[int, VariableState] = {}
@@ -88,21 +99,18 @@ class Arrays:
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
         self.recvs = {send.id: recv for send, recv in unit.send_recv_pairs}
         self.positions = unit.positions()
-        self.arenas: dict[str, int] = {}
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
         for name, size in unit.arena_sizes.items():
-            self._take_arena(self.devices[name], size)
+            if size:
+                self._take_arena(self.devices[name], size)
 
     def _take_arena(self, device: Device, size: int) -> None:
-        if size == 0:
-            return
         wanted = [*self.unit.key.fetches, *self.unit.key.targets]
-        block = device.take(size, f"a run of {', '.join(wanted[:3])}")
-        if block is None or block.address is None:
+        lease = self.run_memory.lease(device, size, f"a run of {', '.join(wanted[:3])}")
+        if lease is None:
             self.holdings.release()
             raise self._too_large(device)
-        self.owned.append(block)
-        self.arenas[device.name] = block.address
+        self.holdings.arenas[device.name] = lease
 
     def _too_large(self, device: Device) -> ResourceExhaustedError:
         """The error of an arena for which a device has no room."""
@@ -123,6 +131,14 @@ class Arrays:
         error = out_of_memory(device, tensor.num_bytes, words, tensor.op, step)
         error.node_name = tensor.op  # type: ignore[attr-defined]
         return error
+
+    def memory_lines(self) -> list[str]:
+        """Where each arena is, and whose memory that is."""
+        return [
+            f"arena on {device}: {human_readable_bytes(lease.num_bytes)} of "
+            f"{human_readable_bytes(lease.block.num_bytes)}: {self.run_memory.why}"
+            for device, lease in self.holdings.arenas.items()
+        ]
 
     def runner(self, node: Node) -> Device:
         """The device that runs a node's kernel: the host where all its outputs are on the host."""
@@ -157,7 +173,9 @@ class Arrays:
         if storage.kind == "arena":
             if storage.size == 0:
                 return device.view(None, shape, dtype)
-            return device.view(self.arenas[storage.device] + storage.offset, shape, dtype)
+            arena = self.holdings.arenas[storage.device].block.address
+            assert arena is not None
+            return device.view(arena + storage.offset, shape, dtype)
         if storage.kind == "object":
             return self.holdings.objects.setdefault(storage, np.empty(shape, object))
         if storage.kind == "aside":
@@ -216,6 +234,16 @@ class Arrays:
             return lambda: cell.array
         array = self.array(home)
         return lambda: array
+
+
+def _run_memory(unit: Unit) -> RunMemory:
+    """The memory that the plan has in turns with others.
+
+    A plan that may wait for other runs, or for the user's functions, has its own.
+    """
+    if may_wait(unit):
+        return RunMemory("its own, since a run may wait")
+    return unit.target.run_memory or RunMemory("its own")
 
 
 def is_cell(storage: Storage) -> bool:

@@ -20,7 +20,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
-from gpugraph.devices import Device, Resources
+from gpugraph.devices import Device, Resources, RunMemory
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -75,6 +75,7 @@ class Target(NamedTuple):
 
     task: the task of a cluster that these devices are of; all that is compiled for them is placed
     there, whatever task it asks for, as the cluster's placement has decided.
+    run_memory: what the plan has in turns with others; memory of its own if None.
     """
 
     devices: Sequence[Device]
@@ -84,6 +85,7 @@ class Target(NamedTuple):
     verify: bool
     new_mailbox: Callable[[], Mailbox]
     task: str = ""
+    run_memory: RunMemory | None = None
 
 
 def variable_key(node: Node) -> tuple[str, str]:

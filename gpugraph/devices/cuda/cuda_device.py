@@ -78,15 +78,15 @@ class CudaDevice(Device):
             self._kernels = Launcher(self.driver, self.compute, workspace, self.lock)
         return self._kernels
 
-    def take(self, num_bytes: int, owner: str) -> Block | None:
+    def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
         """As `Device.take`; memory that staging keeps is released first."""
-        block = Block(self, None, None)
+        block = Block(self, None, None) if block is None else block
         if self.allocator.allocate_for(block, num_bytes, optional=True):
             self.note_owner(block, num_bytes, owner)
             return block
         with self.lock:
             self.staging.give_up()
-        return super().take(num_bytes, owner)
+        return super().take(num_bytes, owner, block)
 
     # -- arrays
 

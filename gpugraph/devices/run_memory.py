@@ -1,0 +1,182 @@
+"""Memory that the runs of several plans have in turns: a block for their arenas, and scratch.
+
+    plan A  [ weights' gradients ][ activations ]      run A, run B, run A ...
+    plan B  [ activations ]                            one block, as large as A's arena
+
+The steps of a plan are bound to addresses. So plans whose runs take turns are bound to one block
+per device, as large as the largest arena among them, and a run takes the `RunMemory` for its time.
+Nothing in an arena or in scratch outlives a run; what does (variables, constants, captured graphs)
+is in memory of its own. Who finds the memory taken does not wait: its plan gets other memory.
+
+A plan that needs more than the block gets a new one. If the old ones are worth it, the plans in
+them are given up, to be compiled again into the new one at their next run: so all plans together
+have the largest arena, and at most `LEFT_OVER` beside it, or a `LEFT_OVER_PART` of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from weakref import WeakSet
+
+from gpugraph.base.dtypes import uint8
+from gpugraph.devices.device import Block, Device
+from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
+from gpugraph.memory import size_class
+
+LEFT_OVER = 1 << 20
+"""Bytes of smaller blocks for which no plan is compiled again."""
+
+LEFT_OVER_PART = 8
+"""The same, as a part of the largest block: 1 / LEFT_OVER_PART."""
+
+
+class SharedBlock(Block):
+    """A block of several users, which is freed when the last of them leaves it."""
+
+    __slots__ = ("__weakref__", "is_given_up", "num_bytes", "number", "users")
+
+    def __init__(self, device: Device, num_bytes: int, number: int = 0) -> None:
+        super().__init__(device, None, None)
+        self.num_bytes = num_bytes
+        self.number = number
+        self.users: Counter[tuple[str, int]] = Counter()
+        self.is_given_up = False
+
+    def join(self, user: str, num_bytes: int) -> None:
+        """Has one more user, of so many bytes of it."""
+        self.users[user, num_bytes] += 1
+
+    def leave(self, user: str, num_bytes: int) -> None:
+        """Has one user less."""
+        self.users[user, num_bytes] -= 1
+        if not self.users[user, num_bytes]:
+            del self.users[user, num_bytes]
+        if not self.users:
+            self.release()
+
+
+class ArenaBlock(SharedBlock):
+    """A block in which the arenas of plans are; messages and statistics say of which."""
+
+    __slots__ = ()
+
+    def join(self, user: str, num_bytes: int) -> None:
+        """A plan's arena is in it from now on."""
+        super().join(user, num_bytes)
+        self._note()
+
+    def leave(self, user: str, num_bytes: int) -> None:
+        """A plan's arena is in it no more."""
+        super().leave(user, num_bytes)
+        self._note()
+
+    def _note(self) -> None:
+        if self.users:
+            first, *others = dict.fromkeys(user for user, _ in self.users)
+            beside = f" and {len(others)} other plans in turns" if others else ""
+            self.device.note_owner(self, self.num_bytes, first + beside)
+
+
+class Lease:
+    """A user's part in a block."""
+
+    def __init__(self, block: SharedBlock, user: str, num_bytes: int) -> None:
+        self.block, self.user, self.num_bytes = block, user, num_bytes
+        block.join(user, num_bytes)
+
+    def release(self) -> None:
+        """Leaves the block."""
+        self.block.leave(self.user, self.num_bytes)
+
+
+class RunMemory:
+    """The memory of plans whose runs take turns.
+
+    vacancy: `{0: True}` while no run has it: `pop(0, False)`, which takes it for a run, is one
+    call that no other thread comes into, and cheaper than a lock. why: what the report of a plan
+    says of it.
+    """
+
+    def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
+        """give_up: gives up the plans in a block, whose memory goes at once, or with their runs."""
+        self.why = why
+        self.vacancy = {0: True}
+        self.scratch: dict[str, ScratchPool] = {}
+        self._blocks: WeakSet[ArenaBlock] = WeakSet()
+        self._give_up = give_up
+
+    def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
+        """A part of the device's block, for an arena; None when memory is out."""
+        block = self._largest(device)
+        if block is None or block.num_bytes < num_bytes:
+            del block  # it may be given up
+            self._shrink(device, num_bytes)
+            block = ArenaBlock(device, num_bytes)
+            if device.take(num_bytes, user, block) is None:
+                return None
+            self._blocks.add(block)
+        return Lease(block, user, num_bytes)
+
+    def trim(self) -> None:
+        """Gives blocks up of which the plans that are left need less than half."""
+        for block in list(self._blocks):
+            most = max((num_bytes for _, num_bytes in block.users), default=0)
+            if block.num_bytes > max(2 * most, LEFT_OVER):
+                self._retire(block)
+
+    def _largest(self, device: Device) -> ArenaBlock | None:
+        return max(self._on(device), key=lambda block: block.num_bytes, default=None)
+
+    def _on(self, device: Device) -> list[ArenaBlock]:
+        return [
+            block
+            for block in self._blocks
+            if block.device is device and block.address is not None and not block.is_given_up
+        ]
+
+    def _shrink(self, device: Device, num_bytes: int) -> None:
+        """Gives up blocks, the largest first, until those left are little beside so many bytes."""
+        most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
+        while sum(block.num_bytes for block in self._on(device)) > most:
+            largest = self._largest(device)
+            assert largest is not None
+            self._retire(largest)
+
+    def _retire(self, block: ArenaBlock) -> None:
+        block.is_given_up = True
+        if self._give_up is not None:
+            self._give_up(block)
+
+
+class ScratchPool:
+    """Scratch blocks of one device, which steps share, since they run one after the other.
+
+    A step has the smallest block that is large enough and that it has not yet; else a new one, a
+    little larger than it needs. So plans hold about as much as the step that needs most.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._blocks: WeakSet[SharedBlock] = WeakSet()
+        self._count = 0
+
+    def block(self, num_bytes: int, but: Collection[Block], owner: str) -> SharedBlock:
+        """A block of so many bytes or more, none of `but`, which the caller joins or releases.
+
+        ResourceExhaustedError, which names the owner, when memory is out.
+        """
+        fitting = [
+            block
+            for block in list(self._blocks)
+            if block.num_bytes >= num_bytes and block.address is not None and block not in but
+        ]
+        if fitting:
+            return min(fitting, key=lambda block: (block.num_bytes, block.number))
+        self._count += 1
+        size = size_class(num_bytes)
+        block = SharedBlock(self._device, size, self._count)
+        if self._device.take(size, owner, block) is None:
+            raise out_of_memory(self._device, size, tensor_words((size,), uint8), owner)
+        self._blocks.add(block)
+        return block
