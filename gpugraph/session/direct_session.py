@@ -61,8 +61,7 @@ from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBack
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _RUNS_BETWEEN = 63
-"""Runs of a plan after which it is seen whether the handler of Ctrl-C is still there, and whether
-spares of the plan are idle; plus 1, it is a power of two."""
+"""Runs between looks for Ctrl-C's handler and for idle spares; plus 1, a power of 2."""
 
 _shape = attrgetter("shape")
 
