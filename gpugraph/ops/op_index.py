@@ -7,6 +7,7 @@ the index, and a test compares it with what the modules declare.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -276,8 +277,9 @@ def load(name: str) -> None:
             import_module(_PACKAGE + module)
 
 
+@functools.cache
 def load_all() -> None:
-    """Imports all modules that declare ops."""
+    """Imports all modules that declare ops, once."""
     with one_import_at_a_time():
         for module in dict.fromkeys(MODULE_OF.values()):
             import_module(_PACKAGE + module)

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpugraph.api.import_paths import TENSORFLOW_PATHS, public_module
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
 
@@ -28,13 +29,13 @@ class _OpsByName:
     """All declared ops, by their names in snake case: `mat_mul`."""
 
     def __getattr__(self, name: str) -> Any:
-        types = _types_by_name(len(dir(raw_ops)))  # programs may declare more
+        types = _types_by_name(len(OP_DEFS))  # programs may declare more
         if name in types:
             return getattr(raw_ops, types[name])
         raise AttributeError(name)
 
     def __dir__(self) -> list[str]:
-        return sorted(_types_by_name(len(dir(raw_ops))))
+        return sorted(_types_by_name(len(OP_DEFS)))
 
 
 @functools.lru_cache(maxsize=1)

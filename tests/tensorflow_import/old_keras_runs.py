@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-VERSIONS = ("2.1.6", "2.2.4", "2.3.1")
+VERSIONS = ("2.1.6", pytest.param("2.2.4", marks=pytest.mark.exhaustive), "2.3.1")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("GPUGRAPH_OLD_KERAS") or f"{sys.prefix}-old-keras")
 
