@@ -204,9 +204,10 @@ def test_values_are_those_of_plain_python(program: list[Statement], seed: int, g
     with tf.Graph().as_default(), session(gpus) as sess:
         inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]
         outputs = graphed(program, inputs, placing(gpus))
-        got = sess.run(outputs, dict(zip(inputs, given)))
-    for value, (wanted, _) in zip(got, want):
-        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-12)
+        for _ in range(2):  # loops may be native from the second run on
+            got = sess.run(outputs, dict(zip(inputs, given)))
+            for value, (wanted, _) in zip(got, want):
+                np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-12)
 
 
 @given(statements(3), st.integers(0, 1000), st.sampled_from([0, 2]))
@@ -219,9 +220,10 @@ def test_gradients_are_those_of_plain_python(
         inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]
         outputs = graphed(program, inputs, placing(gpus))
         grads = tf.gradients(outputs, inputs, unconnected_gradients="zero")
-        got = sess.run(grads, dict(zip(inputs, given)))
-    along = sum(float(np.sum(grad * direction)) for grad, direction in zip(got, directions(seed)))
-    np.testing.assert_allclose(along, sum(np.sum(d) for _, d in want), rtol=1e-9, atol=1e-9)
+        for _ in range(2):
+            got = sess.run(grads, dict(zip(inputs, given)))
+            along = sum(float(np.sum(x * direction)) for x, direction in zip(got, directions(seed)))
+            np.testing.assert_allclose(along, sum(np.sum(d) for _, d in want), rtol=1e-9, atol=1e-9)
 
 
 def placing(gpus: int) -> Callable[[int], Any]:

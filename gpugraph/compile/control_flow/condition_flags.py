@@ -73,6 +73,12 @@ class Conditions:
             return array.item
         return lambda: device.read(array).item()
 
+    def predicate_array(self, atom: Is) -> Any:
+        """The array of a predicate on the host, if that is one bool; else None."""
+        home = self.step_list.unit.homes[atom.pred]
+        is_bool = home.shape == () and home.dtype.is_bool
+        return self.step_list.array(home) if is_bool and self.step_list.is_plain(home) else None
+
     def _add_flag(
         self, run: Run, node: Node | None, sets: tuple[int, ...], reads: tuple[int, ...]
     ) -> None:

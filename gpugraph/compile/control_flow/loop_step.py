@@ -5,28 +5,25 @@ start      copies what enters to the storage of the loop variables
 head       what each iteration computes before the condition
 condition  whether there is another iteration
 tail       the rest of the iteration, then the loop variables' next values
+
+Python calls the steps until they are native calls that go on without it (`native_iterations`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from time import perf_counter
 
+from gpugraph.compile.control_flow.native_iterations import LoopSteps, NativeIterations
 from gpugraph.compile.steps.kernel_context import Cell
-from gpugraph.plan import Clock, Run, Step, StepGroup, StepSequence, note_step
-
-
-class LoopSteps(NamedTuple):
-    """The steps of a loop, by the time when they run. `condition.run()` returns its value."""
-
-    start: Sequence[Step]
-    head: Sequence[Step]
-    condition: Step
-    tail: Sequence[Step]
+from gpugraph.plan import Clock, Run, StepGroup, StepSequence, note_step
 
 
 class Loop(StepGroup):
-    """Runs a loop. The cells `dying` are released after it."""
+    """Runs a loop. The cells `dying` are released after it.
+
+    native: what may run the loop where variables are initialized; all runs of a plan share it.
+    """
 
     def __init__(
         self,
@@ -35,6 +32,7 @@ class Loop(StepGroup):
         dying: Sequence[Cell],
         clock: Clock,
         entered: Callable[[], bool] | None = None,
+        native: NativeIterations | None = None,
         guarded: bool = True,
     ) -> None:
         start, head, condition, tail = loop_steps
@@ -47,15 +45,35 @@ class Loop(StepGroup):
         self.dying = dying
         self.clock = clock
         self.entered = entered
+        self.native = native
+        self.guarded = guarded
 
     def unguarded(self) -> Run:
         """What runs the loop without the guards of variables."""
-        return Loop(self.name, self.loop_steps, self.dying, self.clock, self.entered, False).run
+        rest = self.dying, self.clock, self.entered, self.native
+        return Loop(self.name, self.loop_steps, *rest, guarded=False).run
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Whether the loop is native by now."""
+        return self.native.notes if self.native is not None else ()
 
     def run(self) -> None:
         """Runs all iterations."""
         if self.entered is not None and not self.entered():
             return
+        native = self.native
+        if native is not None and not self.guarded and native.is_ready():
+            native.run()
+        else:
+            begun = perf_counter()
+            self._run_steps()
+            if native is not None:
+                native.spend(begun)
+        for cell in self.dying:
+            cell.release()
+
+    def _run_steps(self) -> None:
         condition, runs, clock = self.loop_steps.condition, self.next.runs, self.clock
         is_going_on = condition.run
         self.start.run()
@@ -74,5 +92,3 @@ class Loop(StepGroup):
                 note_step(error, condition)
             self.next.note(error, current)
             raise
-        for cell in self.dying:
-            cell.release()

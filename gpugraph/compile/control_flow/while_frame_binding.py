@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.control_flow.condition_flags import Conditions
-from gpugraph.compile.control_flow.loop_step import Loop, LoopSteps
+from gpugraph.compile.control_flow.loop_step import Loop
+from gpugraph.compile.control_flow.native_iterations import LoopArrays, LoopSteps, NativeIterations
 from gpugraph.compile.control_flow.native_while_loops import back_edge, native_loop
 from gpugraph.compile.steps.guarded_regions import Entry, with_regions
 from gpugraph.compile.steps.kernel_context import Place
@@ -43,6 +44,8 @@ class WhileFrameBinding:
         self.outer_entries = outer_entries
         self.entries: list[Entry] = []
         self.start: list[Step] = []
+        self.copies: dict[Run, tuple[Any, Any]] = {}
+        self.predicate: tuple[Any, bool] | None = None
         assert frame.end is not None
         positions = self.step_list.positions
         self.begin = min(positions[node.id] for node in frame.enters)
@@ -58,17 +61,23 @@ class WhileFrameBinding:
         native, reason = native_loop(steps, frame)
         steps.report_lines.append(f"loop {frame.name}: {reason}")
         if native is None:
-            self.entries = steps.with_stretches(self.entries)
+            self.entries = steps.with_stretches(self.entries, in_loop=True)
         head, is_going_on, tail = self._iteration()
         first = frame.enters[0]
         condition_node = frame.loop_cond or first
         condition = steps.step(condition_node, is_going_on, "flag")
+        loop_steps = LoopSteps(self.start, head, condition, tail)
+        iterations = None
+        if native is None and steps.jit.is_on:
+            arrays = LoopArrays(self.copies, self.predicate)
+            iterations = NativeIterations(frame.name, loop_steps, arrays, steps.clock)
         loop = Loop(
             frame.name,
-            LoopSteps(self.start, head, condition, tail),
+            loop_steps,
             steps.cells_until(self.end),
             steps.clock,
             self._any_entered(),
+            iterations,
         )
         group = loop if native is None else native(loop)
         return Step(
@@ -113,6 +122,8 @@ class WhileFrameBinding:
 
     def _asking(self, atom: Is) -> Run:
         """What returns whether the predicate has the atom's value."""
+        array = self.conditions.predicate_array(atom)
+        self.predicate = None if array is None else (array, atom.value)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
@@ -245,7 +256,12 @@ class WhileFrameBinding:
         return (node.id, slot), self.homes[node.id, slot]
 
     def _move(self, merge: Node, source: Place, target: Place, take: bool) -> Run:
-        return move(self.step_list, self.step_list.runner(merge), source, target, take)
+        steps = self.step_list
+        run = move(steps, steps.runner(merge), source, target, take)
+        homes = source[1], target[1]
+        if all(map(steps.is_plain, homes)):
+            self.copies[run] = (steps.array(homes[0]), steps.array(homes[1]))
+        return run
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
         """What writes by which input a value came, if that is used."""

@@ -23,13 +23,14 @@ SMALL = 4096
 
 
 def with_native_stretches(
-    entries: Sequence[Entry], waits: bool, report_lines: list[str]
+    entries: Sequence[Entry], waits: bool, report_lines: list[str], in_loop: bool = False
 ) -> list[Entry]:
-    """The entries, those in a row that may be native as one stretch each."""
+    """The entries, those in a row that may be native as one stretch each; in a loop, whose
+    iterations may be one call, a small step that is alone too."""
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = list(group)
-        if not _is_worth(members):
+        if not _is_worth(members, in_loop):
             stretches += members
             continue
         stretches.append(stretch_of(members, TieredCode(without_guards(members), waits)))
@@ -59,9 +60,9 @@ def _stretch_key(entry: Entry) -> Any:
     return entry.guard
 
 
-def _is_worth(members: Sequence[Entry]) -> bool:
+def _is_worth(members: Sequence[Entry], in_loop: bool) -> bool:
     native = [entry.native for entry in members if entry.native is not None]
-    if len(native) != 1:
-        return len(native) > 1
+    if len(native) != 1 or in_loop:
+        return len(native) > (0 if in_loop else 1)
     is_fused = native[0].context.attrs.get("members") is not None
     return is_fused or max(array.size for array in native[0].arrays) >= SMALL

@@ -196,6 +196,11 @@ class Arrays:
             whole = block.array
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
+    def is_plain(self, home: Home) -> bool:
+        """Whether a tensor has one place in the memory of a CPU for all runs of the plan."""
+        is_on_cpu = self.unit.device_types[home.storage.device] == "CPU"
+        return is_on_cpu and home.storage.kind not in ("cell", "object")
+
     def variable(self, node: Node) -> VariableState:
         """The session's variable of a VariableV2 node."""
         state = self.variables.get(node.id)

@@ -59,7 +59,7 @@ class StepList(Arrays):
         group = self.groups.get(node.id)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
-    def with_stretches(self, entries: Sequence[Entry]) -> list[Entry]:
+    def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
         """The entries, those in a row that may be native or one capture of a GPU as stretches.
 
         Calls of the user's functions that do not need each other are one step, as are heavy
@@ -72,7 +72,7 @@ class StepList(Arrays):
         stretches = with_captures(entries, self.devices, self.report_lines)
         if not self.jit.is_on:
             return stretches
-        return with_native_stretches(stretches, self.jit.waits, self.report_lines)
+        return with_native_stretches(stretches, self.jit.waits, self.report_lines, in_loop)
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel") -> Step:
         """A step of a node."""

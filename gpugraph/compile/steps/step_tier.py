@@ -124,9 +124,15 @@ class StepTier:
             step.run()
         self._times[way] = min(self._times[way], perf_counter() - start)
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it is decided for good: there is nothing to measure."""
+        is_known = self.is_measured or self._sound is None or self._times["native"] < NOISE_S
+        return self.is_decided and is_known
+
     def measure(self) -> bool:
         """Begins a trial where native code isn't known to be the faster one; whether it does."""
-        if self.is_measured or self._sound is None or self._times["native"] < NOISE_S:
+        if self.is_final:
             return False
         self.is_decided, self.calls, self._turns = False, None, list(_TRIAL)
         return True
@@ -288,19 +294,28 @@ def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
     return replace(first, run=_native_call(members), kind="native")
 
 
+class RefusableCall:
+    """A native call of steps that may refuse its input; then the plain step raises the reason."""
+
+    def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
+        """steps: of each call in the sequence that `call` is."""
+        self.call = call
+        self.steps = steps
+
+    def __call__(self) -> int:
+        return self.refuse() if self.call() else 0
+
+    def refuse(self) -> int:
+        """Raises the error of the step whose call has failed."""
+        step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
+        with noting_step(step):
+            step.run()
+            raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
+
+
 def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
     parts = [call for _, calls in members for call in calls.calls]
     call = parts[0] if len(parts) == 1 else sequence(parts)
     if not any(calls.may_fail for _, calls in members):
         return call
-    steps = [step for step, calls in members for _ in calls.calls]
-
-    def run() -> int:
-        if call():
-            step = steps[failed_at(call) if len(parts) > 1 else 0]
-            with noting_step(step):
-                step.run()
-                raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
-        return 0
-
-    return run
+    return RefusableCall(call, [step for step, calls in members for _ in calls.calls])

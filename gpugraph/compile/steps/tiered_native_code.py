@@ -105,6 +105,18 @@ class TieredCode:
         end = replace(steps[-1], run=self._end_mixed, kind="guard")  # computes nothing
         return [*(replace(step, run=run.part(n)) for n, step in enumerate(steps)), end]
 
+    def begin(self) -> None:
+        """Compiles the steps from the next run on, however little they take by themselves."""
+        self._is_worthwhile = True
+
+    @property
+    def final_steps(self) -> Sequence[Step] | None:
+        """What each run to come consists of, native steps in a row as one; None while open."""
+        is_measured = self.waits or self._runs >= MEASURED_AFTER[-1]
+        if self.is_settled and (is_measured or all(tier.is_final for tier in self._tiers)):
+            return self._sequence.steps
+        return None
+
     @property
     def notes(self) -> Sequence[str]:
         """Which steps stay with NumPy although they have native code, and why."""

@@ -8,6 +8,7 @@
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
     sequence    calls, one after the other, as one                         here
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
+    Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
 `codegen/loop_schedule` decides which pass computes what, `codegen/c_value_expressions` writes
 single values, `c_pass_source` one loop, and `c_kernel_source` the function.
@@ -44,6 +45,11 @@ from gpugraph.devices.native.handwritten_kernels import (
     Macros as Macros,
     SourceFile as SourceFile,
     prepare_source as prepare_source,
+)
+from gpugraph.devices.native.iterations import (
+    ElementAccess as ElementAccess,
+    Instruction as Instruction,
+    Iterations as Iterations,
 )
 from gpugraph.devices.native.native_runtime import RUNTIME
 from gpugraph.devices.native.numpy_blas import (

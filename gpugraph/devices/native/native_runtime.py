@@ -1,4 +1,4 @@
-"""The C runtime that all native kernels share (host_runtime.c, host_strided_copy.c).
+"""The C runtime that all native kernels share (host_runtime.c and what `_FILES` names beside it).
 
 It is loaded once. Files have their checksums from it too (host_crc32c.c).
 
@@ -69,6 +69,10 @@ _PYTHON = (
 
 _LONG = 256 << 10
 """Bytes whose checksum takes longer than to let another thread run Python and to wait for it."""
+
+_FILES = (
+    "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_iterations.c", "host_crc32c.c",
+)  # fmt: skip
 
 Call = Callable[[], int]
 
@@ -155,8 +159,7 @@ class _Shared:
         """Begins to compile it, once; anew if there was no compiler before."""
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
-            files = ("host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_crc32c.c")
-            source = "".join(map(kernel_file, files))
+            source = "".join(map(kernel_file, _FILES))
             self._compilation = compiler().start(source, "the runtime of native kernels")
         return self._compilation
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from gpugraph.base.dtypes import ALL, DType
 from gpugraph.base.shapes import TensorShape
@@ -15,6 +16,27 @@ from gpugraph.ops.tensor_arrays.element_store import Kind
 
 Run = Callable[[], Any]
 """What a kernel does in each run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """A step that pushes, pops, writes (`put`) or reads (`take`) one element.
+
+    `run` does it. The rest says what it does, so that native loops can do it themselves: to or from
+    `value`, of `kind`; at `index` of an array. copy: what a written value goes to as well, for a
+    stack, or the flow that becomes 0, for an array.
+    """
+
+    run: Run
+    form: Literal["push", "pop", "put", "take"]
+    handle: Any
+    value: Any
+    kind: Kind
+    index: Any = None
+    copy: Any = None
+
+    def __call__(self) -> None:
+        self.run()
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
@@ -36,7 +58,12 @@ def closing_op(op_type: str, container: str) -> None:
 
 
 def writing_op(
-    op_type: str, inputs: str, write: Callable[..., Any], value: int, **declaration: Any
+    op_type: str,
+    inputs: str,
+    write: Callable[..., Any],
+    value: int,
+    is_element: bool = False,
+    **declaration: Any,
 ) -> None:
     """Declares an op that writes to a TensorArray: `write(array, *inputs, kind)`.
 
@@ -48,7 +75,11 @@ def writing_op(
         context: KernelContext, handle: Any, first: Any, second: Any, flow_in: Any, flow_out: Any
     ) -> Run:
         kind = element_kind(context.input_shapes[value], context.input_types[value])
-        return pass_flow(lambda: write(handle.item(0), first, second, kind), flow_in, flow_out)
+        run = pass_flow(lambda: write(handle.item(0), first, second, kind), flow_in, flow_out)
+        if not is_element:
+            return run
+        flow = None if flow_out is flow_in else flow_out
+        return Access(run, "put", handle, second, kind, first, flow)
 
     container_op(
         op_type,

@@ -18,6 +18,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.ops.tensor_arrays.element_store import (
+    AFTER,
     CLEARED,
     HELD,
     READ,
@@ -47,7 +48,7 @@ class ElementArray(ElementStore):
         self.rules = rules
         self.dynamic = rules.dynamic
         self.allowed = rules.element_shape  # what the elements' shapes must be compatible with
-        self.after = CLEARED if rules.clears else HELD | READ
+        self.after = self.record[AFTER] = CLEARED if rules.clears else HELD | READ
         self.closed = False
         self._gradients: dict[str, GradientArray] = {}
 

@@ -8,12 +8,25 @@ the steps of its loop and shrinks as they are taken back.
 from __future__ import annotations
 
 import math
+from array import array
 from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import shape_text
-from gpugraph.ops.tensor_arrays.element_store import Allocate, Kind
+from gpugraph.ops.tensor_arrays.element_store import (
+    KIND,
+    NO_KIND,
+    ROWS,
+    Allocate,
+    Kind,
+    address_of_rows,
+    kind_number,
+)
+
+USED, ROOM = 2, 3
+"""The numbers of a stack's record beside `ROWS` and `KIND`: how many elements of the top chunk are
+on the stack, and how many have room in it."""
 
 SMALL_CHUNK = 1 << 12
 """Bytes below which the next chunk is twice as long: a chunk takes as long as some pushes."""
@@ -23,7 +36,10 @@ LARGEST_CHUNK = 16 << 20
 
 
 class _Chunk:
-    """A block for `room` elements of one kind, `used` of which are on the stack."""
+    """A block for elements of one kind, `used` of which were on the stack when another came on top.
+
+    `room` elements have room in it.
+    """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
 
@@ -36,13 +52,17 @@ class _Chunk:
 
 
 class ElementStack:
-    """A stack of elements of one dtype and any shapes. A `max_size` below 0 is no limit."""
+    """A stack of elements of one dtype and any shapes. A `max_size` below 0 is no limit.
+
+    record: of the top chunk (`NO_KIND` where each push has to look at more).
+    """
 
     def __init__(self, name: str, dtype: DType, max_size: int, allocate: Allocate) -> None:
         self.name = name
         self.dtype = dtype
         self.max_size = max_size
         self.closed = False
+        self.record = array("q", (0, NO_KIND, 0, 0))
         self._allocate = allocate
         self._chunks: list[_Chunk] = []
         self._top: _Chunk | None = None
@@ -53,25 +73,28 @@ class ElementStack:
 
     def size(self) -> int:
         """The number of elements."""
-        return self._below + (self._top.used if self._top is not None else 0)
+        return self._below + self.record[USED]
 
     def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
         """Puts a copy of `value` on top, in memory that `allocate` gives (that of the device that
         pushes). InvalidArgumentError when it is full or closed."""
-        top = self._top
-        if top is None or top.used == top.room or top.kind != kind or self.max_size >= 0:
+        top, record = self._top, self.record
+        used = record[USED]
+        if top is None or used == top.room or top.kind != kind or self.max_size >= 0:
             top = self._with_room(kind, allocate or self._allocate)
-        top.rows[top.used, ...] = value
-        top.used += 1
+            used = record[USED]
+        top.rows[used, ...] = value
+        record[USED] = used + 1
 
     def pop(self, out: Any, kind: Kind) -> None:
         """Moves the top into `out`. InvalidArgumentError when there is none."""
         top = self._top
         if top is None or top.kind != kind:
             top = self._check_top(kind)
-        top.used -= 1
-        out[...] = top.rows[top.used]
-        if not top.used:
+        used = self.record[USED] - 1
+        out[...] = top.rows[used]
+        self.record[USED] = used
+        if not used:
             self._drop(top)
 
     def top_shape(self) -> tuple[int, ...]:
@@ -88,8 +111,8 @@ class ElementStack:
         self._check_dtype(dtype, "push")
         if 0 <= self.max_size <= self.size():
             raise self._refusal(f"overflowed its max_size ({self.max_size})")
-        top = self._top
-        if top is not None and top.used < top.room and top.kind == kind:
+        top, used = self._top, self.record[USED]
+        if top is not None and used < top.room and top.kind == kind:
             return top
         size = max(1, math.prod(shape) * self.dtype.itemsize)
         room = 1
@@ -98,10 +121,20 @@ class ElementStack:
             room = max(1, min(room, LARGEST_CHUNK // size))
         chunk = _Chunk(allocate((room, *shape), self.dtype), room, kind)
         if top is not None:
-            self._below += top.used
+            top.used = used
+            self._below += used
         self._chunks.append(chunk)
-        self._top = chunk
+        self._set_top(chunk)
         return chunk
+
+    def _set_top(self, chunk: _Chunk | None) -> None:
+        """A chunk is the top from now on."""
+        self._top, record = chunk, self.record
+        record[USED] = chunk.used if chunk is not None else 0
+        record[ROOM] = chunk.room if chunk is not None else 0
+        record[ROWS] = address_of_rows(chunk.rows) if chunk is not None else 0
+        is_plain = chunk is not None and self.max_size < 0 and record[ROWS]
+        record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
         """The chunk of the top, which is of this kind."""
@@ -118,16 +151,16 @@ class ElementStack:
     def _drop(self, chunk: _Chunk) -> None:
         """Frees the top chunk, which is empty."""
         self._chunks.pop()
-        self._top = self._chunks[-1] if self._chunks else None
-        if self._top is not None:
-            self._below -= self._top.used
+        self._set_top(self._chunks[-1] if self._chunks else None)
+        self._below -= self.record[USED]
         chunk.rows = None
         chunk.block.release()
 
     def close(self) -> None:
         """Gives the memory back; every later push or pop is an error."""
         self.closed = True
-        self._top, self._below = None, 0
+        self._below = 0
+        self._set_top(None)
         while self._chunks:
             self._chunks.pop().block.release()
 

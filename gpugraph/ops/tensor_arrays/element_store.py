@@ -5,11 +5,17 @@
 
 An array of fixed size takes the block at the first write; one that grows doubles it.
 Arrays may be of any library that knows `rows[i] = value` and `out[...] = rows[i]`.
+
+What lies together is also a record of numbers, for native code that reads and writes elements
+itself (`kernels/host/host_iterations.c`).
 """
 
 from __future__ import annotations
 
+import ctypes
+from array import array
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -25,6 +31,28 @@ Kind = tuple[tuple[int, ...], DType]
 HELD, READ, CLEARED = 1, 2, 4
 """Bits of an element's state: it has a value, was read, was read and forgotten. 0: nothing yet."""
 
+ROWS, KIND, SIZE, STATES, AFTER = range(5)
+"""The numbers of a record: the address of the rows; the number of their kind; how many rows and
+states there are; the address of the states; the state of an element that was read."""
+
+NO_KIND = -1
+"""Stands for the kind of rows that are not there, or not for native code."""
+
+_numbers = count()
+_kind_numbers: dict[Kind, int] = {}
+
+
+def kind_number(kind: Kind) -> int:
+    """The number of a kind, which is the same in the whole process."""
+    number = _kind_numbers.get(kind)
+    return _kind_numbers.setdefault(kind, next(_numbers)) if number is None else number
+
+
+def address_of_rows(rows: Any) -> int:
+    """Where rows lie in the host's memory; 0 where they don't, or are objects."""
+    is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
+    return rows.ctypes.data if is_plain else 0
+
 
 class ElementStore:
     """Elements by index, and the state of each.
@@ -38,6 +66,8 @@ class ElementStore:
         self.states = bytearray(size)
         self.rows: Any = None
         self.kind: Kind | None = None
+        self.record = array("q", (0, NO_KIND, 0, 0, 0))
+        self._note_states()
         self._allocate = allocate
         self._block: Any = None
         self._row_shape: tuple[int, ...] | None = None  # also once the rows are gone
@@ -70,6 +100,22 @@ class ElementStore:
         missing = size - len(self.states)
         if missing > 0:
             self.states.extend(bytes(missing))
+            self._note_states()
+
+    def _note_states(self) -> None:
+        """Notes in the record where the states are, and how many elements have one and a row."""
+        self.record[SIZE] = min(len(self.states), 0 if self.rows is None else len(self.rows))
+        if self.states:
+            self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
+
+    def _set_block(self, block: Any, kind: Kind | None) -> Any:
+        """Elements of a kind lie in a block from now on (None: in none); the block before."""
+        before, self._block, self.kind = self._block, block, kind
+        rows = self.rows = None if block is None else block.array
+        address = self.record[ROWS] = address_of_rows(rows)
+        self.record[KIND] = kind_number(kind) if kind is not None and address else NO_KIND
+        self._note_states()
+        return before
 
     def has_rows(self, shape: tuple[int, ...]) -> bool:
         """Whether elements of this shape lie in the rows, where there is room for all then."""
@@ -82,14 +128,13 @@ class ElementStore:
         return True
 
     def _make_room(self, shape: tuple[int, ...]) -> None:
-        old, rows = self._block, self.rows
+        rows = self.rows
         capacity = len(self.states)
         if rows is not None:
             capacity = max(capacity, 2 * len(rows))
-        self._block = self._allocate((capacity, *shape), self.dtype)
-        self.rows = self._block.array
+        block = self._allocate((capacity, *shape), self.dtype)
+        old = self._set_block(block, (shape, self.dtype))
         self._row_shape = shape
-        self.kind = (shape, self.dtype)
         if rows is not None:
             self.rows[: len(rows)] = rows
             old.release()
@@ -101,7 +146,7 @@ class ElementStore:
         self._apart = {}
         if self._row_shape is not None:
             self._move(self._row_shape)
-        block, self._block, self.rows, self.kind = self._block, None, None, None
+        block = self._set_block(None, None)
         if block is not None:
             block.release()
 
@@ -143,7 +188,7 @@ class ElementStore:
 
     def free(self) -> None:
         """Gives all memory back."""
-        block, self._block, self.rows, self.kind = self._block, None, None, None
+        block = self._set_block(None, None)
         if block is not None:
             block.release()
         apart = self._apart or {}

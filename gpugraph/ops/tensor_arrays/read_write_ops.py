@@ -23,6 +23,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, scalar
 from gpugraph.ops.tensor_arrays.container_ops import (
     HANDLE_SHAPE,
+    Access,
     Run,
     closing_op,
     container_op,
@@ -143,6 +144,7 @@ writing_op(
     "index: int32, value: T",
     lambda array, index, value, kind: array.write(index.item(), value, kind),
     2,
+    is_element=True,
     infer=infer_scalar(1, "index"),
     grad=write_gradient,
     doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
@@ -161,7 +163,9 @@ def _infer_read(context: InferContext) -> Sequence[TensorShape]:
 def _bind_read(context: KernelContext, handle: Any, index: Any, flow_in: Any, value: Any) -> Run:
     del flow_in
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return lambda: handle.item(0).read(index.item(), value, kind)
+    return Access(
+        lambda: handle.item(0).read(index.item(), value, kind), "take", handle, value, kind, index
+    )
 
 
 container_op(

@@ -17,6 +17,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank, same_shape
 from gpugraph.ops.tensor_arrays.container_ops import (
     HANDLE_SHAPE,
+    Access,
     Run,
     closing_op,
     container_op,
@@ -59,13 +60,13 @@ def _bind_push(context: KernelContext, handle: Any, elem: Any, output: Any) -> R
     kind = element_kind(context.input_shapes[1], context.input_types[1])
     allocate = context.allocate
     if output is elem:
-        return lambda: handle.item(0).push(elem, kind, allocate)
+        return Access(lambda: handle.item(0).push(elem, kind, allocate), "push", handle, elem, kind)
 
     def push() -> None:
         handle.item(0).push(elem, kind, allocate)
         output[...] = elem
 
-    return push
+    return Access(push, "push", handle, elem, kind, None, output)
 
 
 container_op(
@@ -90,7 +91,7 @@ def _infer_pop(context: InferContext) -> Sequence[TensorShape]:
 
 def _bind_pop(context: KernelContext, handle: Any, elem: Any) -> Run:
     kind = element_kind(context.output_shapes[0], context.output_types[0])
-    return lambda: handle.item(0).pop(elem, kind)
+    return Access(lambda: handle.item(0).pop(elem, kind), "pop", handle, elem, kind)
 
 
 container_op(

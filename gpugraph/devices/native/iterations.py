@@ -1,0 +1,170 @@
+"""Loops as native calls: what an iteration does, as instructions that one call follows.
+
+    program = Iterations([Call(kernel), Unless(predicate, 4), Call(tail), Again(0)], stop)
+    program.start()
+    while (left := program.run()) is not None:
+        ...                                       what instruction `left` has no native code for
+
+Instructions call kernels, or go on elsewhere where a bool in memory is true or false. What has no
+native code, and a call that refuses its input, comes back to Python, which does it in its place.
+Accesses to stacks and TensorArrays are calls too, by the records of those (`ops/tensor_arrays`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from gpugraph.devices.native.compiled_functions import FAILED
+from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, call_of
+
+BRIEF_NS, SLICE_NS = 100_000, 20_000_000
+"""Nanoseconds after which a loop comes back: the first time, until when no other thread runs Python
+(to get on with it again may take a while), and later on, so that Python handles signals."""
+
+Kind = Literal["call", "python", "if", "unless", "jump", "again"]
+_KINDS: dict[str, int] = {
+    kind: code for code, kind in enumerate(("call", "python", "if", "unless", "jump", "again"))
+}
+_END = len(_KINDS)
+
+
+class Instruction(NamedTuple):
+    """One thing that an iteration does.
+
+    call      calls `call`
+    python    comes back to Python
+    if        goes to `target` if the bool in the array `value` is true
+    unless    goes there if it is false
+    jump      goes there
+    again     goes there, and looks whether the run goes on
+
+    The number behind the last instruction, as a target, is the end.
+    """
+
+    kind: Kind
+    call: Call | None = None
+    value: Any = None
+    target: int = 0
+
+
+class _Instruction(ctypes.Structure):
+    """`gg_instruction` of kernels/host/host_iterations.c."""
+
+    _fields_ = (("kind", ctypes.c_int64), ("operand", ctypes.c_void_p), ("target", ctypes.c_int64))
+
+
+class _Iterations(ctypes.Structure):
+    """`gg_iterations` of kernels/host/host_iterations.c."""
+
+    _fields_ = (
+        ("entry", ctypes.c_void_p),
+        ("instructions", ctypes.c_void_p),
+        ("next", ctypes.c_int64),
+        ("slice", ctypes.c_int64),
+        ("stop", ctypes.c_void_p),
+    )
+
+
+class _Access(ctypes.Structure):
+    """`gg_access` of kernels/host/host_iterations.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("entry", "handle", "object", "record")),
+        *((name, ctypes.c_void_p) for name in ("value", "copy", "index")),
+        *((name, ctypes.c_int64) for name in ("kind", "bytes", "copied")),
+    )
+
+
+class Iterations:
+    """Instructions bound to memory: a loop, from its start to its end."""
+
+    def __init__(self, instructions: Sequence[Instruction], stop: Any) -> None:
+        """stop: an int64 array of one element; the loop comes back where it is not 0."""
+        runtime = _runtime()
+        table = (_Instruction * (len(instructions) + 1))()
+        for row, instruction in zip(table, instructions):
+            row.kind, row.target = _KINDS[instruction.kind], instruction.target
+            if instruction.call is not None:
+                row.operand = call_of(instruction.call)[0]
+            elif instruction.value is not None:
+                row.operand = instruction.value.ctypes.data
+        table[len(instructions)].kind = _END
+        calls = [instruction.call for instruction in instructions if instruction.call is not None]
+        self._is_long = any(call_of(call)[1] for call in calls)
+        block = _Iterations(
+            address_of(runtime.library.gg_iterate), ctypes.addressof(table), stop=stop.ctypes.data
+        )
+        keep = (table, stop, *instructions)
+        self._block = block
+        self._held = runtime.call(block, keep, False)
+        self._released = runtime.call(block, keep, True)
+
+    def start(self, instruction: int = 0) -> None:
+        """The next `run` begins with this instruction."""
+        self._block.next = instruction
+
+    def run(self, check: Callable[[], None]) -> int | None:
+        """Goes on from where it is. None at the end, else the instruction that is left to Python;
+        a run that goes on behind it begins with `start`.
+
+        `check` is called now and then, and raises what ends the run.
+        """
+        block, call = self._block, self._held
+        block.slice = BRIEF_NS
+        if self._is_long:
+            block.slice, call = SLICE_NS, self._released
+        while status := call():
+            if status == FAILED:
+                return int(block.next)
+            check()
+            block.slice, call = SLICE_NS, self._released
+        return None
+
+
+class ElementAccess:
+    """A push, pop, write (`put`) or read (`take`) of one element of a container.
+
+    `call` does it where it is the common case, once the container that the handle holds in this run
+    is known: `bind`.
+    """
+
+    def __init__(
+        self, form: str, handle: Any, value: Any, kind: int, index: Any = None, copy: Any = None
+    ) -> None:
+        """handle: an array of objects, of which the first counts. kind: of the elements, as in
+        records. index: an int32 array of one element. copy: as of `Access` in `ops`."""
+        runtime = _runtime()
+        self._handle = handle
+        self._record: Any = None
+        self._block = _Access(
+            address_of(getattr(runtime.library, f"gg_{form}")),
+            handle.ctypes.data,
+            value=value.ctypes.data,
+            copy=None if copy is None else copy.ctypes.data,
+            index=None if index is None else index.ctypes.data,
+            kind=kind,
+            bytes=value.nbytes,
+            copied=0 if copy is None else copy.nbytes,
+        )
+        self.call = runtime.call(self._block, (handle, value, index, copy), False)
+
+    def forget(self) -> None:
+        """A run begins, in which the handle will hold another container."""
+        self._block.object = None
+        self._record = None
+
+    def bind(self) -> None:
+        """Takes the container that the handle holds now; it lives until `forget`, or the end of
+        the run."""
+        container = self._handle.item(0)
+        self._record = container.record
+        self._block.record = self._record.buffer_info()[0]
+        self._block.object = id(container)
+
+
+def _runtime() -> Runtime:
+    runtime = RUNTIME.get(True)
+    assert runtime is not None, "there are calls, so there is a runtime"
+    return runtime
