@@ -14,6 +14,9 @@ gradient (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as
 copy waits for a gradient that the first of its users waits for. Copies run the same kernels on the
 same values, so that results stay, to the bit where fused kernels are not others. Ops with a state,
 random ones among them, are never computed again.
+
+In a graph with branches and loops all this holds for each place (`compile/analysis/places.py`) by
+itself: in a branch, for gradients under the same condition; in a loop, for those of an iteration.
 """
 
 from __future__ import annotations
@@ -22,12 +25,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from gpugraph.base.dtypes import resource, string
-from gpugraph.compile.analysis.flow_analysis import has_control_flow
+from gpugraph.compile.analysis.places import Place, places
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.graph.nodes.graph_walks import depths, topological_order
-from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.node_and_edge import FORWARDING, Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -42,7 +44,8 @@ SMALL = 1 << 12
 
 _CHEAP_TYPES = {"Transpose", "Slice", "StridedSlice", "ConcatV2", "Pad", "Split", "Unpack"}
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG}
-_NO_OPS = {*_ALWAYS_THERE, NodeClass.RETVAL}
+_FLOWING = {NodeClass.MERGE, NodeClass.LOOP_COND, *FORWARDING}
+_NO_OPS = {*_ALWAYS_THERE, *_FLOWING, NodeClass.RETVAL}
 
 
 @compile_pass()
@@ -50,37 +53,56 @@ def recompute(unit: Unit) -> Outcome:
     """Adds copies of forward ops for the gradients, by the unit's degree of recomputation."""
     if not unit.recomputation:
         return "not asked for: memory_optimization", ()
-    if has_control_flow(unit):
-        return "nothing: there is control flow", ()
     scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
-    passes = _Passes(unit, scope or SCOPE)
-    return _Copies(unit, passes, _Choice(unit, passes)).add()
+    copies: list[Node] = []
+    all_places = places(unit)
+    named = _named(unit, scope or SCOPE)
+    end_of = {id(place.depth): _end(unit, place, named) for place in all_places}
+    for place in all_places:
+        passes = _Passes(place, named, end_of[id(place.depth)])
+        if passes.late:
+            copies += _Copies(unit, passes, _Choice(unit, passes)).add()
+    total = sum(_bytes(unit, node) for node in copies)
+    degree = "cheap ones" if unit.recomputation == CHEAP else "all between checkpoints"
+    lines = [f"{copy.type} {copy.name}" for copy in copies]
+    summary = f"{len(lines)} ops, {human_readable_bytes(total)}, are computed again: {degree}"
+    return summary, lines
+
+
+def _named(unit: Unit, scope: str) -> set[int]:
+    """The ids of the nodes of gradients."""
+    nodes = unit.graph.op_nodes()
+    return {node.id for node in nodes if node.name.startswith(scope) or f"/{scope}" in node.name}
+
+
+def _end(unit: Unit, place: Place, named: set[int]) -> int:
+    """The depth of the last op that gradients take something of, in the loop of a place."""
+    depth = place.depth
+    taken = [
+        depth[edge.src.id]
+        for node in unit.graph.op_nodes()
+        if node.id in named and node.id in depth
+        for edge in node.input_edges()
+        if edge.src.id not in named and edge.src.id in depth
+    ]
+    return max(taken, default=-1)
 
 
 class _Passes:
-    """Which nodes are of the forward pass, and which are late."""
+    """Which nodes of a place are of the forward pass, and which are late."""
 
-    def __init__(self, unit: Unit, scope: str) -> None:
-        self.order = [node for node in topological_order(unit.graph) if node.is_op]
-        self.depth = depths(unit.graph, [])
-        named = {
-            node.id
-            for node in self.order
-            if node.name.startswith(scope) or f"/{scope}" in node.name
-        }
-        taken = [
-            self.depth[edge.src.id]
-            for node in self.order
-            if node.id in named
-            for edge in node.input_edges()
-            if edge.src.id not in named
-        ]
-        self.end = max(taken, default=-1)
-        self.late = {node.id for node in self.order if node.id in named and self._is_behind(node)}
+    def __init__(self, place: Place, named: set[int], end: int) -> None:
+        self.order, self.depth, self.guard = place.nodes, place.depth, place.guard
+        self.end = end
+        behind = [node for node in self.order if node.id in named and self._is_behind(node)]
+        self.late = {node.id for node in behind if node.node_class not in _FLOWING}
         self.forward = [node for node in self.order if not self._is_behind(node)]
 
     def _is_behind(self, node: Node) -> bool:
         return self.depth[node.id] > self.end
+
+    def _is_early(self, node: Node) -> bool:
+        return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
         """The late uses of a node's outputs, of their views too."""
@@ -89,7 +111,7 @@ class _Passes:
                 continue
             if edge.dst.id in self.late:
                 yield edge
-            elif _is_view(edge.dst) and not self._is_behind(edge.dst):
+            elif _is_view(edge.dst) and edge.dst.id in self.depth and self._is_early(edge.dst):
                 yield from self.late_users(edge.dst)
 
 
@@ -107,6 +129,8 @@ class _Choice:
 
     def _may_be(self, node: Node) -> bool:
         if node.node_class in _NO_OPS or node.id in self.kept or not is_pure(node):
+            return False
+        if node.id in self.unit.failures:
             return False
         if not node.output_types or any(_is_no_number(dtype) for dtype in node.output_types):
             return False
@@ -143,7 +167,8 @@ class _Choice:
             if node.node_class in _ALWAYS_THERE or _is_read(node):
                 continue
             depth, size = self.passes.depth[node.id], _bytes(self.unit, node)
-            uses = [self.passes.depth[edge.dst.id] for edge in node._out if not edge.is_control]
+            data = [edge.dst.id for edge in node._out if not edge.is_control]
+            uses = [self.passes.depth.get(user, end + 1) for user in data]
             last = max([depth, *(use for use in uses if use <= end)])
             born[depth] += size
             dies[last] += size
@@ -182,7 +207,7 @@ class _Copies:
         self.copy_of: dict[int, Node] = {}
         self.trigger_of: dict[int, Node] = {}
 
-    def add(self) -> Outcome:
+    def add(self) -> list[Node]:
         """Adds them, and gives them to the late nodes."""
         uses = [edge for node in self.passes.order for edge in self._uses(node)]
         self._find_triggers(uses)
@@ -193,11 +218,7 @@ class _Copies:
             self.unit.graph.update_edge(
                 self.copy_of[edge.src.id], edge.src_output, edge.dst, edge.dst_input
             )
-        total = sum(_bytes(self.unit, node) for node in self.copy_of.values())
-        degree = "cheap ones" if self.unit.recomputation == CHEAP else "all between checkpoints"
-        lines = [f"{copy.type} {copy.name}" for copy in self.copy_of.values()]
-        summary = f"{len(lines)} ops, {human_readable_bytes(total)}, are computed again: {degree}"
-        return summary, lines
+        return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
         """The inputs of a late node that are computed again for it."""
@@ -208,7 +229,8 @@ class _Copies:
 
     def _trigger(self, node: Node) -> Node | None:
         """The deepest late node that a late node takes something of."""
-        late = [edge.src for edge in node.input_edges() if edge.src.id in self.passes.late]
+        depth, end = self.passes.depth, self.passes.end
+        late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
@@ -235,6 +257,8 @@ class _Copies:
             for edge in node.input_edges()
         ]
         copy = self.copy_of[node.id] = unit.add_copy(node, sources, "recomputed")
+        if self.passes.guard:
+            unit.add_control_inputs(copy, node.control_inputs)
         if not any(source in self.copy_of.values() for source, _ in sources):
             unit.add_control_inputs(copy, [self.trigger_of[node.id]])
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpugraph.base.dtypes import float32, float64
-from gpugraph.compile.analysis.flow_analysis import has_control_flow
 from gpugraph.compile.analysis.fusibility import APART
+from gpugraph.compile.analysis.places import places
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Source, Unit
-from gpugraph.graph.nodes.graph_walks import depths
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
 
@@ -31,18 +30,17 @@ LARGE_TERM = 1 << 14
 
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
-    """Splits such AddNs where there is no control flow."""
-    large = [node for node in unit.graph.op_nodes() if _is_large(unit, node)]
-    if not large or has_control_flow(unit):
+    """Splits such AddNs, each within its loop and condition."""
+    if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
         return "no large sum comes term by term", ()
-    depth = depths(unit.graph, [])
     lines = []
-    for node in large:
-        groups = _in_turn(node, depth)
-        if len(groups) > 2:
-            _split(unit, node, groups)
-            size = human_readable_bytes(_bytes(unit, node))
-            lines.append(f"{node.name}: {len(groups)} sums of terms of {size}, as they come")
+    for place in places(unit):
+        for node in place.nodes:
+            groups = _in_turn(node, place.depth) if _is_large(unit, node) else []
+            if len(groups) > 2 and not all(source.is_constant for source, _ in groups[0]):
+                _split(unit, node, groups)
+                size = human_readable_bytes(_bytes(unit, node))
+                lines.append(f"{node.name}: {len(groups)} sums of terms of {size}, as they come")
     return f"{len(lines)} large sums add each term when it comes", lines
 
 
@@ -64,7 +62,7 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
     groups: list[list[Source]] = []
     latest = -1
     for edge in node.input_edges():
-        comes = depth[edge.src.id]
+        comes = depth.get(edge.src.id, 0)
         is_first_full = len(groups) > 1 or (groups and len(groups[0]) > 1)
         if not groups or (comes > latest and is_first_full):
             groups.append([])

@@ -1,0 +1,55 @@
+"""Places: ops that run as often as each other, and in which order.
+
+Ops of one loop (or of none) and one guard are in one place. What is computed again, or in another
+order, stays in its place: there its inputs are there whenever it runs. A graph without branches and
+loops is one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, holds_never
+from gpugraph.graph.nodes.graph_walks import depths, topological_order
+from gpugraph.graph.nodes.loop_frames import Frame
+from gpugraph.graph.nodes.runtime_graph import Node
+
+
+class Place(NamedTuple):
+    """Its ops, inputs first; the depth of each op that runs there or in a loop within, by id, which
+    is the loop's; and the guard."""
+
+    nodes: list[Node]
+    depth: Mapping[int, int]
+    guard: Guard = ALWAYS
+
+
+def places(unit: Unit) -> list[Place]:
+    """The places of a graph. InvalidArgumentError for loops that are not well-formed."""
+    order = [node for node in topological_order(unit.graph) if node.is_op]
+    if not has_control_flow(unit):
+        return [Place(order, depths(unit.graph, []))]
+    flow = flow_of(unit)
+    depth_of = {frame: _depths(flow, frame, order) for frame in flow.levels}
+    nodes_of: dict[tuple[Frame, Guard], list[Node]] = {}
+    for node in order:
+        frame, guard = flow.frames.at(node), flow.guards[node.id]
+        if frame not in flow.carried and not holds_never(guard):
+            nodes_of.setdefault((frame, guard), []).append(node)
+    return [Place(nodes, depth_of[frame], guard) for (frame, guard), nodes in nodes_of.items()]
+
+
+def _depths(flow: Flow, frame: Frame, order: list[Node]) -> dict[int, int]:
+    """The depths of a frame's own ops, and of those in loops within it."""
+    level = flow.levels[frame].depth
+    depth = {}
+    for node in order:
+        inner = flow.frames.at(node)
+        if inner is frame:
+            depth[node.id] = level[node]
+        elif frame in inner.up():
+            depth[node.id] = level[frame.child_towards(inner)]
+    return depth
