@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.cluster import all_reduce_gradients
+from gpugraph.cluster.collectives.collective_peers import CollectivePeers
+from gpugraph.config import RewriterConfig
 from gpugraph.ops.collectives.collective_ops import (
     all_gather,
     all_reduce,
@@ -212,13 +216,9 @@ def test_training_of_replicas_is_training_on_all_examples(servers: Servers) -> N
         with tf.Graph().as_default(), tf.device(CPUS[rank]):
             x, y = tf.placeholder(tf.float32, [4, 3]), tf.placeholder(tf.float32, [4, 1])
             loss, optimizer, gradients = build(x, y)
-            means = [
-                (all_reduce(gradient, 3, 9, number, "Add", "Div"), variable)
-                for number, (gradient, variable) in enumerate(gradients)
-            ]
-            train = optimizer.apply_gradients(means)
+            train = optimizer.apply_gradients(all_reduce_gradients(gradients, 3, group_key=9))
             config = tf.ConfigProto(device_filters=[TASKS[rank]], isolate_session_state=True)
-            config.graph_options.rewrite_options.scoped_allocator_optimization = rewrites.ON
+            config.graph_options.rewrite_options.scoped_allocator_optimization = RewriterConfig.ON
             with tf.Session(servers["worker", rank].target, config=config) as session:
                 session.run(tf.global_variables_initializer())
                 return [
@@ -226,7 +226,6 @@ def test_training_of_replicas_is_training_on_all_examples(servers: Servers) -> N
                     for a, b in zip(x_all, y_all)
                 ]
 
-    rewrites = tf.RewriterConfig if hasattr(tf, "RewriterConfig") else rewriter_config()
     losses = np.mean(all_ranks(3, work), 0)
     with tf.Graph().as_default():
         x, y = tf.placeholder(tf.float32, [12, 3]), tf.placeholder(tf.float32, [12, 1])
@@ -241,10 +240,78 @@ def test_training_of_replicas_is_training_on_all_examples(servers: Servers) -> N
     np.testing.assert_allclose(losses, want, rtol=1e-4)
 
 
-def rewriter_config() -> Any:
-    from gpugraph.config import RewriterConfig  # noqa: PLC0415
+def test_a_gradient_is_reduced_while_others_are_computed(servers: Servers, target: str) -> None:
+    """The backward pass of a worker goes on only once its peer has the mean of what came first."""
+    is_reduced, order = threading.Event(), []
 
-    return RewriterConfig
+    @tf.custom_gradient
+    def layer(x: Any) -> Any:
+        return x * 1.0, lambda dy: tf.py_func(backward, [dy], tf.float32)
+
+    def backward(dy: Any) -> Any:
+        order.append("lower layer")
+        assert is_reduced.wait(20), "the upper layer's gradient was kept until the end"
+        return dy
+
+    def work(rank: int) -> Any:
+        with tf.Graph().as_default(), tf.device(CPUS[rank]):
+            x = tf.placeholder(tf.float32, [2, 3])
+            lower = tf.get_variable("lower", [3, 3], initializer=tf.ones_initializer())
+            upper = tf.get_variable("upper", [3, 1], initializer=tf.ones_initializer())
+            hidden = tf.matmul(x, lower)
+            hidden = layer(hidden) if rank == 0 else hidden
+            loss = tf.reduce_sum(tf.square(tf.matmul(hidden, upper)))
+            gradients = tf.gradients(loss, [lower, upper])
+            means = all_reduce_gradients(zip(gradients, [lower, upper]), 2, group_key=5)
+            (of_lower, _), (of_upper, _) = means
+            config = tf.ConfigProto(device_filters=[TASKS[rank]], isolate_session_state=True)
+            with tf.Session(servers["worker", rank].target, config=config) as session:
+                session.run(tf.global_variables_initializer())
+                feeds = {x: np.full((2, 3), rank + 1.0, np.float32)}
+                if rank == 0:
+                    return session.run([of_lower, of_upper], feeds)
+                upper_mean = session.run(of_upper, feeds)
+                order.append("reduced")
+                is_reduced.set()
+                return session.run(of_lower, feeds), upper_mean
+
+    first, second = all_ranks(2, work)
+    assert sorted(order) == ["lower layer", "reduced"]
+    for mean, other, want in zip(first, second, (90.0, 270.0)):
+        np.testing.assert_array_equal(mean, other)
+        np.testing.assert_array_equal(mean, np.full_like(mean, want))
+
+
+@pytest.mark.parametrize(("limit", "num_meetings"), [(0, 4), (1000, 2), (1 << 20, 1)])
+def test_reductions_are_done_in_buckets(
+    servers: Servers, target: str, limit: int, num_meetings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_COLLECTIVE_BUCKET", str(limit))
+    meetings = []
+    join = CollectivePeers.join
+
+    def counted(self: Any, leader: str, key: Any, size: int, signature: Any, *rest: Any) -> Any:
+        meetings.append(signature)
+        return join(self, leader, key, size, signature, *rest)
+
+    monkeypatch.setattr(CollectivePeers, "join", counted)
+    config = tf.ConfigProto()
+    rewrites = config.graph_options.rewrite_options
+    rewrites.scoped_allocator_optimization = RewriterConfig.ON
+    sums: list[list[Any]] = []
+    products: list[Any] = []
+    for device in CPUS[:2]:
+        with tf.device(device):
+            values = [tf.ones([count]) * count for count in (100, 100, 50, 200)]
+            products.append(all_reduce(values[0] + 1.0, 2, 1, 9, "Mul", "Id"))
+            sums.append([all_reduce(x, 2, 1, n, "Add", "Id") for n, x in enumerate(values)])
+    with tf.Session(target, config=config) as session:
+        results = session.run([sums, products])
+    for ours in results[0]:
+        for count, value in zip((100, 100, 50, 200), ours):
+            np.testing.assert_array_equal(value, np.full(count, 2.0 * count))
+    np.testing.assert_array_equal(results[1], np.full((2, 100), 101.0**2))
+    assert len(meetings) == 2 * (num_meetings + 1)
 
 
 REFUSED: list[tuple[str, Callable[[Any, int], Any]]] = [

@@ -3,7 +3,8 @@
 Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
 an edge, so that one thread never meets a Recv before its Send. What writes a variable comes after
 all else of its depth: a read of equal depth is from before it, whichever the program made first,
-as in TensorFlow, where a read has nothing to wait for. Where there is control flow, ops that live
+as in TensorFlow, where a read has nothing to wait for. What gives a collective over processes its
+input comes before all else of its depth. Where there is control flow, ops that live
 under one condition stay together as long as they can, and a loop's ops take the place of the
 loop, in an order of their own: Enters, Merges, all else. Of the order that this gives, small
 updates of variables on GPUs are deferred (`deferred_updates`).
@@ -28,6 +29,9 @@ from gpugraph.graph.nodes.graph_walks import depths
 from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
+_FIRST = "_CollectiveInput"
+"""What comes before all else of its depth: others wait for it while this task computes on."""
+
 
 @compile_pass()
 def order(unit: Unit) -> Outcome:
@@ -44,7 +48,10 @@ def order(unit: Unit) -> Outcome:
             unit.depth = depth = {node.id: wave for node, wave in waves.items()}
         unit.order = sorted(
             unit.graph.op_nodes(),
-            key=lambda node: (depth[node.id], rank[node.assigned_device], _writes(node), node.id),
+            key=lambda node: (
+                *(depth[node.id], node.type != _FIRST, rank[node.assigned_device]),
+                *(_writes(node), node.id),
+            ),
         )
     deepest = max(unit.depth.values(), default=0)
     deferred = later(unit)

@@ -1,0 +1,37 @@
+"""Gradients of several workers, averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.ops.collectives.collective_ops import all_reduce
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+def all_reduce_gradients(
+    grads_and_vars: Iterable[tuple[Any, Any]],
+    group_size: int,
+    group_key: int = 1,
+    first_instance_key: int = 0,
+) -> list[tuple[Any, Any]]:
+    """The means of the gradients of all workers, for `Optimizer.apply_gradients`.
+
+    grads_and_vars: what `Optimizer.compute_gradients` gives; a gradient of None stays. IndexedSlices
+    become dense. group_size: how many workers there are, each of which builds the same graph.
+    group_key: that of their group. first_instance_key: of the first gradient; the next ones follow.
+
+    Each is a reduction of its own, that begins as soon as its gradient is there; with
+    `RewriterConfig.scoped_allocator_optimization` small ones are done at once (`docs/cluster.md`).
+    ValueError for fewer than two workers, and for gradients without a device.
+    """
+    means: list[tuple[Any, Any]] = []
+    for number, (gradient, variable) in enumerate(grads_and_vars):
+        mean = gradient
+        if gradient is not None:
+            dense = convert_to_tensor(gradient)
+            instance = first_instance_key + number
+            mean = all_reduce(dense, group_size, group_key, instance, "Add", "Div")
+            mean.set_shape(dense.shape)
+        means.append((mean, variable))
+    return means
