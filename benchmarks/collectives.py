@@ -3,9 +3,9 @@
     python benchmarks/collectives.py [--tensorflow PYTHON] [--rows ROW ...] [--rounds N]
 
 A row is a step of a few processes, each of which is a task with a server and a session of its own.
-All processes of a row are there at once and take turns: the libraries, and gpugraph with and without
-shared memory (as between machines), buckets, overlap. Printed are the medians and minima of the
-slowest member's steps, in milliseconds. PYTHON has TensorFlow; without it gpugraph runs alone.
+All processes of a row are there at once and take turns: the libraries, and gpugraph with and
+without shared memory (as between machines), buckets, overlap. Printed are medians and minima of
+the slowest member's steps, in milliseconds. PYTHON has TensorFlow; without it gpugraph runs alone.
 
     sum        25 million floats are summed over two processes, and stay there
     small      a thousand floats

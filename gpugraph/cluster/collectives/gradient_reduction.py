@@ -17,7 +17,7 @@ def all_reduce_gradients(
 ) -> list[tuple[Any, Any]]:
     """The means of the gradients of all workers, for `Optimizer.apply_gradients`.
 
-    grads_and_vars: what `Optimizer.compute_gradients` gives; a gradient of None stays. IndexedSlices
+    grads_and_vars: what `Optimizer.compute_gradients` gives; a gradient of None stays, slices
     become dense. group_size: how many workers there are, each of which builds the same graph.
     group_key: that of their group. first_instance_key: of the first gradient; the next ones follow.
 
