@@ -43,7 +43,7 @@ GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_b
                     row[c] = *(const GG_NAME(gg_vector) *)(matrix + c * m->rows);
                 GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
                     GG_NAME(gg_vector) x = *(const GG_NAME(gg_vector) *)(line[p] + at);
-                    GG_UNROLL for (int c = 0; c < columns; c++) GG_CONV_ADD(sum[p][c], x, row[c]);
+                    GG_UNROLL for (int c = 0; c < columns; c++) GG_ADD_PRODUCT(sum[p][c], x, row[c]);
                 }
             }
         }

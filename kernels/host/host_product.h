@@ -29,20 +29,6 @@
     (GG_CONV_SUMS / (vectors) < GG_CONV_MOST_PLACES ? GG_CONV_SUMS / (vectors)                     \
                                                     : GG_CONV_MOST_PLACES)
 
-/* sum += x * row, in the one form that keeps all three where they are: compilers that choose among
-   the instruction's forms move vectors about, and then run out of registers. */
-#if defined(__x86_64__) && defined(__FMA__)
-#define GG_CONV_ADD(sum, x, row)                                                                   \
-    do {                                                                                           \
-        if (sizeof(gg_real) == sizeof(float))                                                      \
-            __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(row));                      \
-        else                                                                                       \
-            __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(row));                      \
-    } while (0)
-#else
-#define GG_CONV_ADD(sum, x, row) (sum) += (x) * (row)
-#endif
-
 enum { GG_UNCUT, GG_CUT, GG_CUT_AT_6 }; /* not, as Relu, as Relu6 */
 
 typedef struct {
@@ -125,7 +111,7 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
                 row[v] = ((const GG_NAME(gg_vector) *)matrix)[v];
             GG_UNROLL for (int p = 0; p < places; p++) {
                 GG_NAME(gg_vector) x = line[p][at] - (GG_NAME(gg_vector)){0};
-                GG_UNROLL for (int v = 0; v < vectors; v++) GG_CONV_ADD(sum[p][v], x, row[v]);
+                GG_UNROLL for (int v = 0; v < vectors; v++) GG_ADD_PRODUCT(sum[p][v], x, row[v]);
             }
             at += step;
             matrix += vectors * GG_REAL_LANES;

@@ -106,3 +106,17 @@ typedef int64_t gg_mask_f64 __attribute__((vector_size(GG_VECTOR), aligned(8), m
 #else
 #define GG_UNROLL _Pragma("GCC unroll 16")
 #endif
+
+/* sum += x * row, in the one form that keeps all three where they are: compilers that choose among
+   the instruction's forms move vectors about, and then run out of registers. */
+#if defined(__x86_64__) && defined(__FMA__)
+#define GG_ADD_PRODUCT(sum, x, row)                                                                   \
+    do {                                                                                           \
+        if (sizeof(gg_real) == sizeof(float))                                                      \
+            __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(row));                      \
+        else                                                                                       \
+            __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(row));                      \
+    } while (0)
+#else
+#define GG_ADD_PRODUCT(sum, x, row) (sum) += (x) * (row)
+#endif

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,21 @@ from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import Fused, Fusion, prepare
 from gpugraph.kernel import Call, Reduction
 
-__all__ = ["MAX", "MEAN", "MIN", "PROD", "SUM", "Made", "needs_compiler", "run_program"]
+__all__ = [
+    "MAX", "MEAN", "MIN", "PROD", "SUM", "Made", "features", "needs_compiler", "run_program",
+]  # fmt: skip
 
 needs_compiler = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
+
+
+def features() -> set[str]:
+    """Of the processor, where the system says them."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("ascii", "replace").splitlines()
+    except OSError:
+        return set()
+    return set(next((line for line in lines if line.startswith("flags")), "").split())
+
 
 _HOST = Call()
 SUM = Reduction("(T)0", "a + b", _HOST)

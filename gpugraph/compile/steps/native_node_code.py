@@ -19,6 +19,7 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
     BYTES,
     ROW_TYPES,
+    TILED_PRODUCTS,
     Fused,
     Fusion,
     Macros,
@@ -26,14 +27,17 @@ from gpugraph.devices.native import (
     Prepared,
     Program,
     blas_reason,
+    is_tiled,
     move,
     prepare,
     prepare_source,
     products,
+    tiled_product,
 )
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import (
     CSource,
+    Epilogue,
     MatmulWithEpilogue,
     MatrixProducts,
     Native,
@@ -170,9 +174,10 @@ def translate(step: Candidate) -> Piece:
     if not all(array.size for array in arrays):
         raise NotNativeError("a tensor is empty")
     native = step.native
-    if isinstance(native, MatmulWithEpilogue):
-        raise NotNativeError("its epilogue is part of the product on GPUs alone")
     try:
+        if isinstance(native, MatmulWithEpilogue):
+            triples = native.products.matrices(step.context, *arrays)
+            return _tiled(triples, step, native.epilogue(step.context, *arrays))
         if isinstance(native, ViewCopies):
             return Piece(None, lambda _: _copies(native, step), f"copies {_layouts(arrays)}")
         if isinstance(native, MatrixProducts):
@@ -216,7 +221,10 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
+    """By tiles of our own or by NumPy's BLAS, as the sizes of the products tell."""
     triples = native.matrices(step.context, *step.arrays)
+    if is_tiled(triples):
+        return _tiled(triples, step, Epilogue())
 
     def bind(_: Any) -> Calls:
         if blas_reason():
@@ -224,6 +232,36 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
         return Calls([products(triples)])
 
     return Piece(None, bind, f"products {[_layouts(triple) for triple in triples]}")
+
+
+def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
+    """Products by tiles, with an epilogue."""
+
+    def bind(code: Any) -> Calls:
+        return Calls(
+            [tiled_product(code, triple, step.new_scratch, *epilogue) for triple in triples]
+        )
+
+    mark = f"tiled {[_layouts(triple) for triple in triples]} {_terms(epilogue)}"
+    return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind, mark)
+
+
+def library_of(step: Candidate) -> str:
+    """What computes the matrix products of a step; empty for other steps."""
+    native = step.native
+    if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:
+        return ""
+    try:
+        form = native if isinstance(native, MatrixProducts) else native.products
+        triples = form.matrices(step.context, *step.arrays)
+        is_own = not isinstance(native, MatrixProducts) or is_tiled(triples)
+    except (NotNativeError, NotImplementedError):
+        return ""
+    return "tiles" if is_own else "NumPy's BLAS"
+
+
+def _terms(epilogue: Epilogue) -> list[bool]:
+    return [epilogue.bias is not None, epilogue.addend is not None, epilogue.relu]
 
 
 def _layouts(arrays: Sequence[Any]) -> str:

@@ -10,11 +10,13 @@ native code stays between two calls.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.native_node_code import library_of
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 from gpugraph.compile.steps.tiered_native_code import TieredCode
 
@@ -44,6 +46,10 @@ def _report_line(members: Sequence[Entry]) -> str:
     others = [entry.step for entry in without_guards(members) if entry.native is None]
     rest = [step for step in others if getattr(step.run, "native", None) is None]
     line = f"native from {members[0].step.name} to {members[-1].step.name}: {num_native} steps"
+    products = [library_of(entry.native) for entry in members if entry.native is not None]
+    counts = Counter(filter(None, products))
+    if counts:
+        line += f" ({', '.join(f'{count} by {name}' for name, count in counts.items())})"
     if len(rest) < len(others):
         line += f"; {len(others) - len(rest)} more are bound at each run"
     if not rest:

@@ -4,6 +4,7 @@
     prepare     compiles programs in the background                        background_compilation
     Function    bound to arrays: a call of 50 ns and its work              compiled_functions
     products    matrix products by NumPy's BLAS, as such a call            numpy_blas
+    tiled_product  one by tiles of our own                                 tiled_products
     move        a copy from one strided array to another, as such a call   strided_copies
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
     sequence    calls, one after the other, as one                         here
@@ -60,6 +61,11 @@ from gpugraph.devices.native.numpy_blas import (
     products as products,
 )
 from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes_of, move as move
+from gpugraph.devices.native.tiled_products import (
+    TILED_PRODUCTS as TILED_PRODUCTS,
+    is_tiled as is_tiled,
+    tiled_product as tiled_product,
+)
 from gpugraph.devices.native.verdicts import FINDINGS as FINDINGS
 
 

@@ -94,21 +94,46 @@ class SourceFile:
         array. One call at a time. It returns 0, or where it refuses its input another number.
         InternalError when an array does not fit the parameters.
         """
-        ending = _TYPES[dtype or _common_dtype(function, arrays)][1]
+        name = dtype or _common_dtype(function, arrays)
+        addresses = [array.ctypes.data for array in arrays]
+        block, keep = self._plan(function, name, parameters, addresses)
+        _check(function, block, arrays)
+        return self._call(block, (*keep, *arrays), new_scratch)
+
+    def bind_addresses(
+        self,
+        function: str,
+        dtype: str,
+        parameters: Sequence[int],
+        addresses: Sequence[int],
+        keep: Sequence[Any],
+        new_scratch: Callable[[int], Any] = _new_bytes,
+    ) -> Call:
+        """The same of memory that the caller has checked, and that `keep` holds."""
+        block, more = self._plan(function, dtype, parameters, addresses)
+        return self._call(block, (*more, *keep), new_scratch)
+
+    def _plan(
+        self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
+    ) -> tuple[_Source, tuple[Any, ...]]:
+        """The block of a call, and what must live with it."""
+        ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
-            raise internal_error(f"{function} is not compiled for {dtype or arrays[0].dtype}")
+            raise internal_error(f"{function} is not compiled for {dtype}")
         entry = address_of(getattr(self._library, f"{function}_{ending}"))
         block = _Source(entry, self._runtime.parallel)
         numbers = (ctypes.c_int64 * len(parameters))(*parameters)
-        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
-        block.parameters, block.at = ctypes.addressof(numbers), ctypes.addressof(addresses)
+        places = (ctypes.c_void_p * len(addresses))(*addresses)
+        block.parameters, block.at = ctypes.addressof(numbers), ctypes.addressof(places)
         block.threads = thread_count()
         getattr(self._library, f"{function}_plan_{ending}")(ctypes.byref(block))
-        _check(function, block, arrays)
+        return block, (numbers, places)
+
+    def _call(self, block: _Source, keep: Sequence[Any], new_scratch: Callable[[int], Any]) -> Call:
         scratch = _aligned(new_scratch(block.scratch_bytes + _LINE))
         block.scratch = scratch.ctypes.data
         release = block.nanoseconds >= RELEASE_NANOSECONDS
-        return self._runtime.call(block, (numbers, addresses, scratch, *arrays), release)
+        return self._runtime.call(block, (scratch, *keep), release)
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:

@@ -16,13 +16,12 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from math import ceil, prod
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpugraph.config.environment import thread_count
-from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import (
     RUNTIME,
     Call,
@@ -30,7 +29,7 @@ from gpugraph.devices.native.native_runtime import (
     address_of,
     internal_error,
 )
-from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, show
+from gpugraph.devices.native.product_views import ProductViews
 
 _NAMES = (
     ("scipy_cblas_{}64_", True),
@@ -69,8 +68,6 @@ _RELEASE_WORK = 1_000_000
 """Work during which other threads may run Python; work is counted in multiplications of float32."""
 
 _MATRICES, _COLUMN, _ROW = range(3)
-
-_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class _Products(ctypes.Structure):
@@ -118,6 +115,11 @@ def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
         return [address_of(getattr(library, name.format(part))) for part in parts]
     except AttributeError:
         return []
+
+
+def has_blas() -> bool:
+    """Whether NumPy's BLAS has functions that are known here."""
+    return _blas() is not None
 
 
 def blas_reason() -> str:
@@ -184,102 +186,22 @@ def _set_thread_functions(runtime: Runtime, threads: tuple[int, int]) -> None:
     runtime.library.gg_blas_threads(*map(ctypes.c_void_p, threads))
 
 
-class _Matrix(NamedTuple):
-    """A matrix in memory: whether its columns are contiguous, and the stride of the other axis."""
-
-    is_transposed: bool
-    leading: int
-
-
 def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
-    _check(a, b, out)
-    n, k = b.shape[-1], a.shape[-1]
+    views = ProductViews.of(a, b, out)
     block = _Products(address_of(runtime.library.gg_multiply), *blas.functions[out.itemsize])
     if not out.size:
         return runtime.call(block, (a, b, out), False)
-    layouts = [_layout(x) if k else _Matrix(False, x.shape[-1] or 1) for x in (a, b)] + [
-        _layout(out)
-    ]
-    if layouts[2].is_transposed:
-        raise NotNativeError(f"A product to {show(out)}: its last axis is not contiguous")
-    axes = _fold(a, b, out, layouts) if k else out.ndim - 2
-    rows = prod(out.shape[axes:-1])
+    left, right, result = views.layouts
     block.is_wide, block.item = blas.is_wide, out.itemsize
-    block.kind = _kind(rows, n, k)
-    block.transposes_a, block.transposes_b = layouts[0].is_transposed, layouts[1].is_transposed
-    block.m, block.n, block.k = rows, n, k
-    block.lda, block.ldb, block.ldc = (layout.leading for layout in layouts)
-    starts = [addresses(x, axes) for x in (a, b, out)]
+    block.kind = _kind(views.m, views.n, views.k)
+    block.transposes_a, block.transposes_b = left.is_transposed, right.is_transposed
+    block.m, block.n, block.k = views.m, views.n, views.k
+    block.lda, block.ldb, block.ldc = left.leading, right.leading, result.leading
+    starts = views.starts
     block.count = len(starts[2])
     block.a, block.b, block.c = (array.ctypes.data for array in starts)
     work = _cut(block)
     return runtime.call(block, (*starts, a, b, out), work >= _RELEASE_WORK)
-
-
-def _check(a: Any, b: Any, out: Any) -> None:
-    """Raises the errors of `products`, but for strides."""
-    if min(a.ndim, b.ndim, out.ndim) < 2 or not (
-        a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
-        and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
-        and a.shape[-1] == b.shape[-2]
-    ):
-        raise internal_error(f"Shapes of a product that don't fit: {_show(a, b, out)}")
-    if not out.flags.writeable:
-        raise internal_error(f"A product to a read-only array: {_show(a, b, out)}")
-    if out.dtype not in _TYPES or not a.dtype == b.dtype == out.dtype:
-        raise NotNativeError(f"A product of other than float32 or float64: {_show(a, b, out)}")
-    if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
-        raise NotNativeError(f"A product of arrays that are not aligned: {_show(a, b, out)}")
-    is_apart = are_apart(out.shape, out.strides, out.itemsize)
-    if not is_apart or overlap(a, out) or overlap(b, out):
-        raise NotNativeError(f"A product that overlaps itself or an input: {_show(a, b, out)}")
-
-
-def _show(*arrays: Any) -> str:
-    return ", ".join(map(show, arrays))
-
-
-def _layout(x: Any) -> _Matrix:
-    """NotNativeError unless an axis is contiguous; an axis of one index has any stride."""
-    rows, columns = x.shape[-2:]
-    by_row, by_column = x.strides[-2:]
-    for is_transposed, outer, inner, step, inner_step in (
-        (False, rows, columns, by_row, by_column),
-        (True, columns, rows, by_column, by_row),
-    ):
-        leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
-        if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
-            return _Matrix(is_transposed, leading)
-    raise NotNativeError(f"A product of {show(x)}: neither of the last two axes is contiguous")
-
-
-def _fold(a: Any, b: Any, out: Any, layouts: list[_Matrix]) -> int:
-    """How many leading axes remain when those along which b is the same are rows of a and out.
-
-    Where there was one row, its matrix takes the stride of the axis whose indices are the rows now.
-    """
-    axes: int = out.ndim - 2
-    rows = out.shape[-2]
-    while axes and not layouts[0].is_transposed:
-        axis, size = axes - 1, out.shape[axes - 1]
-        if size > 1:
-            if b.strides[axis]:
-                break
-            folded = _folded(a, axis, rows, layouts[0]), _folded(out, axis, rows, layouts[2])
-            if folded[0] is None or folded[1] is None:
-                break
-            layouts[0], layouts[2] = folded[0], folded[1]
-            rows *= size
-        axes -= 1
-    return axes
-
-
-def _folded(x: Any, axis: int, rows: int, layout: _Matrix) -> _Matrix | None:
-    """The layout of x with an axis's indices as further rows; None if not evenly spaced."""
-    leading, rest = divmod(x.strides[axis], rows * x.itemsize)
-    if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):
-        return None
-    return layout._replace(leading=leading)
 
 
 def _kind(m: int, n: int, k: int) -> int:

@@ -20,7 +20,7 @@ from gpugraph.devices.native import SourceFile, prepare_source, sequence
 from gpugraph.devices.native.handwritten_kernels import whole_source
 from gpugraph.devices.native.native_runtime import RUNTIME
 
-from ..native_programs import needs_compiler
+from ..native_programs import features, needs_compiler
 
 pytestmark = needs_compiler
 
@@ -86,15 +86,6 @@ class Layer:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_layer(dtype: Any) -> None:
     Layer(the("host_convolution.h"), dtype).check()
-
-
-def features() -> set[str]:
-    """Of the processor, where the system says them."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("ascii", "replace").splitlines()
-    except OSError:
-        return set()
-    return set(next((line for line in lines if line.startswith("flags")), "").split())
 
 
 @pytest.mark.parametrize("flag", ["-march=x86-64", "-march=x86-64-v3"])

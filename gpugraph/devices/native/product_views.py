@@ -1,0 +1,124 @@
+"""The factors and the result of a matrix product, as views of any strides that native code takes.
+
+out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.devices.codegen.program import NotNativeError
+from gpugraph.devices.native.native_runtime import internal_error
+from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, show
+
+_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class Layout(NamedTuple):
+    """A matrix in memory: whether its columns are contiguous, and the stride of the other axis, in
+    elements."""
+
+    is_transposed: bool
+    leading: int
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """From row to row, and from column to column."""
+        return (1, self.leading) if self.is_transposed else (self.leading, 1)
+
+
+class ProductViews(NamedTuple):
+    """m x n results of k products each, of every matrix of the batch; layouts and addresses of a, b
+    and out. Where one b serves a whole batch, the batch's rows are rows of one product."""
+
+    m: int
+    n: int
+    k: int
+    layouts: tuple[Layout, Layout, Layout]
+    starts: tuple[Any, Any, Any]
+
+    @classmethod
+    def of(cls, a: Any, b: Any, out: Any) -> ProductViews:
+        """The errors are those of `products`. An empty `out` has no addresses."""
+        _check(a, b, out)
+        n, k = b.shape[-1], a.shape[-1]
+        if not out.size:
+            none = Layout(False, 1)
+            return cls(0, n, k, (none, none, none), (np.empty(0, np.uintp),) * 3)
+        layouts = [_layout(x) if k else Layout(False, x.shape[-1] or 1) for x in (a, b)]
+        layouts.append(_layout(out))
+        if layouts[2].is_transposed:
+            raise NotNativeError(f"A product to {show(out)}: its last axis is not contiguous")
+        axes = _fold(a, b, out, layouts) if k else out.ndim - 2
+        left, right, result = layouts
+        starts = addresses(a, axes), addresses(b, axes), addresses(out, axes)
+        return cls(prod(out.shape[axes:-1]), n, k, (left, right, result), starts)
+
+
+def _check(a: Any, b: Any, out: Any) -> None:
+    """Raises the errors of `products`, but for strides."""
+    if min(a.ndim, b.ndim, out.ndim) < 2 or not (
+        a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
+        and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
+        and a.shape[-1] == b.shape[-2]
+    ):
+        raise internal_error(f"Shapes of a product that don't fit: {_show(a, b, out)}")
+    if not out.flags.writeable:
+        raise internal_error(f"A product to a read-only array: {_show(a, b, out)}")
+    if out.dtype not in _TYPES or not a.dtype == b.dtype == out.dtype:
+        raise NotNativeError(f"A product of other than float32 or float64: {_show(a, b, out)}")
+    if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
+        raise NotNativeError(f"A product of arrays that are not aligned: {_show(a, b, out)}")
+    is_apart = are_apart(out.shape, out.strides, out.itemsize)
+    if not is_apart or overlap(a, out) or overlap(b, out):
+        raise NotNativeError(f"A product that overlaps itself or an input: {_show(a, b, out)}")
+
+
+def _show(*arrays: Any) -> str:
+    return ", ".join(map(show, arrays))
+
+
+def _layout(x: Any) -> Layout:
+    """NotNativeError unless an axis is contiguous; an axis of one index has any stride."""
+    rows, columns = x.shape[-2:]
+    by_row, by_column = x.strides[-2:]
+    for is_transposed, outer, inner, step, inner_step in (
+        (False, rows, columns, by_row, by_column),
+        (True, columns, rows, by_column, by_row),
+    ):
+        leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
+        if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
+            return Layout(is_transposed, leading)
+    raise NotNativeError(f"A product of {show(x)}: neither of the last two axes is contiguous")
+
+
+def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
+    """How many leading axes remain when those along which b is the same are rows of a and out.
+
+    Where there was one row, its matrix takes the stride of the axis whose indices are the rows now.
+    """
+    axes: int = out.ndim - 2
+    rows = out.shape[-2]
+    while axes and not layouts[0].is_transposed:
+        axis, size = axes - 1, out.shape[axes - 1]
+        if size > 1:
+            if b.strides[axis]:
+                break
+            folded = _folded(a, axis, rows, layouts[0]), _folded(out, axis, rows, layouts[2])
+            if folded[0] is None or folded[1] is None:
+                break
+            layouts[0], layouts[2] = folded[0], folded[1]
+            rows *= size
+        axes -= 1
+    return axes
+
+
+def _folded(x: Any, axis: int, rows: int, layout: Layout) -> Layout | None:
+    """The layout of x with an axis's indices as further rows; None if not evenly spaced."""
+    leading, rest = divmod(x.strides[axis], rows * x.itemsize)
+    if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):
+        return None
+    return layout._replace(leading=leading)

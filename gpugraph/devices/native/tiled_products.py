@@ -1,0 +1,87 @@
+"""Matrix products by tiles of our own: kernels/host/host_matmul.h.
+
+They take what `products` takes, and do in the store what follows the product: a bias, an addition,
+Relu. Threads share one packed factor. Which products go this way depends on their sizes alone; the
+others, for whose packing there is too little to multiply, are the BLAS's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from gpugraph.devices.codegen.program import NotNativeError
+from gpugraph.devices.native.handwritten_kernels import SourceFile
+from gpugraph.devices.native.native_runtime import Call
+from gpugraph.devices.native.numpy_blas import has_blas
+from gpugraph.devices.native.numpy_views import overlap, show
+from gpugraph.devices.native.product_views import ProductViews
+
+TILED_PRODUCTS = "host_matmul.h"
+
+_LEAST = (8, 48, 16)
+"""Rows, columns and numbers to be summed of the smallest product where there is a BLAS."""
+
+_LEAST_WORK = 1 << 19
+"""Multiplications of the smallest one: 10 us, of which packing takes one or two."""
+
+_BIAS, _ADDEND, _RELU, _OUT = 1, 2, 4, 8
+"""Of kernels/host/host_matmul_tile.h."""
+
+
+def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
+    """Whether products go by tiles."""
+    return not has_blas() or all(_is_large(ProductViews.of(*triple)) for triple in triples)
+
+
+def _is_large(views: ProductViews) -> bool:
+    sizes = views.m, views.n, views.k
+    return prod(sizes) >= _LEAST_WORK and all(size >= least for size, least in zip(sizes, _LEAST))
+
+
+def tiled_product(
+    code: SourceFile,
+    triple: tuple[Any, Any, Any],
+    new_scratch: Callable[[int], Any],
+    bias: Any = None,
+    addend: Any = None,
+    relu: bool = False,
+) -> Call:
+    """A call that computes out = a @ b, then + bias, + addend, and with `relu` max(_, 0).
+
+    The triple is as for `products`, with the same errors. bias: a contiguous vector,
+    one number a column. addend: of the shape and the strides of `out`, whose memory it may be.
+    """
+    a, b, out = triple
+    views = ProductViews.of(a, b, out)
+    _check_terms(out, bias, addend)
+    steps = [step for layout in views.layouts[:2] for step in layout.steps]
+    row = views.layouts[2].leading
+    ends = _BIAS * (bias is not None) | _RELU * relu
+    addends = views.starts[2]
+    if addend is not None:
+        addends = addends - out.ctypes.data + addend.ctypes.data
+        ends |= _OUT if addend.ctypes.data == out.ctypes.data else _ADDEND
+    numbers = [len(views.starts[2]), views.m, views.n, views.k, *steps, row, row, ends]
+    lists = [*views.starts, addends]
+    places = [array.ctypes.data for array in lists]
+    places.insert(3, 0 if bias is None else bias.ctypes.data)
+    keep = (*lists, bias, addend, *triple)
+    return code.bind_addresses("gg_matmul", str(out.dtype), numbers, places, keep, new_scratch)
+
+
+def _check_terms(out: Any, bias: Any, addend: Any) -> None:
+    """NotNativeError for what can't be added in the store."""
+    for term in (bias, addend):
+        if term is not None and (term.dtype != out.dtype or not term.flags.aligned):
+            raise NotNativeError(f"A product to {show(out)} with {show(term)} added")
+    if bias is not None and (
+        bias.shape != out.shape[-1:] or not bias.flags.c_contiguous or overlap(bias, out)
+    ):
+        raise NotNativeError(f"A product to {show(out)} with a bias {show(bias)}")
+    if addend is not None:
+        is_same = addend.ctypes.data == out.ctypes.data
+        is_alike = (addend.shape, addend.strides) == (out.shape, out.strides)
+        if not is_alike or (not is_same and overlap(addend, out)):
+            raise NotNativeError(f"A product to {show(out)} with {show(addend)} added")

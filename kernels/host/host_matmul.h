@@ -1,0 +1,223 @@
+/* Matrix products, c = a @ b, with what follows them in the store: + bias, + addend, Relu.
+
+   One factor is packed for all threads, panel by panel, a part of its lines and of k at a time: a
+   stage. The other one's panels are packed by whoever multiplies with them. Which factor that is
+   depends on which side of the result is longer: it is cut into parts along that. Parts are taken
+   in order, so that a thread may wait for what an earlier part does; stages have two buffers in
+   turn, so that the next one is packed while the last tiles of this one are computed.
+
+   Of many small products a part is a whole one. */
+
+#include "host_matmul_tile.h"
+
+GG_BRIEF
+
+#ifndef GG_MATMUL
+#define GG_MATMUL
+
+#include <sched.h>
+
+#define GG_MATMUL_DEPTH 256   /* of k in a stage */
+#define GG_MATMUL_BYTES 1048576 /* of the shared factor in a stage */
+#define GG_MATMUL_DIRECT 2   /* so few tiles read a panel where it is, though it does not fit */
+#define GG_MATMUL_NEAR 16384 /* of half a first cache: a panel whose sets hold it */
+
+/* The parameters; steps are in elements. */
+typedef struct {
+    int64_t count, m, n, k;
+    int64_t a_row, a_col, b_row, b_col, c_row, addend_row;
+    int64_t ends;
+} gg_matmul_sizes;
+
+/* A factor: its lines go along the result, `width` of them are a panel. */
+typedef struct {
+    void **at;
+    int64_t lines, width, line_step, k_step;
+} gg_factor;
+
+typedef struct {
+    gg_source *source;
+    const gg_matmul_sizes *p;
+    gg_factor shared, own;
+    int64_t by_rows;     /* whether the shared factor is b, and parts go along the rows */
+    int64_t is_apart;    /* whether a part is a whole product */
+    int64_t depth_each, depths, lines_each, chunks;
+    int64_t packs, panels;   /* parts of a stage: of packing, of multiplying */
+    int64_t shared_bytes, own_bytes, progress, slots, slot_bytes;
+    _Atomic int64_t packed[2], done[2]; /* parts of even and of odd stages */
+} gg_matmul;
+
+static void gg_wait_for(_Atomic int64_t *count, int64_t wanted) {
+    for (int64_t spins = 0; atomic_load_explicit(count, memory_order_acquire) < wanted; spins++)
+        if (spins > 4096) sched_yield();
+#if defined(__x86_64__)
+        else __builtin_ia32_pause();
+#endif
+}
+
+static gg_matmul gg_matmul_of(gg_source *source, int64_t item) {
+    const gg_matmul_sizes *p = (const gg_matmul_sizes *)source->parameters;
+    gg_matmul m = {.source = source, .p = p};
+    int64_t columns = GG_TILE_VECTORS * GG_VECTOR / item;
+    gg_factor a = {source->at[0], p->m, GG_TILE_ROWS, p->a_row, p->a_col};
+    gg_factor b = {source->at[1], p->n, columns, p->b_col, p->b_row};
+    m.by_rows = p->m > 2 * p->n;
+    m.shared = m.by_rows ? b : a;
+    m.own = m.by_rows ? a : b;
+    m.depths = gg_max(1, gg_ceil(p->k, GG_MATMUL_DEPTH));
+    m.depth_each = gg_ceil(p->k, m.depths);
+    int64_t most = GG_MATMUL_BYTES / item / gg_max(m.depth_each, 1) / m.shared.width;
+    int64_t shared_panels = gg_max(gg_ceil(m.shared.lines, m.shared.width), 1);
+    m.chunks = gg_ceil(shared_panels, gg_max(most, 1));
+    m.packs = gg_ceil(shared_panels, m.chunks);
+    m.lines_each = m.packs * m.shared.width;
+    m.panels = gg_ceil(m.own.lines, m.own.width);
+    m.is_apart = p->count > 4 * source->threads || source->threads == 1;
+    m.shared_bytes = gg_lines((m.lines_each * m.depth_each + GG_VECTOR) * item);
+    m.own_bytes = gg_lines((m.own.width * m.depth_each + GG_VECTOR) * item);
+    m.progress = m.is_apart ? 0 : 2 * m.shared_bytes;
+    m.slots = m.progress + (m.is_apart ? 0 : gg_lines(m.panels * sizeof(int64_t)));
+    m.slot_bytes = m.own_bytes + (m.is_apart ? m.shared_bytes : 0);
+    return m;
+}
+
+/* What of a factor's lines one panel has, from line `first` on, as its tile's function computes. */
+static int64_t gg_panel_width(const gg_factor *factor, int64_t first, int64_t lanes, int is_rows) {
+    int64_t lines = gg_min(factor->width, factor->lines - first), unit = is_rows ? 2 : lanes;
+    return gg_ceil(lines, unit) * unit;
+}
+
+/* A product, a part of k, a part of the shared factor's lines. */
+typedef struct {
+    int64_t product, depth_index, first_k, depth, first_line, lines;
+} gg_stage;
+
+static gg_stage gg_stage_of(const gg_matmul *m, int64_t which) {
+    gg_stage s = {.product = which / (m->depths * m->chunks)};
+    int64_t rest = which % (m->depths * m->chunks);
+    s.depth_index = rest % m->depths;
+    s.first_k = s.depth_index * m->depth_each;
+    s.depth = gg_min(m->depth_each, m->p->k - s.first_k);
+    s.first_line = rest / m->depths * m->lines_each;
+    s.lines = gg_min(m->lines_each, m->shared.lines - s.first_line);
+    return s;
+}
+
+#endif
+
+/* Packs a panel of the shared factor, number `panel` of the stage. */
+static void GG_NAME(gg_matmul_pack)(const gg_matmul *m, const gg_stage *s, int64_t panel,
+                                    gg_real *buffer) {
+    const gg_factor *f = &m->shared;
+    int64_t line = panel * f->width, first = s->first_line + line;
+    if (line >= s->lines) return;
+    const gg_real *from = (const gg_real *)f->at[s->product] + first * f->line_step +
+                          s->first_k * f->k_step;
+    int64_t width = gg_panel_width(f, first, GG_REAL_LANES, !m->by_rows);
+    GG_NAME(gg_pack)(buffer + line * s->depth, width, from, f->line_step, f->k_step,
+                     gg_min(f->width, f->lines - first), s->depth);
+}
+
+/* All tiles of a panel of the other factor, with the packed lines of a stage. */
+static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int64_t panel,
+                                     const gg_real *buffer, gg_real *space) {
+    const gg_factor *f = &m->own;
+    const gg_matmul_sizes *p = m->p;
+    int64_t first = panel * f->width, lines = gg_min(f->width, f->lines - first);
+    int64_t width = gg_panel_width(f, first, GG_REAL_LANES, m->by_rows), step = f->k_step;
+    const gg_real *own = (const gg_real *)f->at[s->product] + first * f->line_step +
+                         s->first_k * f->k_step;
+    int64_t bytes = step * sizeof(gg_real), spread = gg_min(gg_max(bytes & -bytes, GG_LINE), 4096);
+    int is_near = s->depth * spread <= GG_MATMUL_NEAR;
+    if (f->line_step != 1 || width != lines ||
+        (!is_near && s->lines > GG_MATMUL_DIRECT * m->shared.width)) {
+        GG_NAME(gg_pack)(space, width, own, f->line_step, f->k_step, lines, s->depth);
+        own = space, step = width;
+    }
+    GG_NAME(gg_tile_end) end = {.c_row = p->c_row, .addend_row = p->addend_row};
+    end.adds = s->depth_index || p->ends & GG_ADD_TO_OUT;
+    end.ends = s->depth_index == m->depths - 1 ? p->ends : 0;
+    for (int64_t line = 0; line < s->lines; line += m->shared.width) {
+        int64_t across = s->first_line + line, count = gg_min(m->shared.width, s->lines - line);
+        int64_t across_width = gg_panel_width(&m->shared, across, GG_REAL_LANES, !m->by_rows);
+        int64_t row = m->by_rows ? first : across, column = m->by_rows ? across : first;
+        const gg_real *packed = buffer + line * s->depth;
+        void **at = (void **)m->source->at[2], **addend = (void **)m->source->at[4];
+        end.c = (gg_real *)at[s->product] + row * p->c_row + column;
+        end.bias = (const gg_real *)m->source->at[3] + column;
+        if (end.ends & GG_ADD_ADDEND)
+            end.addend = (const gg_real *)addend[s->product] + row * p->addend_row + column;
+        if (m->by_rows)
+            GG_NAME(gg_run_tile)(lines, count, s->depth, own, step, packed, across_width, &end);
+        else
+            GG_NAME(gg_run_tile)(count, lines, s->depth, packed, across_width, own, step, &end);
+    }
+}
+
+/* A part of what threads do together. */
+static void GG_NAME(gg_matmul_part)(void *at, int64_t which) {
+    gg_matmul *m = at;
+    int64_t each = m->packs + m->panels, number = which / each, part = which % each;
+    int64_t turn = number % 2, before = number / 2;
+    gg_stage s = gg_stage_of(m, number);
+    char *scratch = m->source->scratch;
+    gg_real *buffer = (gg_real *)(scratch + turn * m->shared_bytes);
+    if (part < m->packs) {
+        gg_wait_for(&m->done[turn], before * m->panels);
+        GG_NAME(gg_matmul_pack)(m, &s, part, buffer);
+        atomic_fetch_add_explicit(&m->packed[turn], 1, memory_order_release);
+        return;
+    }
+    int64_t panel = part - m->packs;
+    _Atomic int64_t *progress = (_Atomic int64_t *)(scratch + m->progress) + panel;
+    gg_wait_for(&m->packed[turn], (before + 1) * m->packs);
+    gg_wait_for(progress, number);
+    char *slot = gg_take(m->source, scratch + m->slots, m->slot_bytes);
+    GG_NAME(gg_matmul_panel)(m, &s, panel, buffer, (gg_real *)slot);
+    gg_give(slot);
+    atomic_store_explicit(progress, number + 1, memory_order_release);
+    atomic_fetch_add_explicit(&m->done[turn], 1, memory_order_release);
+}
+
+/* A product that one thread computes. */
+static void GG_NAME(gg_matmul_whole)(void *at, int64_t which) {
+    const gg_matmul *m = at;
+    int64_t stages = m->depths * m->chunks;
+    char *slot = gg_take(m->source, m->source->scratch + m->slots, m->slot_bytes);
+    gg_real *buffer = (gg_real *)slot, *space = (gg_real *)(slot + m->shared_bytes);
+    for (int64_t number = 0; number < stages; number++) {
+        gg_stage s = gg_stage_of(m, which * stages + number);
+        for (int64_t panel = 0; panel < m->packs; panel++)
+            GG_NAME(gg_matmul_pack)(m, &s, panel, buffer);
+        for (int64_t panel = 0; panel < m->panels; panel++)
+            GG_NAME(gg_matmul_panel)(m, &s, panel, buffer, space);
+    }
+    gg_give(slot);
+}
+
+#define GG_MATMUL_GIGAFLOPS 60 /* of one core, roughly */
+
+void GG_NAME(gg_matmul_plan)(gg_source *source) {
+    const gg_matmul_sizes *p = (const gg_matmul_sizes *)source->parameters;
+    double flops = 2.0 * p->m * p->n * p->k * p->count * sizeof(gg_real) / 4;
+    gg_set_work(source, flops / GG_MATMUL_GIGAFLOPS);
+    gg_matmul m = gg_matmul_of(source, sizeof(gg_real));
+    source->scratch_bytes = m.slots + gg_slots_bytes(source, m.slot_bytes);
+}
+
+/* lists of a, b, c; bias; list of addends */
+int GG_NAME(gg_matmul)(void *block) {
+    gg_source *source = block;
+    gg_matmul m = gg_matmul_of(source, sizeof(gg_real));
+    gg_free_slots(source, source->scratch + m.slots, m.slot_bytes);
+    if (m.is_apart) {
+        source->parallel(GG_NAME(gg_matmul_whole), &m, m.p->count, source->threads);
+        return GG_DONE;
+    }
+    memset(source->scratch + m.progress, 0, m.panels * sizeof(int64_t));
+    int64_t stages = m.depths * m.chunks * m.p->count;
+    source->parallel(GG_NAME(gg_matmul_part), &m, stages * (m.packs + m.panels), source->threads);
+    return GG_DONE;
+}
+
+GG_BRIEF_END
