@@ -145,7 +145,7 @@ def test_what_does_not_fit_is_refused() -> None:
         with pytest.raises(InternalError, match=message):
             file.bind("gg_max_pool", parameters, arrays)
 
-    refused(r"arrays of \[48, 12, 0, 0\] elements.* was given \[1, 4, 4, 2\]", images[..., :2], out)
+    refused(r"arrays of \[48, 12, 0.* was given \[1, 4, 4, 2\]", images[..., :2], out)
     refused("C-ordered", random(1, 4, 4, 6)[..., ::2], out)
     refused("no version for float32, float64", images, out.astype(np.float64))
     refused("no version for int32", images.astype(np.int32), out.astype(np.int32))
