@@ -35,6 +35,7 @@ LEFT_OUT = (
     "one number is put into all rows",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",
+    "more than 64 elements of a row are sorted by NumPy",
 )
 """The beginnings of the reasons why a sample has no native code."""
 
@@ -114,6 +115,11 @@ def large() -> Iterator[tuple[str, Sample]]:
             yield op_type, case(rows.astype(np.int64), where, count)
         for kind in ("Update", "Add", "Sub", "Mul", "Min", "Max"):
             yield f"Scatter{kind}", case(table, where, rows)
+    ranked = np.round(numbers(40, 700))  # many are equal
+    ranked[::3, ::50], ranked[::5, ::11], ranked[7] = np.nan, -0.0, np.nan
+    for k in (1, 8, 64, 65):
+        yield "TopKV2", case(ranked, np.array(k, np.int32))
+        yield "TopKV2", case(ranked[1:3, :k].astype(np.int64), np.array(k, np.int32))
     yield "GatherV2", case(numbers(30, 40, 50), indices(600, 40), np.array(1, np.int32))
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)

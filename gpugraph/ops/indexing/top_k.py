@@ -13,7 +13,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import THREADS
 from gpugraph.ops.framework.kernel_helpers import ints
@@ -106,6 +106,17 @@ def _launch_top_k(signature: Signature) -> list[Launch]:
     return first_in_order(Arg(0), Arg(1), Arg(2), rows, sizes[-1], count, dtype, True)
 
 
+_MOST_SORTED = 64
+"""Elements of a row that are kept sorted while it is read: each new one moves those after it."""
+
+
+def _native_top_k(signature: Signature) -> list[int]:
+    sizes, k = signature.input_shapes[0], signature.output_shapes[0][-1]
+    if k > _MOST_SORTED:
+        raise NotImplementedError(f"more than {_MOST_SORTED} elements of a row are sorted by NumPy")
+    return [prod(sizes[:-1]), sizes[-1], k]
+
+
 _top_k = op(
     "TopKV2",
     inputs="input: T, k: int32",
@@ -115,6 +126,7 @@ _top_k = op(
     host=[1],
     cpu=Call(make=_bind_top_k),
     gpu=Source("sort_and_select.cu", _launch_top_k, Call(make=_bind_top_k)),
+    native=RowSource("host_top_k.h", "gg_top_k", _native_top_k),
     grad=_top_k_back,
     doc="The k largest elements of each row, the largest first, and their indices.",
 )
