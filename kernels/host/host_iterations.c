@@ -89,7 +89,7 @@ typedef struct {
 } gg_access;
 
 enum { GG_ROWS = 0, GG_KIND = 1, GG_USED = 2, GG_ROOM = 3 };       /* of a stack */
-enum { GG_SIZE = 2, GG_STATES = 3, GG_AFTER = 4, GG_HELD = 1 };     /* of an array */
+enum { GG_SIZE = 2, GG_STATES = 3, GG_AFTER = 4, GG_CLOSED = 5, GG_HELD = 1 }; /* of an array */
 
 static inline int gg_is_known(const gg_access *p) {
     return p->object && *p->handle == p->object && p->record[GG_KIND] == p->kind;
@@ -136,6 +136,15 @@ int gg_take(void *at) {
         return GG_FAILED;
     memcpy(p->value, gg_row(p, index), p->bytes);
     states[index] = (char)p->record[GG_AFTER];
+    return GG_DONE;
+}
+
+/* The handle of an array's gradients, `kind`, which is at `value` since it was found. */
+int gg_find(void *at) {
+    gg_access *p = at;
+    if (!p->object || *p->handle != p->object || p->record[GG_CLOSED]) return GG_FAILED;
+    if (*(const int64_t *)p->value != p->kind) return GG_FAILED;
+    if (p->copy) memset(p->copy, 0, p->copied);
     return GG_DONE;
 }
 

@@ -199,9 +199,9 @@ def _element_access(run: Access) -> ElementAccess:
     for array in arrays:
         if array is not None and not (isinstance(array, np.ndarray) and array.flags.c_contiguous):
             raise NotNativeError("an array is not C-ordered")
-    if run.value.dtype.hasobject or not run.handle.dtype.hasobject:
+    if run.value.dtype.hasobject is (run.kind is not None) or not run.handle.dtype.hasobject:
         raise NotNativeError("an element is an object")
-    kind = kind_number(run.kind)
+    kind = 0 if run.kind is None else kind_number(run.kind)
     return ElementAccess(run.form, run.handle, run.value, kind, run.index, run.copy)
 
 

@@ -124,7 +124,8 @@ class Iterations:
 
 
 class ElementAccess:
-    """A push, pop, write (`put`) or read (`take`) of one element of a container.
+    """A push, pop, write (`put`) or read (`take`) of one element of a container; or a handle of an
+    array's gradients (`find`).
 
     `call` does it where it is the common case, once the container that the handle holds in this run
     is known: `bind`.
@@ -137,6 +138,7 @@ class ElementAccess:
         records. index: an int32 array of one element. copy: as of `Access` in `ops`."""
         runtime = _runtime()
         self._handle = handle
+        self._result = value if form == "find" else None
         self._record: Any = None
         self._block = _Access(
             address_of(getattr(runtime.library, f"gg_{form}")),
@@ -162,6 +164,8 @@ class ElementAccess:
         self._record = container.record
         self._block.record = self._record.buffer_info()[0]
         self._block.object = id(container)
+        if self._result is not None:
+            self._block.kind = id(self._result.item(0))
 
 
 def _runtime() -> Runtime:

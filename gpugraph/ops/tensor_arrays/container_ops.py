@@ -20,18 +20,20 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A step that pushes, pops, writes (`put`) or reads (`take`) one element.
+    """A step that pushes, pops, writes (`put`) or reads (`take`) one element, or finds the array of
+    gradients.
 
     `run` does it. The rest says what it does, so that native loops can do it themselves: to or from
     `value`, of `kind`; at `index` of an array. copy: what a written value goes to as well, for a
-    stack, or the flow that becomes 0, for an array.
+    stack, or the flow that becomes 0, for an array. Where gradients are found, `value` is their
+    handle, and there is no kind.
     """
 
     run: Run
-    form: Literal["push", "pop", "put", "take"]
+    form: Literal["push", "pop", "put", "take", "find"]
     handle: Any
     value: Any
-    kind: Kind
+    kind: Kind | None
     index: Any = None
     copy: Any = None
 

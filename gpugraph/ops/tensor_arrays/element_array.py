@@ -20,6 +20,7 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.ops.tensor_arrays.element_store import (
     AFTER,
     CLEARED,
+    CLOSED,
     HELD,
     READ,
     Allocate,
@@ -178,6 +179,7 @@ class ElementArray(ElementStore):
     def close(self) -> None:
         """Gives the memory back; every later use is an error."""
         self.closed = True
+        self.record[CLOSED] = 1
         self.free()
 
     def free_if_cleared(self) -> None:

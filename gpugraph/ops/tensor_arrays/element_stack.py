@@ -1,6 +1,7 @@
 """ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
-Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits.
+Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits; or
+for a quarter of the elements that the last run had on such a stack.
 A chunk is freed with the last element that is popped from it: the memory of a gradient grows with
 the steps of its loop and shrinks as they are taken back.
 """
@@ -54,13 +55,18 @@ class _Chunk:
 class ElementStack:
     """A stack of elements of one dtype and any shapes. A `max_size` below 0 is no limit.
 
-    record: of the top chunk (`NO_KIND` where each push has to look at more).
+    expected: how many elements will be on it, as far as one knows. depth: how many were on it when
+    the first was popped. record: of the top chunk (`NO_KIND` where each push has to look at more).
     """
 
-    def __init__(self, name: str, dtype: DType, max_size: int, allocate: Allocate) -> None:
+    def __init__(
+        self, name: str, dtype: DType, max_size: int, allocate: Allocate, expected: int = 0
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.max_size = max_size
+        self.expected = expected
+        self.depth: int | None = None
         self.closed = False
         self.record = array("q", (0, NO_KIND, 0, 0))
         self._allocate = allocate
@@ -91,6 +97,8 @@ class ElementStack:
         top = self._top
         if top is None or top.kind != kind:
             top = self._check_top(kind)
+        if self.depth is None:
+            self.depth = self.size()
         used = self.record[USED] - 1
         out[...] = top.rows[used]
         self.record[USED] = used
@@ -115,10 +123,7 @@ class ElementStack:
         if top is not None and used < top.room and top.kind == kind:
             return top
         size = max(1, math.prod(shape) * self.dtype.itemsize)
-        room = 1
-        if top is not None and top.kind == kind:
-            room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
-            room = max(1, min(room, LARGEST_CHUNK // size))
+        room = self._room(size, top if top is not None and top.kind == kind else None)
         chunk = _Chunk(allocate((room, *shape), self.dtype), room, kind)
         if top is not None:
             top.used = used
@@ -126,6 +131,15 @@ class ElementStack:
         self._chunks.append(chunk)
         self._set_top(chunk)
         return chunk
+
+    def _room(self, size: int, top: _Chunk | None) -> int:
+        """How many elements of so many bytes the next chunk has room for, on a chunk of these."""
+        room = 1
+        if top is not None:
+            room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
+        is_small = self.expected * size <= SMALL_CHUNK
+        room = max(room, self.expected if is_small else -(-self.expected // 4))
+        return max(1, min(room, LARGEST_CHUNK // size))
 
     def _set_top(self, chunk: _Chunk | None) -> None:
         """A chunk is the top from now on."""

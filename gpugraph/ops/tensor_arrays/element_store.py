@@ -31,9 +31,10 @@ Kind = tuple[tuple[int, ...], DType]
 HELD, READ, CLEARED = 1, 2, 4
 """Bits of an element's state: it has a value, was read, was read and forgotten. 0: nothing yet."""
 
-ROWS, KIND, SIZE, STATES, AFTER = range(5)
+ROWS, KIND, SIZE, STATES, AFTER, CLOSED = range(6)
 """The numbers of a record: the address of the rows; the number of their kind; how many rows and
-states there are; the address of the states; the state of an element that was read."""
+states there are; the address of the states; the state of an element that was read; whether the
+array is closed."""
 
 NO_KIND = -1
 """Stands for the kind of rows that are not there, or not for native code."""
@@ -66,7 +67,7 @@ class ElementStore:
         self.states = bytearray(size)
         self.rows: Any = None
         self.kind: Kind | None = None
-        self.record = array("q", (0, NO_KIND, 0, 0, 0))
+        self.record = array("q", (0, NO_KIND, 0, 0, 0, 0))
         self._note_states()
         self._allocate = allocate
         self._block: Any = None

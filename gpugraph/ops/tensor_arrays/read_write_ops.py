@@ -105,7 +105,9 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
         sizes = tuple(prepended[0].tolist()) if prepended else ()
         grad_handle.fill(handle.item(0).gradient(source, sizes))
 
-    return pass_flow(find, flow_in, flow_out)
+    run = pass_flow(find, flow_in, flow_out)
+    flow = None if flow_out is flow_in else flow_out
+    return run if prepended else Access(run, "find", handle, grad_handle, None, None, flow)
 
 
 _GRADIENT = (

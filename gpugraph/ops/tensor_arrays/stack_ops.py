@@ -30,8 +30,12 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     name = context.attrs["stack_name"] or context.name
     dtype = context.attrs["elem_type"]
 
+    last: ElementStack | None = None  # of the run before, which was probably as deep
+
     def make() -> None:
-        stack = ElementStack(name, dtype, max_size.item(), context.allocate)
+        nonlocal last
+        expected = last.depth or 0 if last is not None else 0
+        stack = last = ElementStack(name, dtype, max_size.item(), context.allocate, expected)
         context.keep(stack)
         handle.fill(stack)
 
