@@ -16,8 +16,8 @@ from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 from ..blocks import Memory
 
 
-def made(memory: Memory | None = None, max_size: int = -1) -> ElementStack:
-    return ElementStack("stack", tf.float32, max_size, memory or Memory())
+def made(memory: Memory | None = None, max_size: int = -1, expected: int = 0) -> ElementStack:
+    return ElementStack("stack", tf.float32, max_size, memory or Memory(), expected)
 
 
 def push(stack: ElementStack, value: Any, dtype: Any = np.float32) -> None:
@@ -38,11 +38,14 @@ def refuses(match: str) -> Any:
 # -- the container
 
 
-@given(st.lists(st.none() | st.sampled_from([(), (2,), (0,), (1, 3)]), max_size=60))
-def test_a_stack_is_as_a_list(actions: list[Any]) -> None:
+@given(
+    st.lists(st.none() | st.sampled_from([(), (2,), (0,), (1, 3)]), max_size=60),
+    st.sampled_from([0, 1, 7, 50]),
+)
+def test_a_stack_is_as_a_list(actions: list[Any], expected: int) -> None:
     """None pops; a shape is pushed."""
     memory = Memory()
-    stack, model = made(memory), []
+    stack, model = made(memory, expected=expected), []
     for number, shape in enumerate(actions):
         if shape is not None:
             value = np.full(shape, number, np.float32)
@@ -57,6 +60,20 @@ def test_a_stack_is_as_a_list(actions: list[Any]) -> None:
     while model:
         assert pop(stack) == model.pop()
     assert memory.held == memory.blocks == 0
+
+
+def test_a_stack_that_is_as_deep_as_expected_has_four_chunks_which_are_freed_one_by_one() -> None:
+    memory = Memory()
+    stack = made(memory, expected=40)
+    for number in range(40):
+        push(stack, np.full(1000, number))
+    assert memory.blocks == 4
+    held = []
+    for number in reversed(range(40)):
+        assert pop(stack) == [number] * 1000
+        held.append(memory.blocks)
+    assert held == [4] * 9 + [3] * 10 + [2] * 10 + [1] * 10 + [0]
+    assert stack.depth == 40
 
 
 def test_memory_grows_and_shrinks_with_the_elements() -> None:
