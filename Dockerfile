@@ -56,17 +56,19 @@ RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=ca.pem \
 # The dependencies stay as they are while only the package changes: a layer below its own.
 FROM tools AS deps-gpu
 ARG CUDA=12
+ARG EXTRAS
 # Left out: NVRTC once more ("alt", 109 MB, CUDA 12 only) and archives for static linking.
 RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=ca.pem \
     --mount=type=cache,target=/root/.cache/pip \
-    python3 requirements.py bfloat16 "cuda${CUDA}" >requirements.txt \
+    python3 requirements.py bfloat16 "cuda${CUDA}" ${EXTRAS} >requirements.txt \
     && /opt/pip/bin/pip --python /opt/gpugraph install -r requirements.txt \
     && find /opt/gpugraph/lib -path '*/nvidia/*' '(' -name '*.alt.so*' -o -name '*.a' ')' -delete
 
 FROM tools AS deps-cpu
+ARG EXTRAS
 RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=ca.pem \
     --mount=type=cache,target=/root/.cache/pip \
-    python3 requirements.py bfloat16 >requirements.txt \
+    python3 requirements.py bfloat16 ${EXTRAS} >requirements.txt \
     && /opt/pip/bin/pip --python /opt/gpugraph install -r requirements.txt
 
 FROM python AS runtime

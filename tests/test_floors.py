@@ -239,6 +239,7 @@ DOORS = frozenset(
         ("gpugraph.keras.applications.applications_package", "keras_applications"),
         # An extra, for servers and their sessions.
         ("gpugraph.cluster.grpc_package", "grpc"),
+        ("gpugraph.cluster.ray_actors", "ray"),
         # An extra, for programs that have regular expressions.
         ("gpugraph.keras.inputs.enqueuers", "multiprocessing"),
         ("gpugraph.keras.pictures.plot_model", "cairosvg"),

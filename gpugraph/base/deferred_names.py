@@ -57,6 +57,10 @@ class _Package(ModuleType):
             return
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        """A package is pickled as its name: so are functions that use it, for other processes."""
+        return importlib.import_module, (self.__name__,)
+
 
 def deferred_names(
     package: str, fallback: Callable[[str], Any] | None = None, first: str = ""

@@ -23,3 +23,8 @@ from gpugraph.cluster.grpc_session import (
     GrpcSession as GrpcSession,
     GrpcSessionFactory as GrpcSessionFactory,
 )
+from gpugraph.cluster.ray_actors import (
+    RayCluster as RayCluster,
+    RayTask as RayTask,
+    ray_cluster as ray_cluster,
+)

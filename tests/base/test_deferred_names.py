@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import sys
 from pathlib import Path
 
@@ -54,6 +55,10 @@ def test_names_are_imported_when_they_are_asked_for(rooms):
     )
     assert rooms.shelf_name == "shelf"
     assert rooms.shelf is sys.modules["lazy_rooms.shelf"]
+
+
+def test_a_package_is_pickled_as_its_name(rooms):
+    assert pickle.loads(pickle.dumps(rooms)) is rooms
 
 
 def test_a_module_of_the_same_name_does_not_hide_a_name(rooms):

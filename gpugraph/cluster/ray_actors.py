@@ -1,0 +1,325 @@
+"""Clusters on Ray: each server is an actor, which Ray places, restarts and whose output it shows.
+
+    ray_cluster({"ps": 1, "worker": 4})
+        |   a bundle of resources for each task       Ray places it on a machine, for ever
+        |   an actor in it, with a free port          Ray starts it anew where it dies
+        |   then each starts its server, as all know all addresses
+        '-- a thread looks after them: a new process gets its server back, at the old address
+
+Ray is an extra, `gpugraph[ray]`. It pickles what a program gives it, the functions of `run`;
+servers among themselves send no pickles, as always.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.errors import UnavailableError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.cluster.grpc_server import Server
+from gpugraph.config.environment import setting
+from gpugraph.graph.client.client_graph import Graph
+
+_LOG = logging.getLogger("gpugraph")
+_LOOK_S = 0.5
+_STATE_S = 10.0
+_CALLS = 16  # that an actor answers at the same time
+_KEY = "GPUGRAPH_CLUSTER_KEY"
+
+Addresses = Mapping[str, list[str]]
+"""The addresses of the tasks of each job."""
+
+
+def ray() -> Any:
+    """The module `ray`; ModuleNotFoundError, with what to install, where it is not there."""
+    try:
+        return importlib.import_module("ray")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Clusters on Ray need the package ray, which is not installed: "
+            f"pip install 'gpugraph[ray]' ({error})",
+            name="ray",
+        ) from error
+
+
+class Place(NamedTuple):
+    """Where a task is: the addresses of all, its machine by Ray's name, and the cluster's key."""
+
+    addresses: Addresses
+    node: str
+    key: str
+
+
+class RayTask:
+    """The task that a function of `RayCluster.run` is called in.
+
+    job, index: which it is. cluster: the ClusterSpec. server: its Server; `target` is that of it.
+    """
+
+    def __init__(
+        self, job: str, index: int, addresses: Addresses, server: Server, note: Callable[[Any], Any]
+    ) -> None:
+        self.job, self.index, self.server = job, index, server
+        self.cluster = ClusterSpec(dict(addresses))
+        self._note = note
+
+    @property
+    def target(self) -> str:
+        """What a session here gives as its target."""
+        return self.server.target
+
+    @property
+    def device(self) -> str:
+        """The name of the task, as devices have it: `/job:worker/task:1`."""
+        return f"/job:{self.job}/task:{self.index}"
+
+    def report(self, **values: Any) -> None:
+        """Reports how far the task is: numbers and texts, which `RayCluster.progress` shows."""
+        self._note(values)
+
+
+class ServerActor:
+    """A task of a cluster, as an actor of Ray."""
+
+    def __init__(self, job: str, index: int) -> None:
+        self._job, self._index = job, index
+        self._server: Server | None = None
+        self._progress: dict[str, Any] = {}
+        self._lock = new_lock()
+
+    def find_place(self) -> tuple[str, str, int]:
+        """The machine of this process, its address, and the number of a port that is free."""
+        with socket.create_server(("", 0)) as listener:
+            port = int(listener.getsockname()[1])
+        return _node(), str(ray().util.get_node_ip_address()), port
+
+    def start(self, place: Place) -> int:
+        """Starts the server, where it is not there; the number of the process."""
+        with self._lock:
+            if self._server is None:
+                if _node() != place.node:
+                    raise UnavailableError.of_no_node(
+                        f"{self._job}:{self._index} was started on another machine, as its own is "
+                        "gone: make another cluster"
+                    )
+                if place.key:
+                    os.environ[_KEY] = place.key
+                self._server = Server(dict(place.addresses), self._job, self._index)
+        return os.getpid()
+
+    def state(self) -> tuple[int, bool, dict[str, Any]]:
+        """The number of the process, whether its server is there, and what was reported."""
+        return os.getpid(), self._server is not None, self._progress
+
+    def work(self, place: Place, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """What the function gives, called with this task in a graph of its own."""
+        self.start(place)
+        assert self._server is not None
+        task = RayTask(self._job, self._index, place.addresses, self._server, self._note)
+        with Graph().as_default():
+            return function(task, *arguments)
+
+    def _note(self, values: Mapping[str, Any]) -> None:
+        self._progress = {**self._progress, **values, "time": time.time()}
+
+
+def _node() -> str:
+    return str(ray().get_runtime_context().get_node_id())
+
+
+def ray_cluster(
+    jobs: Mapping[str, int],
+    resources: Mapping[str, Mapping[str, float]] | None = None,
+    address: str | None = None,
+    wait_s: float = 0.0,
+    **init: Any,
+) -> RayCluster:
+    """A cluster whose servers are actors of Ray.
+
+    jobs: the number of tasks of each job. resources: what a task of a job needs, in Ray's names,
+    `{"worker": {"CPU": 2, "GPU": 1}}`; a CPU where nothing is said. address: of a Ray that runs,
+    "auto" for the one of this machine; None starts one here, with as many CPUs as are asked for,
+    unless the program has called `ray.init`. init: further arguments of `ray.init`. wait_s: how
+    long to wait for places; 0: GPUGRAPH_CLUSTER_WAIT.
+
+    Where all tasks are on the machine of the program they listen on localhost. Else they have its
+    GPUGRAPH_CLUSTER_KEY, which is drawn and set where there is none.
+
+    ModuleNotFoundError without Ray; InvalidArgumentError for jobs without tasks and resources of
+    other jobs; UnavailableError where Ray has no place for the tasks.
+    """
+    needed = dict(resources or {})
+    if not jobs or min(jobs.values()) < 1 or set(needed) - set(jobs):
+        raise invalid_argument(
+            f"A cluster has jobs of one or more tasks, and resources of these, not {dict(jobs)} "
+            f"and {needed}"
+        )
+    bundles = {
+        (job, index): {name: float(count) for name, count in needed.get(job, {"CPU": 1}).items()}
+        for job, count in jobs.items()
+        for index in range(count)
+    }
+    is_ours = not ray().is_initialized()
+    if is_ours:
+        if address is None:
+            cpus = sum(bundle.get("CPU", 0.0) for bundle in bundles.values())
+            init = {"num_cpus": max(os.cpu_count() or 1, int(cpus + 1)), **init}
+            init.setdefault("include_dashboard", False)
+        ray().init(address=address, **init)
+    try:
+        return RayCluster(bundles, wait_s or float(setting("GPUGRAPH_CLUSTER_WAIT")), is_ours)
+    except BaseException:
+        if is_ours:
+            ray().shutdown()
+        raise
+
+
+class RayCluster:
+    """Servers that are actors of Ray; `ray_cluster` makes one. A context, which ends with them.
+
+    cluster_spec: the ClusterSpec. restarts: by job and task, how often Ray has started it anew.
+    """
+
+    def __init__(
+        self, bundles: Mapping[tuple[str, int], dict[str, float]], wait_s: float, owns_ray: bool
+    ) -> None:
+        self._owns_ray = owns_ray
+        self._ended = threading.Event()
+        group = ray().util.placement_group(list(bundles.values()), strategy="PACK")
+        self._group = group
+        if not group.wait(timeout_seconds=wait_s):
+            ray().util.remove_placement_group(group)
+            raise UnavailableError.of_no_node(
+                f"Ray found no place for {len(bundles)} tasks within {wait_s:g} s: they need "
+                f"{list(bundles.values())}, there is {ray().available_resources()}"
+            )
+        self._actors = {
+            task: self._actor(task, number, bundle)
+            for number, (task, bundle) in enumerate(bundles.items())
+        }
+        places = ray().get([actor.find_place.remote() for actor in self._actors.values()])
+        is_here = {node for node, _, _ in places} == {_node()}
+        self.addresses: dict[str, list[str]] = {}
+        for (job, _), (_, host, port) in zip(self._actors, places):
+            self.addresses.setdefault(job, []).append(f"{'localhost' if is_here else host}:{port}")
+        self.cluster_spec = ClusterSpec(self.addresses)
+        key = setting(_KEY) or ("" if is_here else os.urandom(32).hex())
+        if key:
+            os.environ[_KEY] = key
+        self._places = {
+            task: Place(self.addresses, node, key)
+            for task, (node, _, _) in zip(self._actors, places)
+        }
+        starting = [actor.start.remote(self._places[task]) for task, actor in self._actors.items()]
+        self._processes = dict(zip(self._actors, ray().get(starting)))
+        self.restarts = dict.fromkeys(self._actors, 0)
+        self._progress: dict[tuple[str, int], dict[str, Any]] = {x: {} for x in self._actors}
+        threading.Thread(target=self._look_after, name="gpugraph-ray", daemon=True).start()
+
+    def _actor(self, task: tuple[str, int], number: int, bundle: Mapping[str, float]) -> Any:
+        strategy = ray().util.scheduling_strategies.PlacementGroupSchedulingStrategy(
+            placement_group=self._group, placement_group_bundle_index=number
+        )
+        others = {name: x for name, x in bundle.items() if name not in ("CPU", "GPU")}
+        actor = (
+            ray()
+            .remote(ServerActor)
+            .options(
+                num_cpus=bundle.get("CPU", 0.0),
+                num_gpus=bundle.get("GPU", 0.0),
+                resources=others,
+                scheduling_strategy=strategy,
+                max_restarts=-1,
+                max_task_retries=-1,
+                max_concurrency=_CALLS,
+            )
+        )
+        return actor.remote(*task)
+
+    def _look_after(self) -> None:
+        """Gives processes that Ray has started anew their servers back."""
+        while not self._ended.wait(_LOOK_S):
+            for task, actor in self._actors.items():
+                try:
+                    self._look_at(task, actor)
+                except Exception as error:  # of Ray, which goes on trying
+                    if not self._ended.is_set():
+                        _LOG.warning("%s:%d does not answer: %s", *task, type(error).__name__)
+
+    def _look_at(self, task: tuple[str, int], actor: Any) -> None:
+        process, is_serving, progress = ray().get(actor.state.remote(), timeout=_STATE_S)
+        self._progress[task] = progress
+        if not is_serving:
+            process = ray().get(actor.start.remote(self._places[task]), timeout=_STATE_S)
+        if process != self._processes[task]:
+            self._processes[task] = process
+            self.restarts[task] += 1
+            _LOG.warning("%s:%d was started anew, as process %d", *task, process)
+
+    def target(self, job: str, index: int = 0) -> str:
+        """What a session of the program gives as its target, to use that task as its master."""
+        return f"grpc://{self.cluster_spec.task_address(job, index)}"
+
+    @property
+    def targets(self) -> dict[str, list[str]]:
+        """The targets of all tasks, by job."""
+        return {job: [f"grpc://{x}" for x in tasks] for job, tasks in self.addresses.items()}
+
+    def progress(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """What each task has reported last, with the `time`."""
+        return dict(self._progress)
+
+    def processes(self) -> dict[tuple[str, int], int]:
+        """The number of each task's process."""
+        return dict(self._processes)
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        job: str = "worker",
+        on_progress: Callable[[dict[tuple[str, int], dict[str, Any]]], Any] | None = None,
+    ) -> list[Any]:
+        """What a function gives in each task of a job, called with its RayTask and the arguments.
+
+        What it prints is shown here, with the actor's name. Where its process dies it is called
+        anew in the next one. on_progress: called twice a second with what tasks report. Raises
+        what the function raises.
+        """
+        if job not in self.addresses:
+            raise invalid_argument(f"There is no job {job!r}: {', '.join(self.addresses)}")
+        waiting = [
+            actor.work.remote(self._places[task], function, arguments)
+            for task, actor in self._actors.items()
+            if task[0] == job
+        ]
+        left = waiting
+        while left and on_progress is not None:
+            _, left = ray().wait(left, num_returns=len(left), timeout=_LOOK_S)
+            on_progress(self.progress())
+        return list(ray().get(waiting))
+
+    def shutdown(self) -> None:
+        """Ends all servers, and Ray where `ray_cluster` has started it."""
+        if self._ended.is_set():
+            return
+        self._ended.set()
+        for actor in self._actors.values():
+            ray().kill(actor, no_restart=True)
+        ray().util.remove_placement_group(self._group)
+        if self._owns_ray:
+            ray().shutdown()
+
+    def __enter__(self) -> RayCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
