@@ -12,7 +12,7 @@
     place      a device for every op, with its reason
     remap      a convolution does its bias and activation itself
     attention  on GPUs, products around a softmax are one kernel
-    epilogues  on GPUs, a product does its bias, addition and activation itself
+    epilogues  a matrix product does its bias, addition and activation itself
     restores   a checkpoint is read into the memory of variables
     recompute  what gradients need of the forward pass is computed again, where that is asked for
     sums       large sums add each term when it comes

@@ -1,4 +1,4 @@
-"""Epilogues: on GPUs, a matrix product does what follows it before its results go to memory.
+"""Epilogues: a matrix product does what follows it before its results go to memory.
 
   MatMul or BatchMatMulV2, a Reshape that keeps the columns, if there is one, then BiasAdd (or Add,
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
@@ -16,7 +16,8 @@ a product before a softmax loss, or before a Tanh, are such. What is added must 
 anyway, too: what the same kernel would compute itself is no addend.
 
 Rounding differs from that of the ops apart: 16-bit types are rounded once, where cublasLt does all.
-Only on GPUs with kernels of their own, for floating types. `RewriterConfig.remapping`, as other
+On GPUs with kernels of their own, for floating types; on the CPU where there is native code, for
+products that go by tiles (`devices/native/tiled_products.py`). `RewriterConfig.remapping`, as other
 such rules.
 """
 
@@ -24,38 +25,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
-from gpugraph.base.dtypes import FLOATING
+from gpugraph.base.dtypes import FLOATING, float32, float64
+from gpugraph.compile.analysis.fusibility import kernels_on
 from gpugraph.compile.fusion.fusion_groups import grouping
 from gpugraph.compile.fusion.group_dependencies import Group
 from gpugraph.compile.rewriting.node_replacement import (
     NO_GPU,
     Replacing,
     are_ours,
-    gpus_with_kernels,
     is_reference,
     only_taker,
     public_attrs,
 )
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.jit_settings import jit
+from gpugraph.devices.native import pays_by_tiles
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS
 
 _ADDITIONS = ("Add", "AddV2", "AddN")
+_VIEWS = ("Reshape", "Identity")
 
 
 @compile_pass("remapping")
 def epilogues(unit: Unit) -> Outcome:
     """Replaces the last op of each such chain; the others are dropped."""
-    gpus = gpus_with_kernels(unit)
-    if not gpus:
-        return NO_GPU, ()
+    native = jit(unit.target.config)
+    natives = kernels_on(unit, native.is_on)
+    if not any(natives.values()):
+        return f"{NO_GPU}, the CPU no native code: {native.reason}", ()
     roots = {node.id for node in unit.roots}
     products = [
         node
         for node in unit.graph.op_nodes()
-        if node.assigned_device in gpus and _may_start(unit, node, roots)
+        if natives.get(node.assigned_device) and _may_start(unit, node, roots)
     ]
     replacing = Replacing(unit)
     if products:
@@ -69,15 +75,31 @@ def epilogues(unit: Unit) -> Outcome:
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
     """Whether it is a product that one op alone takes, with a known number of columns: more than
-    one, for which cublasLt's bias is not to be trusted."""
+    one, for which cublasLt's bias is not to be trusted. On the CPU: that goes by tiles."""
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
-    if only_taker(node, roots) is None or any(map(is_reference, node.input_edges())):
+    taker = only_taker(node, roots)
+    if taker is None or taker.dst.type not in (*_VIEWS, "BiasAdd", *_ADDITIONS, "Relu"):
         return False
-    if not are_ours(unit, [node]):
+    if any(map(is_reference, node.input_edges())) or not are_ours(unit, [node]):
         return False
     sizes = unit.shapes[node.id][0].sizes
-    return sizes is not None and sizes[-1] not in (None, 1)
+    if sizes is None or sizes[-1] in (None, 1):
+        return False
+    return unit.device_types[node.assigned_device] != "CPU" or _is_tiled(unit, node)
+
+
+def _is_tiled(unit: Unit, node: Node) -> bool:
+    """Whether native code computes it by tiles."""
+    a, b = (unit.shapes[edge.src.id][edge.src_output].sizes for edge in node.input_edges())
+    sizes = unit.shapes[node.id][0].sizes
+    if not a or not b or not sizes or None in (*a, *b, *sizes):
+        return False
+    if node.output_types[0] not in (float32, float64):
+        return False
+    is_turned = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
+    rows = sizes[-2] if len(b) > 2 or is_turned else prod(sizes[:-1])
+    return pays_by_tiles(rows, sizes[-1], a[-2 if is_turned else -1])
 
 
 @dataclass
@@ -117,7 +139,7 @@ class _Search:
 
     def _is_view(self, edge: Edge) -> bool:
         """Whether an op gives the same rows: a Reshape that keeps the columns."""
-        if edge.dst.type not in ("Reshape", "Identity") or edge.dst_input:
+        if edge.dst.type not in _VIEWS or edge.dst_input:
             return False
         before, after = (self._sizes(node, 0) for node in (edge.src, edge.dst))
         return bool(before) and bool(after) and before[-1] == after[-1]

@@ -64,6 +64,7 @@ from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes
 from gpugraph.devices.native.tiled_products import (
     TILED_PRODUCTS as TILED_PRODUCTS,
     is_tiled as is_tiled,
+    pays_by_tiles as pays_by_tiles,
     tiled_product as tiled_product,
 )
 from gpugraph.devices.native.verdicts import FINDINGS as FINDINGS

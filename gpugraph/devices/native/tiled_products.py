@@ -32,12 +32,15 @@ _BIAS, _ADDEND, _RELU, _OUT = 1, 2, 4, 8
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
     """Whether products go by tiles."""
-    return not has_blas() or all(_is_large(ProductViews.of(*triple)) for triple in triples)
+    views = [ProductViews.of(*triple) for triple in triples]
+    return all(pays_by_tiles(v.m, v.n, v.k) for v in views)
 
 
-def _is_large(views: ProductViews) -> bool:
-    sizes = views.m, views.n, views.k
-    return prod(sizes) >= _LEAST_WORK and all(size >= least for size, least in zip(sizes, _LEAST))
+def pays_by_tiles(m: int, n: int, k: int) -> bool:
+    """Whether a product of m x n results, each of k products, goes by tiles."""
+    sizes = m, n, k
+    is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
+    return is_large or not has_blas()
 
 
 def tiled_product(

@@ -171,14 +171,20 @@ def test_other_additions_stay() -> None:
         assert both(y, feeds) == []
 
 
-def test_it_is_switched_off_as_other_rewrites_and_never_on_the_cpu() -> None:
+def test_it_is_switched_off_as_other_rewrites_and_without_native_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "0")
     feeds, ab, _ = product()
     y = tf.nn.relu(ab)
     rewrites = RewriterConfig(remapping=RewriterConfig.OFF)
     options = tf.GraphOptions(rewrite_options=rewrites)
     for config, why in (
         (tf.ConfigProto(gpu_options=GPU, graph_options=options), "switched off: remapping is OFF"),
-        (tf.ConfigProto(), "no GPU has kernels of its own"),
+        (
+            tf.ConfigProto(),
+            "no GPU has kernels of its own, the CPU no native code: GPUGRAPH_NATIVE is 0",
+        ),
     ):
         with tf.Session(config=config) as session:
             [report] = [

@@ -1,0 +1,127 @@
+"""Epilogues on the CPU: products by tiles do what follows them, and find what NumPy finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import gpugraph as tf
+from tests.devices.native_programs import needs_compiler
+
+pytestmark = needs_compiler
+
+
+@pytest.fixture(autouse=True)
+def graph(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return np.random.default_rng(list(shape)).normal(size=shape).astype(dtype)
+
+
+def config(level: Any) -> tf.ConfigProto:
+    options = tf.OptimizerOptions(global_jit_level=level)
+    return tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
+
+
+def both(fetches: Any, feeds: Any, runs: int = 2, error: float = 1e-4) -> list[str]:
+    """Runs it by native code and by NumPy, which must find the same; what the pass did."""
+    results = []
+    for level in (tf.OptimizerOptions.ON_1, tf.OptimizerOptions.OFF):
+        with tf.Session(config=config(level)) as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(runs):
+                values = session.run(fetches, feeds)
+            reports = session.explain(fetches, feeds).reports
+            [lines] = [report.lines for report in reports if report.name == "epilogues"]
+            results.append((values, list(lines)))
+    (found, done), (wanted, nothing) = results
+    assert not nothing
+    for one, other in zip(found, wanted, strict=True):
+        if other is not None:
+            np.testing.assert_allclose(one, other, error, error * max(1.0, np.abs(other).max()))
+    return done
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_a_layer_is_one_step(dtype: Any, turned: Any) -> None:
+    a = tf.placeholder(dtype, (128, 65) if turned[0] else (65, 128))
+    b = tf.placeholder(dtype, (96, 128) if turned[1] else (128, 96))
+    product = tf.matmul(a, b, transpose_a=turned[0], transpose_b=turned[1], name="product")
+    y = tf.nn.relu(tf.nn.bias_add(product, tf.constant(numbers(96, dtype=dtype))), name="y")
+    feeds = {x: numbers(*x.shape.as_list(), dtype=dtype) for x in (a, b)}
+    assert both([y], feeds) == ["y: MatMul with BiasAdd, Relu: product, BiasAdd, y"]
+
+
+def test_a_residual_is_added_in_the_store() -> None:
+    x, w = tf.placeholder(tf.float32, (64, 128)), tf.placeholder(tf.float32, (128, 128))
+    y = tf.add(tf.matmul(x, w, name="xw") + tf.constant(numbers(128)), x, name="y")
+    done = both([y], {x: numbers(64, 128), w: numbers(128, 128)})
+    assert done == ["y: MatMul with BiasAdd, Add: xw, add, y"]
+
+
+def test_a_batch_with_one_matrix_is_one_product() -> None:
+    x, w = tf.placeholder(tf.float32, (4, 3, 20, 64)), tf.placeholder(tf.float32, (64, 96))
+    y = tf.nn.relu(tf.matmul(x, w, name="xw") + tf.constant(numbers(96)), name="y")
+    assert len(both([y], {x: numbers(4, 3, 20, 64), w: numbers(64, 96)})) == 1
+
+
+def test_small_products_keep_their_kernels() -> None:
+    x, w = tf.placeholder(tf.float32, (16, 24)), tf.placeholder(tf.float32, (24, 50))
+    y = tf.nn.relu(tf.matmul(x, w) + tf.constant(numbers(50)))
+    assert both([y], {x: numbers(16, 24), w: numbers(24, 50)}) == []
+
+
+def test_what_has_no_size_yet_keeps_its_ops() -> None:
+    x, w = tf.placeholder(tf.float32, (None, 64)), tf.placeholder(tf.float32, (64, 96))
+    kept = tf.boolean_mask(x, x[:, 0] > 0)
+    y = tf.nn.relu(tf.matmul(kept, w) + tf.constant(numbers(96)))
+    assert both([y], {x: numbers(300, 64), w: numbers(64, 96)}) == []
+
+
+def test_no_number_stays_no_number() -> None:
+    x, w = numbers(64, 128), numbers(128, 96)
+    x[3, 5], x[40, 2] = np.nan, np.inf
+    a, b = tf.placeholder(tf.float32, x.shape), tf.placeholder(tf.float32, w.shape)
+    y = tf.nn.relu(tf.matmul(a, b) + tf.constant(numbers(96)))
+    with tf.Session(config=config(tf.OptimizerOptions.ON_1)) as session:
+        for _ in range(2):
+            found = session.run(y, {a: x, b: w})
+    assert np.isnan(found[3]).all() and not np.isnan(np.delete(found, 3, 0)).any()
+    assert set(found[40][~np.isfinite(found[40])]) == {np.inf}
+
+
+def test_a_network_trains_as_by_numpy() -> None:
+    x, labels = tf.placeholder(tf.float32, (128, 70)), tf.placeholder(tf.int32, (128,))
+    hidden = x
+    for index, size in enumerate((70, 96, 96)):
+        w = tf.Variable(numbers(size, 96) / 9, name=f"w{index}")
+        hidden = tf.nn.relu(tf.matmul(hidden, w) + tf.Variable(numbers(96), name=f"b{index}"))
+    logits = tf.matmul(hidden, tf.Variable(numbers(96, 5)))
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    loss = tf.reduce_mean(losses)
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    feeds = {x: numbers(128, 70), labels: np.arange(128, dtype=np.int32) % 5}
+    assert len(both([loss, train], feeds, runs=8, error=1e-3)) == 3
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_any_order_of_what_follows(data: Any) -> None:
+    m, n, k = (data.draw(st.integers(48, 150)) for _ in range(3))
+    with tf.Graph().as_default():
+        a, b = tf.placeholder(tf.float32, (m, k)), tf.placeholder(tf.float32, (k, n))
+        y: Any = tf.matmul(a, b)
+        for follower in data.draw(st.lists(st.sampled_from(["bias", "add", "relu"]), max_size=4)):
+            if follower == "relu":
+                y = tf.nn.relu(y)
+            else:
+                y = y + tf.constant(numbers(n) if follower == "bias" else numbers(m, n))
+        both([y], {a: numbers(m, k), b: numbers(k, n)})
