@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from gpugraph.base.dtypes import FLOATING, float32, float64
-from gpugraph.compile.analysis.fusibility import kernels_on
+from gpugraph.compile.analysis.fusibility import kernels_on, node_signature
 from gpugraph.compile.fusion.fusion_groups import grouping
 from gpugraph.compile.fusion.group_dependencies import Group
 from gpugraph.compile.rewriting.node_replacement import (
@@ -91,11 +91,11 @@ def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
 
 def _is_tiled(unit: Unit, node: Node) -> bool:
     """Whether native code computes it by tiles."""
-    a, b = (unit.shapes[edge.src.id][edge.src_output].sizes for edge in node.input_edges())
-    sizes = unit.shapes[node.id][0].sizes
-    if not a or not b or not sizes or None in (*a, *b, *sizes):
+    signature = node_signature(unit, node)
+    if signature is None or node.output_types[0] not in (float32, float64):
         return False
-    if node.output_types[0] not in (float32, float64):
+    (a, b), [sizes] = signature.input_shapes[:2], signature.output_shapes
+    if 0 in (*a, *b):
         return False
     is_turned = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
     rows = sizes[-2] if len(b) > 2 or is_turned else prod(sizes[:-1])
