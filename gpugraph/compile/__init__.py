@@ -53,7 +53,7 @@ from gpugraph.compile.memory.memory_planning import memory
 from gpugraph.compile.memory.swap_choice import chosen_swaps
 from gpugraph.compile.placement.graph_partition import partition
 from gpugraph.compile.placement.placer import place
-from gpugraph.compile.rewriting.activation_recomputation import ALL, CHEAP, recompute
+from gpugraph.compile.rewriting.activation_recomputation import ALL, CHEAP, HINTED, recompute
 from gpugraph.compile.rewriting.arithmetic_simplification import cancel
 from gpugraph.compile.rewriting.common_subexpression_elimination import common
 from gpugraph.compile.rewriting.constant_folding import fold
@@ -132,7 +132,8 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
     if optimization in _RECOMPUTING:
         unit = _recomputed(target, request, rewrites.recomputation_limit_mb << 20)
     else:
-        unit = _compiled(target, request)
+        is_manual = optimization == RewriterConfig.MANUAL
+        unit = _compiled(target, request, HINTED if is_manual else 0)
     if optimization in _SWAPPING or optimization == RewriterConfig.MANUAL:
         unit = _swapped(target, request, unit, optimization in _SWAPPING)
     return unit

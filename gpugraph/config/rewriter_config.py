@@ -75,7 +75,7 @@ class RewriterConfig(Message):
         of the forward pass again, so that these are not stored until then. With HEURISTICS or
         SWAPPING_HEURISTICS tensors of GPUs are on the host between an early and a late use, where
         copies are hidden. With MANUAL, and with these, so are inputs that ops name in their attr
-        `_swap_to_host`.
+        `_swap_to_host`, and ops with the attr `_recompute_hint` are computed again.
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
       scoped_allocator_optimization: where it is ON, CollectiveReduce ops of one group over several
         processes are done at once (`docs/cluster.md`); scoped_allocator_opts names the op types.

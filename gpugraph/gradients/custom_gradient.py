@@ -12,6 +12,7 @@ from functools import wraps
 from itertools import count
 from typing import Any
 
+from gpugraph.base.dtypes import resource
 from gpugraph.base.nest import flatten, pack_sequence_as
 from gpugraph.gradients.gradient_registry import CUSTOM
 from gpugraph.graph.client.client_graph import Graph
@@ -144,6 +145,18 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
     }
     trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES) if read else []
     return [variable for variable in trainable if variable.op in read]
+
+
+def values_in_loop(ops: Sequence[Operation], variable: Any) -> list[Tensor]:
+    """The tensors by which `ops`, of one loop, get the value of a variable outside."""
+    inputs = dict.fromkeys(tensor for op in ops for tensor in op._inputs)
+    return [
+        tensor
+        for tensor in inputs
+        if tensor.op.type in ("ReadVariableOp", "Enter")
+        and tensor.dtype is not resource
+        and _variable_behind(tensor.op) is variable.op
+    ]
 
 
 def _variables(graph: Graph) -> list[Any]:

@@ -100,6 +100,10 @@ def host_slots(
 _NO_SLOTS: frozenset[int] = frozenset()
 
 
+RECOMPUTED, RECOMPUTES = "_recomputed_in_call", "_recomputes_call"
+"""The attrs of ops that a `recompute_grad` function and its gradient make: the call's number."""
+
+
 @dataclass(slots=True)
 class NodeDef:
     """One node as data: name, op type, inputs as strings, requested device, attrs."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import gpugraph as tf
 
@@ -34,6 +37,35 @@ def test_recomputing_makes_the_ops_again():
         (slope,) = tf.gradients(y, x)
         assert [operation.type for operation in graph.get_operations()].count("Tanh") == 2
         np.testing.assert_allclose(session.run(slope), 2 - 2 * np.tanh([1, 2]) ** 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables_in_a_loop(use_resource: bool) -> None:
+    """A cell that is computed again in the backward loop, with a variable that is used twice."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float64, [4, 3])
+        start = np.random.RandomState(0).normal(size=(3, 3))
+        with tf.variable_scope("", use_resource=use_resource):
+            weights = tf.get_variable("weights", initializer=start)
+            unused = tf.get_variable("unused", initializer=start)
+
+        def cell(y: tf.Tensor) -> tf.Tensor:
+            return tf.tanh(tf.matmul(tf.sin(tf.matmul(y, weights)), weights) * unused[0])
+
+        slopes = []
+        for function in (cell, tf.recompute_grad(cell), tf.contrib.layers.recompute_grad(cell)):
+
+            def body(i: tf.Tensor, y: tf.Tensor, step: Any = function) -> Any:
+                return i + 1, step(y) + y
+
+            y = tf.while_loop(lambda i, _: i < 4, body, [0, x])[1]
+            slopes.append(tf.gradients(y * y, [x, weights, unused]))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            expected, *others = session.run(slopes, {x: np.ones((4, 3))})
+    for slope in others:
+        for one, other in zip(slope, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
 def test_gradients_pass_through():

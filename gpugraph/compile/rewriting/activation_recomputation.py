@@ -28,15 +28,18 @@ from gpugraph.base.dtypes import resource, string
 from gpugraph.compile.analysis.places import Place, places
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
-from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.compile_unit import RECOMPUTE_HINT, Unit
 from gpugraph.graph.nodes.node_and_edge import FORWARDING, Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
 from gpugraph.memory import human_readable_bytes
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import expressions_of
 
-CHEAP, ALL = 1, 2
-"""Degrees of recomputation; 0 is none."""
+CHEAP, ALL, HINTED = 1, 2, 3
+"""Degrees of recomputation; 0 is none, and HINTED what the attr `_recompute_hint` names."""
+
+_DEGREES = {CHEAP: "cheap ones", ALL: "all between checkpoints", HINTED: "what hints name"}
 
 SCOPE = "gradients/"
 SMALL = 1 << 12
@@ -51,22 +54,59 @@ _NO_OPS = {*_ALWAYS_THERE, *_FLOWING, NodeClass.RETVAL}
 @compile_pass()
 def recompute(unit: Unit) -> Outcome:
     """Adds copies of forward ops for the gradients, by the unit's degree of recomputation."""
-    if not unit.recomputation:
+    is_marked = any(RECOMPUTES in node.attrs for node in unit.graph.op_nodes())
+    if not unit.recomputation and not is_marked:
         return "not asked for: memory_optimization", ()
-    scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
     copies: list[Node] = []
+    reasons: list[str] = []
+    if is_marked:
+        reasons.append("as recompute_grad says")
+        for place in places(unit):
+            copies += [node for call in _calls(place) for node in _recomputed(unit, call)]
+    if unit.recomputation:
+        reasons.append(_DEGREES[unit.recomputation])
+        copies += [node for passes in _all_passes(unit) for node in _recomputed(unit, passes)]
+    total = sum(_bytes(unit, node) for node in copies)
+    lines = [f"{copy.type} {copy.name}" for copy in copies]
+    size, reason = human_readable_bytes(total), "; ".join(reasons)
+    return f"{len(lines)} ops, {size}, are computed again: {reason}", lines
+
+
+def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
+    """The copies that a forward pass gets for its gradients."""
+    if not passes.late:
+        return []
+    return _Copies(unit, passes, _Choice(unit, passes)).add()
+
+
+def _calls(place: Place) -> list[_Passes]:
+    """Of each call of a `recompute_grad` function its ops and those of its gradient."""
+    forward: dict[int, list[Node]] = {}
+    late: dict[int, set[int]] = {}
+    for node in place.nodes:
+        if RECOMPUTES in node.attrs and node.node_class not in _FLOWING:
+            late.setdefault(node.attrs[RECOMPUTES], set()).add(node.id)
+        elif RECOMPUTED in node.attrs:
+            forward.setdefault(node.attrs[RECOMPUTED], []).append(node)
+    return [
+        _Passes(place, nodes, late[call], max(place.depth[node.id] for node in nodes), True)
+        for call, nodes in forward.items()
+        if call in late
+    ]
+
+
+def _all_passes(unit: Unit) -> Iterator[_Passes]:
+    """Of each place what is before gradients, and these."""
+    scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
     all_places = places(unit)
     named = _named(unit, scope or SCOPE)
     end_of = {id(place.depth): _end(unit, place, named) for place in all_places}
     for place in all_places:
-        passes = _Passes(place, named, end_of[id(place.depth)])
-        if passes.late:
-            copies += _Copies(unit, passes, _Choice(unit, passes)).add()
-    total = sum(_bytes(unit, node) for node in copies)
-    degree = "cheap ones" if unit.recomputation == CHEAP else "all between checkpoints"
-    lines = [f"{copy.type} {copy.name}" for copy in copies]
-    summary = f"{len(lines)} ops, {human_readable_bytes(total)}, are computed again: {degree}"
-    return summary, lines
+        end = end_of[id(place.depth)]
+        behind = [node for node in place.nodes if place.depth[node.id] > end]
+        late = {node.id for node in behind if node.id in named and node.node_class not in _FLOWING}
+        forward = [node for node in place.nodes if place.depth[node.id] <= end]
+        yield _Passes(place, forward, late, end)
 
 
 def _named(unit: Unit, scope: str) -> set[int]:
@@ -89,14 +129,16 @@ def _end(unit: Unit, place: Place, named: set[int]) -> int:
 
 
 class _Passes:
-    """Which nodes of a place are of the forward pass, and which are late."""
+    """Which nodes of a place are of the forward pass, up to which depth, and which are late.
 
-    def __init__(self, place: Place, named: set[int], end: int) -> None:
+    is_call: whether all of them is computed again, since the program says so.
+    """
+
+    def __init__(
+        self, place: Place, forward: list[Node], late: set[int], end: int, is_call: bool = False
+    ) -> None:
         self.order, self.depth, self.guard = place.nodes, place.depth, place.guard
-        self.end = end
-        behind = [node for node in self.order if node.id in named and self._is_behind(node)]
-        self.late = {node.id for node in behind if node.node_class not in _FLOWING}
-        self.forward = [node for node in self.order if not self._is_behind(node)]
+        self.forward, self.late, self.end, self.is_call = forward, late, end, is_call
 
     def _is_behind(self, node: Node) -> bool:
         return self.depth[node.id] > self.end
@@ -121,10 +163,10 @@ class _Choice:
     def __init__(self, unit: Unit, passes: _Passes) -> None:
         self.unit = unit
         self.passes = passes
-        self.kept = self._checkpoints()
+        self.kept = set() if passes.is_call else self._checkpoints()
         self.chosen: set[int] = set()
         for node in passes.forward:
-            if self._may_be(node) and all(self._is_there(edge.src) for edge in node.input_edges()):
+            if self._may_be(node) and (self._is_asked(node) or self._are_inputs_there(node)):
                 self.chosen.add(node.id)
 
     def _may_be(self, node: Node) -> bool:
@@ -136,7 +178,13 @@ class _Choice:
             return False
         if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
             return False
-        return self.unit.recomputation == ALL or self._is_cheap(node)
+        if self._is_asked(node) or self.unit.recomputation == ALL:
+            return True
+        return self.unit.recomputation == CHEAP and self._is_cheap(node)
+
+    def _is_asked(self, node: Node) -> bool:
+        """Whether the program says that a node is computed again."""
+        return self.passes.is_call or RECOMPUTE_HINT in node.attrs
 
     def _is_cheap(self, node: Node) -> bool:
         device_type = self.unit.device_types[node.assigned_device]
@@ -145,6 +193,9 @@ class _Choice:
             or _is_view(node)
             or expressions_of(node.type, node.attrs, device_type) is not None
         )
+
+    def _are_inputs_there(self, node: Node) -> bool:
+        return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
         """Whether a tensor is there when a copy needs it, without more memory."""
@@ -231,6 +282,8 @@ class _Copies:
         """The deepest late node that a late node takes something of."""
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
+        if not late and self.passes.is_call:
+            late = [source for source in node.control_inputs if depth.get(source.id, -1) > end]
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:

@@ -26,6 +26,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node, RuntimeGraph
+from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -86,6 +87,13 @@ class Target(NamedTuple):
     new_mailbox: Callable[[], Mailbox]
     task: str = ""
     run_memory: RunMemory | None = None
+
+
+RECOMPUTE_HINT = "_recompute_hint"
+"""TensorFlow's attr of ops that gradients compute again, with any value."""
+
+_KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
+"""Attrs that go over from an op to another in its place."""
 
 
 def variable_key(node: Node) -> tuple[str, str]:
@@ -248,7 +256,7 @@ class Unit:
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
             DECLARATIONS[op_type].op_def,
-            attrs=attrs,
+            attrs={**{key: like.attrs[key] for key in _KEPT_ATTRS if key in like.attrs}, **attrs},
             input_types=[source.output_types[slot].base_dtype for source, slot in sources],
             output_types=output_types,
             requested_device=like.requested_device if device is None else "",
