@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +14,13 @@ __all__ = ["Wires", "all_ranks"]
 
 
 class Wires:
-    """The wires of so many members. `messages` are (from, to, name, bytes), as they were sent."""
+    """The wires of so many members. `messages` are (from, to, name, bytes), as they were sent.
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    delay_s: how long an array that has come is on its way before it is read.
+    """
+
+    def __init__(self, size: int, delay_s: float = 0.0) -> None:
+        self.size, self.delay_s = size, delay_s
         self.messages: list[tuple[int, int, str, int]] = []
         self._queues: dict[tuple[int, int, str], queue.Queue[Any]] = {}
         self._lock = threading.Lock()
@@ -43,7 +47,12 @@ class _Wire:
         self._wires.queue(self.rank, rank, name).put(array)
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        return lambda: np.array(self._wires.queue(rank, self.rank, name).get(timeout=20))
+        def read() -> Any:
+            array = self._wires.queue(rank, self.rank, name).get(timeout=20)
+            time.sleep(self._wires.delay_s)
+            return np.array(array)
+
+        return read
 
 
 def all_ranks(size: int, work: Callable[[int], Any]) -> Sequence[Any]:

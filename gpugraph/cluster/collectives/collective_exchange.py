@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-SMALL_BYTES = 256 << 10
-"""Up to this size by halving and doubling."""
+SMALL_BYTES, PART_BYTES = 256 << 10, 64 << 10
+"""Up to this size by halving and doubling; so, too, where the parts of a ring would be so small."""
 
 PIECE_BYTES = 4 << 20
 """What goes around a ring at a time: while one piece is reduced, others are on their way."""
@@ -64,8 +64,8 @@ def bounds(count: int, parts: int) -> list[int]:
 
 def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Reduces a flat array over all members, and divides it, in place."""
-    way = halving_doubling if array.nbytes <= SMALL_BYTES else ring
-    way(wire, array, merge, divisor)
+    is_small = array.nbytes <= max(SMALL_BYTES, wire.size * PART_BYTES)
+    (halving_doubling if is_small else ring)(wire, array, merge, divisor)
 
 
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
@@ -76,7 +76,7 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)
     if rank >= paired:
-        wire.send(rank - paired, "in", array)
+        wire.send(rank - paired, "in", array.copy())
         array[...] = wire.ask(rank - paired, "out")()
         return
     follower = rank + paired if rank + paired < wire.size else None
@@ -99,16 +99,17 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
     divide(array[low:high], divisor)
     for partner, distance, kept, passed in reversed(halves):
         incoming = wire.ask(partner, f"whole {distance}")
-        wire.send(partner, f"whole {distance}", array[slice(*kept)])
+        wire.send(partner, f"whole {distance}", array[slice(*kept)].copy())
         array[slice(*passed)] = incoming()
     if follower is not None:
-        wire.send(follower, "out", array)
+        wire.send(follower, "out", array.copy())
 
 
 def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Parts go round twice: merged on the way, then whole.
 
-    A part begins with the member of its number and is whole at the one before that.
+    A part begins with the member of its number and is whole at the one before that. It ends when
+    the neighbour has read all: the caller may write to the array again.
     """
     rank, size = wire.rank, wire.size
     ends = bounds(array.size, size)
@@ -138,6 +139,8 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
             piece[...] = incoming
         if not name.startswith(last_whole):
             wire.send(right, name, piece)
+    wire.send(left, "read", _NOTHING)  # pieces are lent, and the array is written to in later steps
+    wire.ask(right, "read")()
 
 
 def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> Iterator[Any]:
