@@ -28,6 +28,10 @@ _OPEN = (
     "GPUGRAPH_CLUSTER_TLS (a folder with ca.pem, cert.pem, key.pem), or give the task an address "
     "on localhost"
 )
+WRONG_KEY = (
+    "The caller's key is not that of the server: set the same GPUGRAPH_CLUSTER_KEY for all "
+    "processes of the cluster"
+)
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
 _LEAST_KEY = 16
 _VALID_S = 300
@@ -133,10 +137,7 @@ class Proofs:
         if not hmac.compare_digest(
             digest.encode(), _digest(self._access.key, head, method, message).encode()
         ):
-            raise UnauthenticatedError.of_no_node(
-                "The caller's key is not that of the server: set the same GPUGRAPH_CLUSTER_KEY for "
-                "all processes of the cluster"
-            )
+            raise UnauthenticatedError.of_no_node(WRONG_KEY)
         if abs(int(seconds) - time.time()) > _VALID_S:
             raise UnauthenticatedError.of_no_node(
                 f"The clocks of caller and server differ by more than {_VALID_S} s"

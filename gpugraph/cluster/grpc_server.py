@@ -8,21 +8,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import AbortedError, invalid_argument
+from gpugraph.base.errors import AbortedError, NotFoundError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
-from gpugraph.cluster.master import Master, StepNames
+from gpugraph.cluster.listener import Handlers, Listener
+from gpugraph.cluster.master import UNKNOWN_SLOT, Master
+from gpugraph.cluster.part_specs import PartSpec
+from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
-from gpugraph.cluster.transport import Handlers, Listener, Peer, error_of, message_of
+from gpugraph.cluster.transport import Peer, error_of, message_of
 from gpugraph.cluster.worker import Worker
 from gpugraph.cluster.worker_links import (
     LocalWorker,
-    ReceivedValues,
     RemoteWorker,
-    read_pairs,
+    read_names,
     read_stage,
     write_devices,
 )
@@ -74,13 +76,12 @@ class Server:
         if config is None:  # what a message holds; a ConfigProto has fields of ours, too
             config = config_of(self._server_def.default_session_config.SerializeToString())
         self._task = TaskDevices(name, config)
-        self._worker = Worker(self._task, self._receive)
+        others = PeerTasks(self.peer, self._listener.parcels)
+        self._worker = Worker(self._task, others)
         tasks = [
             task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)
         ]
-        self._collectives = CollectivePeers(
-            name, tasks, self._worker.mailboxes, self.peer, self._receive
-        )
+        self._collectives = CollectivePeers(name, tasks, self._worker.mailboxes, self.peer, others)
         self._worker.peers = self._collectives
         self._peers: dict[str, Peer] = {}
         self._lock = new_lock()
@@ -161,9 +162,6 @@ class Server:
                 self._peers[task] = Peer(address, self._access)
             return self._peers[task]
 
-    def _receive(self, task: str, step: int, keys: Sequence[str], limit_s: float) -> ReceivedValues:
-        return ReceivedValues(self.peer(task), step, keys, limit_s)
-
     # -- answers
 
     def _handlers(self) -> Handlers:
@@ -177,6 +175,7 @@ class Server:
             "RegisterGraph": lambda m: worker.register_graph(
                 m.handle, config_of(m.config), m.graph, m.old_version, m.new_version
             ),
+            "SendTensors": lambda m: worker.deliver(m.step, m.key, m.value),
             "AbortStep": lambda m: worker.abort(m.step, error_of(m.failure)),
             "CloseWorkerSession": lambda m: worker.close_session(m.handle),
             "ClearContainers": lambda m: worker.clear(m.container),
@@ -190,7 +189,7 @@ class Server:
             "RegisterPart": self._register_part,
             "RunPart": self._run_part,
             "JoinCollective": self._collectives.answer_join,
-            "ReceiveTensors": lambda m: self._values(worker.receive(m.step, m.key)),
+            "GetPartState": lambda m: message_of("PartState", state=worker.mailboxes.state(m.step)),
         }
         return {**answers, **{name: _answering_nothing(do) for name, do in does.items()}}
 
@@ -201,7 +200,8 @@ class Server:
     def _register_part(self, message: Any) -> Any:
         session = self._worker.session(message.handle)
         stages = [read_stage(stage) for stage in message.stage]
-        number = session.register(stages, list(message.feed), list(message.fetch))
+        spec = PartSpec(stages, list(message.feed), list(message.fetch), list(message.task))
+        number = session.register(spec)
         return message_of("PartHandle", part=number)
 
     def _status(self) -> Any:
@@ -215,26 +215,24 @@ class Server:
         return devices
 
     def _run_step(self, message: Any) -> Any:
-        names = StepNames(
-            tuple(message.feed),
-            tuple(message.fetch),
-            tuple(message.target),
-            tuple(read_pairs(message.connection)),
-            tuple(message.done),
-        )
-        if len(message.value) != len(names.feeds):
-            raise invalid_argument(f"{len(message.value)} values are fed to {len(names.feeds)}")
-        values = self._listener.read_values(message.value)
         session = self.master.session(message.handle)
-        return self._values(session.run(names, values, message.timeout_ms))
+        names = read_names(message.names) if message.HasField("names") else None
+        run = session.in_slot(message.slot, names)
+        if run is None:
+            raise NotFoundError.of_no_node(UNKNOWN_SLOT)
+        if len(message.value) != run.num_feeds:
+            raise invalid_argument(f"{len(message.value)} values are fed to {run.num_feeds}")
+        values = self._listener.read_values(message.value)
+        return self._values(session.do(run, values, message.timeout_ms))
 
     def _run_part(self, message: Any) -> Any:
-        values = self._listener.read_values(message.value)
-        return self._values(
-            self._worker.run_part(
-                message.handle, message.part, message.step, values, message.timeout_ms
-            )
-        )
+        try:
+            values = self._listener.read_values(message.value)
+            run = self._worker.begun(message.handle, message.part, values)
+        except OpError as error:
+            self._worker.refuse(message.step, message.task, error)
+            raise
+        return self._values(run(message.step, message.timeout_ms))
 
     def _values(self, arrays: Sequence[Any]) -> Any:
         values = message_of("Values")

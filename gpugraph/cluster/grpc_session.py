@@ -6,6 +6,7 @@ sends names and fed values, and gets values. A server of the same process is cal
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import (
+    AbortedError,
     AlreadyExistsError,
     CancelledError,
+    NotFoundError,
     OpError,
     UnimplementedError,
     invalid_argument,
@@ -22,9 +25,10 @@ from gpugraph.base.errors import (
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment
 from gpugraph.cluster.grpc_server import SERVERS
-from gpugraph.cluster.master import Master, StepNames
+from gpugraph.cluster.master import UNKNOWN_SLOT, Master
+from gpugraph.cluster.part_specs import StepNames
 from gpugraph.cluster.transport import Peer, message_of, node_of
-from gpugraph.cluster.worker_links import devices_of
+from gpugraph.cluster.worker_links import devices_of, write_names
 from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import setting
 from gpugraph.devices import DeviceAttributes
@@ -58,10 +62,13 @@ class _LocalMaster:
         self._master.session(handle).graph.extend(content, old_version, new_version)
 
     def run(
-        self, handle: str, names: StepNames, values: Sequence[Any], timeout_ms: int
+        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], timeout_ms: int
     ) -> Sequence[Any]:
         """The values of the fetches in one step."""
-        return self._master.session(handle).run(names, values, timeout_ms)
+        session = self._master.session(handle)
+        run = session.in_slot(slot, None) or session.in_slot(slot, names)
+        assert run is not None
+        return session.do(run, values, timeout_ms)
 
     def close(self) -> None:
         """There is no connection."""
@@ -72,6 +79,7 @@ class _RemoteMaster:
 
     def __init__(self, target: str) -> None:
         self._peer = Peer(target.removeprefix(_SCHEME), access_of_environment())
+        self._known: set[int] = set()  # runs whose names the server has got
 
     def create_session(self, config: ConfigProto) -> str:
         """The handle of a new session."""
@@ -92,22 +100,23 @@ class _RemoteMaster:
         self._peer.call("ExtendSession", message)
 
     def run(
-        self, handle: str, names: StepNames, values: Sequence[Any], timeout_ms: int
+        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], timeout_ms: int
     ) -> Sequence[Any]:
-        """The values of the fetches in one step."""
-        message = message_of(
-            "RunStep",
-            handle=handle,
-            feed=names.feeds,
-            fetch=names.fetches,
-            target=names.targets,
-            done=names.done,
-            timeout_ms=timeout_ms,
-        )
-        for first, second in names.connections:
-            message.connection.add(first=first, second=second)
-        self._peer.write_values(message.value, values)
-        return self._peer.read_values(self._peer.call("RunStep", message).value)
+        """The values of the fetches in one step. The names go along until the server has them."""
+        for has_names in (True,) if slot not in self._known else (False, True):
+            message = message_of("RunStep", handle=handle, slot=slot, timeout_ms=timeout_ms)
+            if has_names:
+                write_names(message.names, names)
+            self._peer.write_values(message.value, values)
+            try:
+                answer = self._peer.call("RunStep", message)
+            except NotFoundError as error:
+                if error.message != UNKNOWN_SLOT:
+                    raise
+                continue
+            self._known.add(slot)
+            return self._peer.read_values(answer.value)
+        raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
         """The devices of the session's cluster."""
@@ -147,6 +156,7 @@ class GrpcSession(SessionBackend):
         self._version = 0  # of the server's copy of the graph
         self._lock = new_lock()
         self._runners: dict[StepNames, GrpcRunner] = {}
+        self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
         """Takes the graph; AlreadyExistsError when it has one."""
@@ -208,16 +218,17 @@ class GrpcSession(SessionBackend):
             tuple((tensor.name, other.name) for tensor, other in connections.items()),
             tuple(op.name for op in done),
         )
-        if names not in self._runners:
-            self._runners[names] = GrpcRunner(self, names, feeds)
-        return self._runners[names]
+        runner = self._runners.get(names)
+        if runner is None:
+            runner = self._runners[names] = GrpcRunner(self, next(self._slots), names, feeds)
+        return runner
 
-    def run(self, names: StepNames, values: Sequence[Any], timeout_ms: int) -> list[Any]:
+    def run(self, slot: int, names: StepNames, values: Sequence[Any], timeout_ms: int) -> list[Any]:
         """The values of the fetches, as a run of a DirectSession gives them."""
         try:
             handle = self.extend()
             limit_ms = timeout_ms or max(self._config.operation_timeout_in_ms, 0)
-            results = self._master.run(handle, names, values, limit_ms)
+            results = self._master.run(handle, slot, names, values, limit_ms)
         except OpError as error:
             raise self._with_op(error) from error.__cause__
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
@@ -264,8 +275,11 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession."""
 
-    def __init__(self, session: GrpcSession, names: StepNames, feeds: Sequence[Tensor]) -> None:
+    def __init__(
+        self, session: GrpcSession, slot: int, names: StepNames, feeds: Sequence[Tensor]
+    ) -> None:
         self._session, self._names, self._feeds = session, names, feeds
+        self._slot = slot
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The fetches' values. ValueError for a value whose shape does not fit."""
@@ -274,7 +288,7 @@ class GrpcRunner(Runner):
     def _run(self, values: Sequence[Any], timeout_ms: int) -> list[Any]:
         for tensor, value in zip(self._feeds, values):
             refuse_shape(tensor, value.shape)
-        return self._session.run(self._names, values, timeout_ms)
+        return self._session.run(self._slot, self._names, values, timeout_ms)
 
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None

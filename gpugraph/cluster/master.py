@@ -22,9 +22,9 @@ from gpugraph.cluster.collectives.collective_buckets import (
     collective_specs,
     is_collective,
 )
+from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
 from gpugraph.cluster.run_stages import Stage, cut_into_stages
 from gpugraph.cluster.task_sessions import SessionGraph, session_of
-from gpugraph.cluster.worker import StageSpec
 from gpugraph.cluster.worker_links import PartRun, WorkerLink
 from gpugraph.config import ConfigProto
 from gpugraph.devices import DeviceAttributes
@@ -36,21 +36,19 @@ from gpugraph.graph.device_names import is_specification_of
 MOST_RUNS = 512
 """Sets of feeds, fetches and targets that a session keeps registered on its workers."""
 
-
-class StepNames(NamedTuple):
-    """What a run feeds, fetches and runs, by names; pairs are of a tensor and what is fed to it."""
-
-    feeds: tuple[str, ...]
-    fetches: tuple[str, ...]
-    targets: tuple[str, ...]
-    connections: tuple[tuple[str, str], ...] = ()
-    done: tuple[str, ...] = ()
+UNKNOWN_SLOT = "The run is not kept under this number: send its names"
+"""What a client is answered that has to send the names of a run once more."""
 
 
-class _RegisteredRun(NamedTuple):
-    """One run, whose parts the workers know: by task, its number, feeds and fetches."""
+class RegisteredRun(NamedTuple):
+    """One run, whose parts the workers know: by task, its number, feeds and fetches.
+
+    others: by task, the other tasks that have parts.
+    """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
+    others: Mapping[str, Sequence[str]]
+    num_feeds: int
     num_fetches: int
 
 
@@ -69,11 +67,12 @@ class MasterSession:
         self.links, self.devices = links, devices
         self.graph = SessionGraph()
         self._placer = ClusterPlacer(devices, config)
-        self._runs: OrderedDict[StepNames, _RegisteredRun] = OrderedDict()
+        self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
+        self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
         self._lock = new_rlock()
 
-    def run(self, names: StepNames, values: Sequence[Any], timeout_ms: int) -> list[Any]:
-        """The values of the fetches in one step."""
+    def registered(self, names: StepNames) -> RegisteredRun:
+        """A run, which is placed and cut when it is first asked for."""
         with self._lock:
             run = self._runs.get(names)
             if run is None:
@@ -82,20 +81,43 @@ class MasterSession:
                     self._runs.popitem(last=False)
             else:
                 self._runs.move_to_end(names)
+            return run
+
+    def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
+        """The run that the client keeps under a number; None where its names are needed."""
+        if names is not None:
+            run = self.registered(names)
+            with self._lock:
+                self._slots[slot] = run
+                while len(self._slots) > MOST_RUNS:
+                    self._slots.popitem(last=False)
+            return run
+        with self._lock:
+            known = self._slots.get(slot)
+            if known is not None:
+                self._slots.move_to_end(slot)
+            return known
+
+    def do(self, run: RegisteredRun, values: Sequence[Any], timeout_ms: int) -> list[Any]:
+        """The values of a run's fetches in one step."""
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
         with _Step(self.links, step, run.parts) as running:
             for task, (number, fed, fetched) in run.parts.items():
                 part_values = [values[index] for index in fed]
                 link = self.links[task]
-                part_run = link.run_part(self.handle, number, step, part_values, timeout_ms)
+                part_run = link.run_part(
+                    PartStep(self.handle, number, step, part_values, timeout_ms, run.others[task])
+                )
                 running.add(part_run, fetched)
             for part_run, fetched in running.part_runs:
-                for index, value in zip(fetched, part_run()):
+                part_results = part_run()
+                running.num_ended += 1
+                for index, value in zip(fetched, part_results):
                     results[index] = value
         return results
 
-    def _registered(self, names: StepNames) -> _RegisteredRun:
+    def _registered(self, names: StepNames) -> RegisteredRun:
         """Places a run, cuts it, and registers its parts."""
         graph = self.graph.graph
         feeds, fetches = self.graph.tensors(names.feeds), self.graph.tensors(names.fetches)
@@ -116,8 +138,8 @@ class MasterSession:
 
     def _register(
         self, stages: Mapping[str, Sequence[StageSpec]], names: StepNames
-    ) -> _RegisteredRun:
-        parts = {}
+    ) -> RegisteredRun:
+        parts, others = {}, {}
         for task in sorted(stages, key=list(self.links).index):  # this process's part comes first
             part_stages = stages[task]
             link = self.links[task]
@@ -129,9 +151,11 @@ class MasterSession:
             fetched = [index for index, name in enumerate(names.fetches) if name in computed]
             feed_names = [names.feeds[index] for index in fed]
             fetch_names = [names.fetches[index] for index in fetched]
-            number = link.register_part(self.handle, part_stages, feed_names, fetch_names)
+            others[task] = [other for other in stages if other != task]
+            spec = PartSpec(part_stages, feed_names, fetch_names, others[task])
+            number = link.register_part(self.handle, spec)
             parts[task] = number, fed, fetched
-        return _RegisteredRun(parts, len(names.fetches))
+        return RegisteredRun(parts, others, len(names.feeds), len(names.fetches))
 
     def _cut(
         self,
@@ -164,6 +188,7 @@ class _Step:
         self._links, self._step, self._tasks = links, step, tasks
         self._failure: OpError | None = None
         self.part_runs: list[tuple[PartRun, Sequence[int]]] = []
+        self.num_ended = 0
 
     def add(self, part_run: PartRun, fetched: Sequence[int]) -> None:
         """Another part, with the fetches that it computes."""
@@ -184,6 +209,8 @@ class _Step:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is None:
             return
+        for part_run, _ in self.part_runs[self.num_ended :]:
+            part_run.cancel()
         first = self._failure
         if first is None:
             self._fail(

@@ -1,53 +1,102 @@
-"""Where the tensors of a step wait that go from one task to another."""
+"""Where the tensors of a step arrive that other tasks send to this one."""
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from time import monotonic
 from typing import Any
 
-from gpugraph.base.errors import DeadlineExceededError, OpError
+from gpugraph.base.errors import AbortedError, OpError, ResourceExhaustedError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.plan import TimeLimit
-from gpugraph.runtime import Rendezvous
 
-_SLICE_S = 0.5
+SLICE_S = 0.5
+_ASK_AFTER_S = 2.0
+"""How long a part waits for a tensor before it asks whether its sender is still there."""
+
+_PATIENCE_S = 60.0
+"""How long a sender's part may not have begun; and how long what was sent may be on its way."""
+
 _KEPT_S = 600.0
-_MOST_ENDED = 4096
+_MOST_REMEMBERED = 4096
+_MOST_EARLY = 1 << 16
+"""Steps of which tensors have come, and whose part here has not begun."""
+
+
+class PartState(IntEnum):
+    """How far the part of a task is in a step."""
+
+    UNKNOWN = 0
+    RUNNING = 1
+    OVER = 2
+
+
+AskState = Callable[[], int]
+"""Asks the sender of a tensor how far it is; raises UnavailableError where it is not there."""
 
 
 class StepMailbox:
-    """The tensors of one step that this task sends, and whether the step goes on."""
+    """The tensors of one step that have come, and whether the step goes on."""
 
     def __init__(self) -> None:
-        self.rendezvous = Rendezvous()
         self.failure: OpError | None = None
-        self.begun = monotonic()
-        self.num_left: int | None = None  # values that wait, once this task's part has run
-        self.num_taken = 0
-        self.cancels: list[Callable[[], None]] = []  # of calls that receive for this task
+        self.created = monotonic()
+        self.is_running = False
+        self._values: dict[str, Any] = {}
+        self._changed = threading.Condition(threading.Lock())
+
+    def put(self, keys: Sequence[str], values: Sequence[Any]) -> None:
+        """Leaves what another task has sent."""
+        with self._changed:
+            if self.failure is None:
+                self._values.update(zip(keys, values))
+                self._changed.notify_all()
 
     def abort(self, error: OpError) -> None:
         """Ends the step: whatever waits raises the error."""
-        if self.failure is None:
-            self.failure = error
-            self.rendezvous.start_abort(error)
-            for cancel in self.cancels:
-                cancel()
+        with self._changed:
+            if self.failure is None:
+                self.failure = error
+                self._values.clear()
+                self._changed.notify_all()
 
-    def receive(self, keys: Sequence[str], goes_on: Callable[[], bool]) -> list[Any]:
-        """The values of keys, as soon as they are sent; raises what ends the step."""
-        values = []
-        for key in keys:
-            while True:
-                try:
-                    values.append(self.rendezvous.recv(key, _SLICE_S)[0])
-                    break
-                except DeadlineExceededError:  # of this slice; or of the step, which it ends
-                    if self.failure is not None or not goes_on():
-                        raise
-        return values
+    def take(
+        self, keys: Sequence[str], ask: AskState, check: Callable[[], Any], slice_s: float = SLICE_S
+    ) -> list[Any]:
+        """The values of keys, as soon as all have come; raises what ends the step.
+
+        check: what may raise, called each `slice_s`. UnavailableError where their sender is not
+        there or has no part in the step.
+        """
+        began = asked = monotonic()
+        unknown_since = 0.0
+        while True:
+            with self._changed:
+                is_there = self._changed.wait_for(lambda: self._has(keys), slice_s)
+                if self.failure is not None:
+                    raise self.failure
+                if is_there:
+                    return [self._values.pop(key) for key in keys]
+            check()
+            now = monotonic()
+            if now - asked < _ASK_AFTER_S:
+                continue
+            asked = now
+            if ask() == PartState.RUNNING:
+                unknown_since = 0.0
+                continue
+            unknown_since = unknown_since or now
+            if now - unknown_since > _PATIENCE_S:
+                raise UnavailableError.of_no_node(
+                    f"A tensor of the step has not come for {now - began:.0f} s, and its sender "
+                    "does not know of it any more"
+                )
+
+    def _has(self, keys: Sequence[str]) -> bool:
+        return self.failure is not None or all(key in self._values for key in keys)
 
 
 class StepMailboxes:
@@ -56,20 +105,22 @@ class StepMailboxes:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._open: dict[int, StepMailbox] = {}
-        self._ended: OrderedDict[int, OpError | None] = OrderedDict()
+        self._ended: OrderedDict[int, OpError] = OrderedDict()
+        self._over: OrderedDict[int, None] = OrderedDict()
 
     def of(self, step: int) -> StepMailbox:
-        """The mailbox of a step, which others may ask before this task's part begins.
+        """The mailbox of a step, which others may send to before this task's part begins.
 
-        Raises what has ended the step.
+        Raises what has ended the step; ResourceExhaustedError for too many that have not begun.
         """
         with self._lock:
-            failure = self._ended.get(step)
-            if failure is not None:
-                raise failure
             mailbox = self._open.get(step)
             if mailbox is None:
-                self._drop_old()
+                failure = self._ended.get(step)
+                if failure is not None:
+                    raise failure
+                if len(self._open) >= _MOST_EARLY:
+                    self._drop_old()
                 mailbox = self._open[step] = StepMailbox()
             return mailbox
 
@@ -77,30 +128,30 @@ class StepMailboxes:
         """Forgets steps whose master is gone."""
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):
-            if mailbox.num_left is not None and mailbox.begun < limit:
+            if not mailbox.is_running and mailbox.created < limit:
                 del self._open[step]
+        if len(self._open) >= _MOST_EARLY:
+            raise ResourceExhaustedError.of_no_node(f"{len(self._open)} steps wait to begin")
 
-    def note(
-        self, step: int, mailbox: StepMailbox, num_taken: int = 0, num_sent: int | None = None
-    ) -> None:
-        """Notes that others have taken values, or that the part has run and sent so many.
-
-        The step is forgotten once all that was sent has been taken.
-        """
+    def end(self, step: int) -> None:
+        """Notes that the part of a step is over."""
         with self._lock:
-            mailbox.num_taken += num_taken
-            if num_sent is not None:
-                mailbox.num_left = num_sent
-            if mailbox.num_taken == mailbox.num_left and self._open.get(step) is mailbox:
-                del self._open[step]
+            self._open.pop(step, None)
+            _remember(self._over, step, None)
+
+    def state(self, step: int) -> PartState:
+        """How far the part of a step is."""
+        with self._lock:
+            mailbox = self._open.get(step)
+            if mailbox is not None and mailbox.is_running:
+                return PartState.RUNNING
+            return PartState.OVER if step in self._over else PartState.UNKNOWN
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step, also for calls that come late."""
         with self._lock:
             mailbox = self._open.pop(step, None)
-            self._ended[step] = error
-            while len(self._ended) > _MOST_ENDED:
-                self._ended.popitem(last=False)
+            _remember(self._ended, step, error)
         if mailbox is not None:
             mailbox.abort(error)
 
@@ -110,14 +161,19 @@ class StepMailboxes:
             self.abort(step, error)
 
 
+def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
+    steps[step] = value
+    while len(steps) > _MOST_REMEMBERED:
+        steps.popitem(last=False)
+
+
 class StepLimit(TimeLimit):
     """The time limit of a part's run, and the end of its step."""
 
     mailbox: StepMailbox
 
     def check(self, where: str) -> None:
-        """DeadlineExceededError when the time is over; the error that has ended the step."""
-        failure = self.mailbox.failure
-        if failure is not None:
-            raise failure
+        """DeadlineExceededError when the time is over; AbortedError when the step has ended."""
+        if self.mailbox.failure is not None:
+            raise AbortedError.of_no_node(f"The step has ended {where}")
         super().check(where)

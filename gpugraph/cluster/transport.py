@@ -1,55 +1,42 @@
 """Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
 
 An answer is one byte and a message: 0 and what the method answers, or 1 and a Failure, which the
-caller raises as TensorFlow's error. Two methods are streams of bytes: `Fetch` gives the memory of
-a ticket, `Store` takes one. What a caller has to show goes along as metadata (`access.py`).
+caller raises as TensorFlow's error. Most calls go over streams (`call_streams.py`), those with a
+time limit by themselves. Two methods are streams of bytes: `Fetch` gives the memory of a ticket,
+`Store` takes one. What a caller has to show goes along as metadata (`access.py`).
 """
 
 from __future__ import annotations
 
-import logging
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import (
-    CancelledError,
-    FailedPreconditionError,
-    InternalError,
-    OpError,
-    ResourceExhaustedError,
-    UnknownError,
-    invalid_argument,
-)
+from gpugraph.base.errors import CancelledError, OpError, ResourceExhaustedError
+from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.base.version import VERSION
-from gpugraph.cluster.access import Access, Proofs, add_port, open_channel, proof
-from gpugraph.cluster.daemon_threads import DaemonThreads
-from gpugraph.cluster.grpc_package import grpc
-from gpugraph.cluster.wire_values import (
-    MOST_VALUE_BYTES,
-    Memory,
-    Parcels,
-    chunks,
-    joined,
-    read_values,
-    write_values,
+from gpugraph.cluster.access import Access, open_channel, proof
+from gpugraph.cluster.call_streams import CallStream, FrameProofs
+from gpugraph.cluster.core_streams import (
+    CoreStream,
+    LastingStream,
+    StreamEndedError,
+    StreamPool,
+    has_core,
 )
+from gpugraph.cluster.grpc_package import grpc
+from gpugraph.cluster.wire_values import Memory, chunks, joined, read_values, write_values
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.messages.service_messages import METHODS
 from gpugraph.runtime.step_failure import same_kind
 
-_LOG = logging.getLogger("gpugraph")
-
-PROTOCOL = "1"
+PROTOCOL = "2"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20
-MOST_CALLS = 1000
-"""Calls that a server answers at the same time; each waits in a thread of its own."""
-
-_SERVICE = "gpugraph.cluster.Cluster"
-_OPTIONS = (
+SERVICE = "gpugraph.cluster.Cluster"
+OPTIONS = (
     ("grpc.max_receive_message_length", MOST_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MOST_MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
@@ -100,15 +87,82 @@ class Peer:
     def __init__(self, address: str, access: Access) -> None:
         self.address = address
         self._access = access
-        self._channel = open_channel(address, access, _OPTIONS)
-        self._methods = {name: self._channel.unary_unary(f"/{_SERVICE}/{name}") for name in METHODS}
+        self._channel = open_channel(address, access, OPTIONS)
+        self._methods = {name: self._channel.unary_unary(f"/{SERVICE}/{name}") for name in METHODS}
         self._unawaited: set[PendingCall] = set()
-        self._fetch = self._channel.unary_stream(f"/{_SERVICE}/Fetch")
-        self._store = self._channel.stream_unary(f"/{_SERVICE}/Store")
+        self._exchange = self._channel.stream_stream(f"/{SERVICE}/Exchange")
+        self._streams = StreamPool(self._open_stream)
+        self._sending: LastingStream | None = None
+        self._watch: CallStream | None = None
+        self._on_loss: dict[StreamedCall, Callable[[OpError], Any]] = {}
+        self._lock = new_lock()
+        self._watch_lock = new_rlock()
+        self._fetch = self._channel.unary_stream(f"/{SERVICE}/Fetch")
+        self._store = self._channel.stream_unary(f"/{SERVICE}/Store")
 
     def close(self) -> None:
         """Ends the connection."""
+        self._streams.close()
+        with self._lock:
+            if self._sending is not None:
+                self._sending.close()
         self._channel.close()
+
+    def _open_stream(self) -> LastingStream:
+        """A new stream; and one that tells when the server is lost, if there is none yet."""
+        with self._watch_lock:
+            if self._watch is None or self._watch.is_over:
+                self._watch = self._public_stream(self._note_loss)
+        if not has_core(self._channel):
+            return self._public_stream()
+        metadata, proofs = self._opening()
+        return CoreStream(self._channel, f"/{SERVICE}/Exchange", metadata, proofs)
+
+    def _public_stream(self, on_end: Callable[[], Any] | None = None) -> CallStream:
+        metadata, proofs = self._opening()
+        return CallStream(partial(self._exchange, metadata=metadata), proofs, on_end)
+
+    def _opening(self) -> tuple[tuple[tuple[str, str], ...], FrameProofs]:
+        metadata = self._metadata("Exchange", b"")
+        return metadata, FrameProofs(self._access.key, metadata[-1][1])
+
+    def _note_loss(self) -> None:
+        """Gives up all streams to a server that is not there any more."""
+        self._streams.drop()
+        self._sending = None
+        for call in list(self._on_loss):
+            self._tell_loss(call)
+
+    def _tell_loss(self, call: StreamedCall) -> None:
+        function = self._on_loss.pop(call, None)
+        if function is not None:
+            watch = self._watch
+            failure = watch.failure() if watch is not None and watch.is_over else None
+            function(self._as_op_error(call.method, failure, 0.0))
+
+    def exchange(self, method: str, message: Any) -> bytes:
+        """What the server answers to a message, by a stream; raises as `call`."""
+        return self._begin_in_stream(method, message).content()
+
+    def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
+        """A call that is on its way: by a stream, or with a limit of its own."""
+        if limit_s:
+            return self.start(method, message, limit_s)
+        return self._begin_in_stream(method, message)
+
+    def _begin_in_stream(self, method: str, message: Any) -> StreamedCall:
+        content = self._checked(method, message)
+        stream = self._streams.take()
+        stream.send(method, content)
+        return StreamedCall(self, method, stream)
+
+    def send(self, method: str, message: Any) -> None:
+        """Sends a message of a `ONE_WAY` method after those before it."""
+        content = self._checked(method, message)
+        with self._lock:
+            if self._sending is None or self._sending.is_over:
+                self._sending = self._open_stream()
+            self._sending.send_one_way(method, content)
 
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
         """The answer to a message.
@@ -116,6 +170,8 @@ class Peer:
         wait_s: how long to wait for a server that is not there yet. limit_s: how long the call
         may take; 0: for ever. Raises what the server raises; UnavailableError where none answers.
         """
+        if not (wait_s or limit_s):
+            return _answered(method, self.exchange(method, message))
         content = self._checked(method, message)
         try:  # in this thread alone, which takes half as long as a future
             answer = self._methods[method](
@@ -128,20 +184,11 @@ class Peer:
             raise self._as_op_error(method, error, wait_s) from None
         return _answered(method, answer)
 
-    def start(
-        self, method: str, message: Any, limit_s: float = 0.0, reconnects: bool = False
-    ) -> PendingCall:
-        """As `call`, which what this gives waits for.
-
-        reconnects: whether to wait while there is no connection; somebody else has to notice where
-        there is no server.
-        """
+    def start(self, method: str, message: Any, limit_s: float) -> PendingCall:
+        """As `call`, which what this gives waits for."""
         content = self._checked(method, message)
         future = self._methods[method].future(
-            content,
-            timeout=limit_s or None,
-            wait_for_ready=reconnects,
-            metadata=self._metadata(method, content),
+            content, timeout=limit_s or None, metadata=self._metadata(method, content)
         )
         return PendingCall(self, method, future)
 
@@ -197,7 +244,10 @@ class Peer:
         return read_values(field, self.fetch)
 
     def _as_op_error(self, method: str, error: Any, wait_s: float) -> OpError:
-        status, details = error.code().name, error.details()
+        if error is None:  # the stream has ended in order, as its server has
+            status, details = "UNAVAILABLE", "the server has stopped"
+        else:
+            status, details = error.code().name, error.details()
         if wait_s and status == "DEADLINE_EXCEEDED":
             status, details = "UNAVAILABLE", f"no server answered within {wait_s:g} s"
         code = status_codes()[status]
@@ -225,9 +275,62 @@ class PendingCall:
         """Calls the function, in some thread, when the call is over."""
         self._future.add_done_callback(lambda _: function())
 
+    def when_lost(self, function: Callable[[OpError], Any]) -> None:
+        """Calls the function, in some thread, with the error of a call that has failed."""
+
+        def tell() -> None:
+            try:
+                self()
+            except OpError as error:
+                function(error)
+
+        self.when_done(tell)
+
     def cancel(self) -> None:
         """Gives the call up."""
         self._future.cancel()
+
+
+class StreamedCall:
+    """A call that is on its way by a stream, which serves others after it."""
+
+    def __init__(self, peer: Peer, method: str, stream: LastingStream) -> None:
+        self._peer, self.method, self._stream = peer, method, stream
+        self._is_answered = False
+
+    def __call__(self) -> Any:
+        """The answer; raises as `Peer.call`."""
+        return _answered(self.method, self.content())
+
+    def content(self) -> bytes:
+        """The answer as bytes."""
+        try:
+            content = self._stream.receive()
+        except StopIteration:
+            raise self._peer._as_op_error(self.method, None, 0.0) from None
+        except (StreamEndedError, grpc().RpcError) as error:
+            raise self._peer._as_op_error(self.method, error, 0.0) from None
+        except BaseException:
+            self.cancel()
+            raise
+        finally:
+            self._peer._on_loss.pop(self, None)
+        self._is_answered = True
+        self._peer._streams.give(self._stream)
+        return content
+
+    def when_lost(self, function: Callable[[OpError], Any]) -> None:
+        """Calls the function, in some thread, with the error of a server that is lost before."""
+        self._peer._on_loss[self] = function
+        watch = self._peer._watch
+        if watch is None or watch.is_over:
+            self._peer._tell_loss(self)
+
+    def cancel(self) -> None:
+        """Gives the call up, and its stream; nothing once the answer is there."""
+        self._peer._on_loss.pop(self, None)
+        if not self._is_answered:
+            self._stream.cancel()
 
 
 def _answered(method: str, content: bytes) -> Any:
@@ -235,122 +338,3 @@ def _answered(method: str, content: bytes) -> Any:
     if content[:1] == b"\1":
         raise error_of(messages_pb2.SERVICE_MESSAGES["Failure"].FromString(content[1:]))
     return messages_pb2.SERVICE_MESSAGES[METHODS[method][1]].FromString(content[1:])
-
-
-Handlers = Mapping[str, Callable[[Any], Any]]
-"""What answers each method: a function of the message."""
-
-
-class Listener:
-    """The listening side of a server."""
-
-    def __init__(self, access: Access) -> None:
-        self.parcels = Parcels()
-        self._access = access
-        self._proofs = Proofs(access)
-        self._executor = DaemonThreads("gpugraph-server")
-        self._server: Any = grpc().server(
-            self._executor, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
-        )
-
-    def bind(self, address: str) -> int:
-        """Takes the address; the number of the port. UnknownError where it can't be had."""
-        try:
-            port = add_port(self._server, address, self._access)
-        except RuntimeError as error:
-            raise UnknownError(None, None, f"Could not start gRPC server: {error}") from None
-        if not port:
-            raise UnknownError(None, None, f"Could not start gRPC server at {address}")
-        return port
-
-    def start(self, handlers: Handlers) -> None:
-        """Answers calls from now on."""
-        package = grpc()
-        methods = {
-            name: package.unary_unary_rpc_method_handler(
-                partial(self._answer, name, handlers[name])
-            )
-            for name in METHODS
-        }
-        methods["Fetch"] = package.unary_stream_rpc_method_handler(self._give)
-        methods["Store"] = package.stream_unary_rpc_method_handler(self._take)
-        self._server.add_generic_rpc_handlers(
-            (package.method_handlers_generic_handler(_SERVICE, methods),)
-        )
-        self._server.start()
-
-    def stop(self, grace_s: float) -> None:
-        """Answers no more; calls in progress have some time to end."""
-        self._server.stop(grace_s).wait()
-        self._executor.shutdown()
-
-    def write_values(self, field: Any, arrays: Any) -> None:
-        """Adds arrays to an answer."""
-        write_values(field, arrays, self.parcels.put)
-
-    def read_values(self, field: Any) -> list[Any]:
-        """The arrays of a message."""
-        return read_values(field, self.parcels.take)
-
-    def _check(self, context: Any, method: str, content: bytes) -> None:
-        shown = dict(context.invocation_metadata())
-        if shown.get("gpugraph-protocol") != PROTOCOL:
-            raise FailedPreconditionError.of_no_node(
-                f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "
-                f"{shown.get('gpugraph-version')!r:.20}), the server {PROTOCOL!r} (version "
-                f"{VERSION!r}): install one version in all processes of the cluster"
-            )
-        self._proofs.check(str(shown.get("gpugraph-proof", "")), method, content)
-
-    def _answer(
-        self, method: str, handler: Callable[[Any], Any], content: bytes, context: Any
-    ) -> bytes:
-        try:
-            self._check(context, method, content)
-            answer: bytes = handler(_parsed(method, content)).SerializeToString()
-            return b"\0" + answer
-        except OpError as error:
-            return _failed(error)
-        except Exception as error:
-            _LOG.exception("A call of %s failed", method)
-            return _failed(InternalError.of_no_node(f"{type(error).__name__}: {error}"))
-
-    def _give(self, ticket: bytes, context: Any) -> Iterator[bytes]:
-        try:
-            self._check(context, "Fetch", ticket)
-            memory = self.parcels.take(ticket[:64].decode("latin-1"))
-        except OpError as error:
-            _abort(context, error)
-        yield from chunks(memory)
-
-    def _take(self, pieces: Iterator[bytes], context: Any) -> bytes:
-        try:
-            head = next(pieces, b"")
-            self._check(context, "Store", head)
-            size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
-            if not 0 <= size <= MOST_VALUE_BYTES:
-                raise invalid_argument(f"No size of a tensor: {size}")
-            return self.parcels.put(joined(pieces, size)).encode()
-        except OpError as error:
-            _abort(context, error)
-            raise
-
-
-def _parsed(method: str, content: bytes) -> Any:
-    try:
-        return messages_pb2.SERVICE_MESSAGES[METHODS[method][0]].FromString(content)
-    except messages_pb2.DecodeError as error:
-        raise invalid_argument(f"No message of {method}: {error}") from None
-
-
-def _failed(error: OpError) -> bytes:
-    failure = message_of("Failure")
-    write_failure(failure, error)
-    content: bytes = failure.SerializeToString()
-    return b"\1" + content
-
-
-def _abort(context: Any, error: OpError) -> None:
-    """Ends a stream with an error."""
-    names = {code: name for name, code in status_codes().items()}
-    context.abort(grpc().StatusCode[names[error.error_code]], error.message[:1000])

@@ -2,165 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gpugraph.base.errors import AbortedError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
-from gpugraph.cluster.shared_segments import SegmentPool
-from gpugraph.cluster.step_mailbox import StepLimit, StepMailbox, StepMailboxes
-from gpugraph.cluster.task_sessions import (
-    SessionGraph,
-    TaskDevices,
-    TaskSession,
-    from_task,
-    session_of,
-)
+from gpugraph.cluster.part_specs import PartStep, StageSpec
+from gpugraph.cluster.peer_tasks import PeerTasks
+from gpugraph.cluster.step_mailbox import SLICE_S, StepLimit, StepMailbox, StepMailboxes
+from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task, session_of
+from gpugraph.cluster.worker_sessions import CompiledStage, Part, WorkerSession
 from gpugraph.config import ConfigProto
-from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.tensor import Tensor
-from gpugraph.session import Runner
 from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
-
-MOST_PARTS = 1024
-"""Of one session on a worker; the part that was run least recently goes first."""
 
 _NEVER_S = 1e9
 _SIGNAL = np.zeros(0, np.bool_)
 
-Receive = Callable[[str, int, Sequence[str], float], Any]
-"""Asks a task for the values of keys of a step, for at most some seconds (0: for ever).
-
-What it gives waits for them when it is called, and may be cancelled.
-"""
-
-
-class StageSpec(NamedTuple):
-    """A stage of a part (`run_stages.Stage`) by names: pairs are of tensor and key."""
-
-    feeds: Sequence[tuple[str, str]]
-    fetches: Sequence[tuple[str, str]]
-    targets: Sequence[str]
-    connections: Sequence[tuple[str, str]]
-    done: Sequence[str]
-    receives: Sequence[tuple[str, str, str]]
-    sends: Sequence[tuple[str, str]]
-    collectives: Sequence[CollectiveSpec] = ()
-    takes: Sequence[str] = ()
-
-
-class _CompiledStage(NamedTuple):
-    """A stage with what runs it."""
-
-    spec: StageSpec
-    runner: Runner | None
-    feeds: Sequence[tuple[Tensor, str]]
-    fetches: Mapping[str, int]
-
-
-class _Part(NamedTuple):
-    """What this task does in the steps of one set of feeds and fetches.
-
-    lent: keys of results of collectives that leave the task, so that they are copied.
-    """
-
-    stages: Sequence[_CompiledStage]
-    feeds: Sequence[str]
-    fetches: Sequence[str]
-    num_sent: int
-    may_wait: bool
-    collectives: Sequence[tuple[CollectiveSpec, Sequence[Operation]]]
-    lent: Collection[str]
-
-
-class WorkerSession:
-    """A session on this task: the client's graph, and the parts that were registered."""
-
-    def __init__(self, task: TaskDevices, config: ConfigProto, graph: SessionGraph) -> None:
-        self.graph = graph
-        self.direct = TaskSession(task, config, graph.graph)
-        self.segments = SegmentPool()
-        self._parts: OrderedDict[int, _Part] = OrderedDict()
-        self._numbers = itertools.count(1)
-        self._lock = new_lock()
-
-    def register(
-        self, stages: Sequence[StageSpec], feeds: Sequence[str], fetches: Sequence[str]
-    ) -> int:
-        """The number of a new part; InvalidArgumentError for names that the graph has not."""
-        compiled = [self._compiled(stage) for stage in stages]
-        num_sent = sum(len(stage.sends) for stage in stages)
-        collectives = [
-            (spec, self.graph.operations(spec.operations))
-            for stage in stages
-            for spec in stage.collectives
-        ]
-        may_wait = len(stages) > 1 or any(stage.receives for stage in stages) or self._waits()
-        results = {f"{name}:0" for stage in stages for name in stage.takes}
-        sent = {key for stage in stages for _, key in stage.sends}
-        part = _Part(
-            *(compiled, feeds, fetches, num_sent, may_wait or bool(collectives), collectives),
-            results & sent.union(fetches),
-        )
-        with self._lock:
-            number = next(self._numbers)
-            self._parts[number] = part
-            while len(self._parts) > MOST_PARTS:
-                self._parts.popitem(last=False)
-        return number
-
-    def part(self, number: int) -> _Part:
-        """The part of a number; AbortedError where it is not there."""
-        with self._lock:
-            part = self._parts.get(number)
-            if part is None:
-                raise AbortedError.of_no_node(f"The part {number} of the graph is not registered")
-            self._parts.move_to_end(number)
-            return part
-
-    def _waits(self) -> bool:
-        """Whether an operation of the graph may wait for other runs."""
-        types = {op.type for op in self.graph.graph._ops}
-        return any(word in kind for kind in types for word in _WAITING)
-
-    def _compiled(self, spec: StageSpec) -> _CompiledStage:
-        graph = self.graph
-        keys = [key for _, key in spec.feeds]
-        feeds = list(zip(graph.tensors([name for name, _ in spec.feeds]), keys))
-        tensors = graph.tensors([name for name, _ in spec.fetches])
-        fetched = dict(zip([key for _, key in spec.fetches], tensors))
-        unique = list(dict.fromkeys(fetched.values()))
-        positions = {key: unique.index(tensor) for key, tensor in fetched.items()}
-        runner = None
-        if unique or spec.targets:
-            runner = self.direct.prepare(
-                [tensor for tensor, _ in feeds],
-                unique,
-                graph.operations(spec.targets),
-                graph.connections(spec.connections),
-                graph.operations(spec.done),
-            )
-        return _CompiledStage(spec, runner, feeds, positions)
-
-
-_WAITING = ("Queue", "Barrier", "Accumulator", "Reader", "Stage", "Map", "PyFunc", "Enter")
-"""What the names of op types hold that may wait for other runs, or run for long."""
-
 
 class Worker:
-    """The sessions and steps of one task. `receive` asks other tasks for tensors."""
+    """The sessions and steps of one task."""
 
-    def __init__(self, task: TaskDevices, receive: Receive) -> None:
-        self.task, self._receive = task, receive
+    def __init__(self, task: TaskDevices, others: PeerTasks) -> None:
+        self.task, self._others = task, others
         self._sessions: dict[str, WorkerSession] = {}
         self._lock = new_lock()
         self.mailboxes = StepMailboxes()
@@ -194,38 +64,57 @@ class Worker:
         """A session; AbortedError where this task does not know it."""
         return session_of(self._sessions, handle, self.task.name)
 
-    def run_part(
-        self, handle: str, number: int, step: int, values: Sequence[Any], timeout_ms: int
-    ) -> list[Any]:
+    def run_part(self, part_step: PartStep) -> list[Any]:
         """The values of the part's fetches in this step."""
+        handle, part, step, values, timeout_ms, _ = part_step
+        return self.begun(handle, part, values)(step, timeout_ms)
+
+    def begun(
+        self, handle: str, number: int, values: Sequence[Any]
+    ) -> Callable[[int, int], list[Any]]:
+        """What runs a part with these values, of step and time limit.
+
+        AbortedError where the session or the part is not there, InvalidArgumentError for other
+        values: the other tasks of the step are not told of these.
+        """
         session = self.session(handle)
         part = session.part(number)
         if len(values) != len(part.feeds):
             raise invalid_argument(f"{len(values)} values were fed to {len(part.feeds)} tensors")
         fed = dict(zip(part.feeds, values))
-        if not part.may_wait and not timeout_ms and not part.num_sent:
+        return lambda step, timeout_ms: self._run(handle, part, fed, step, timeout_ms)
+
+    def _run(
+        self, handle: str, part: Part, fed: dict[str, Any], step: int, timeout_ms: int
+    ) -> list[Any]:
+        session = self.session(handle)
+        if part.is_alone and not part.waits and not timeout_ms:
             return self._run_at_once(session, part, fed)
         mailbox = self.mailboxes.of(step)
         collectives = self._collectives(session, handle, part, step)
+        mailbox.is_running = True
         failure: OpError | None = None
         try:
             store = self._run_stages(session, part, fed, step, mailbox, timeout_ms, collectives)
         except OpError as error:
+            failure = mailbox.failure
+            if failure is not None:  # told by another task; here, it met some operation
+                raise failure from None
             failure = from_task(self.task.name, error)
-            self.mailboxes.abort(step, failure)
+            self._fail(part, step, mailbox, failure)
             raise failure from error
         except BaseException as error:
             failure = _ending(error)
-            self.mailboxes.abort(step, failure)
+            self._fail(part, step, mailbox, failure)
             raise
         finally:
             if collectives is not None:
                 collectives.close(failure)
-        self.mailboxes.note(step, mailbox, num_sent=part.num_sent)
+        self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
 
     def _collectives(
-        self, session: WorkerSession, handle: str, part: _Part, step: int
+        self, session: WorkerSession, handle: str, part: Part, step: int
     ) -> CollectiveStep | None:
         """What does the collectives over processes of a run, where there are such."""
         if not part.collectives:
@@ -235,7 +124,19 @@ class Worker:
         buckets = [BucketRun(spec, operations, pool) for spec, operations in part.collectives]
         return CollectiveStep(self.peers, pool, handle, step, buckets)
 
-    def _run_at_once(self, session: WorkerSession, part: _Part, fed: dict[str, Any]) -> list[Any]:
+    def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
+        """Ends a step here; and on the other tasks, if they have not ended it."""
+        if mailbox.failure is not None:
+            return
+        self.refuse(step, part.others, error)
+
+    def refuse(self, step: int, others: Sequence[str], error: OpError) -> None:
+        """Ends a step here and on other tasks."""
+        self.mailboxes.abort(step, error)
+        for task in others:
+            self._others.abort(task, step, error)
+
+    def _run_at_once(self, session: WorkerSession, part: Part, fed: dict[str, Any]) -> list[Any]:
         """Runs a part of one stage that takes nothing of other tasks and sends nothing."""
         try:
             for stage in part.stages:
@@ -247,7 +148,7 @@ class Worker:
     def _run_stages(
         self,
         session: WorkerSession,
-        part: _Part,
+        part: Part,
         store: dict[str, Any],
         step: int,
         mailbox: StepMailbox,
@@ -257,27 +158,24 @@ class Worker:
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
         limit = StepLimit(seconds, monotonic() + seconds)
         limit.mailbox = mailbox
-        limit_s = timeout_ms / 1000
-        arriving = [self._ask(stage.spec, step, mailbox, limit_s) for stage in part.stages]
-        if mailbox.failure is not None:  # the step may have ended before it knew of these calls
-            for cancel in mailbox.cancels:
-                cancel()
-            raise mailbox.failure
-        for stage, calls in zip(part.stages, arriving):
-            for keys, call in calls:
-                try:
-                    store |= zip(keys, call())
-                except OpError:
-                    if mailbox.failure is not None:
-                        raise mailbox.failure from None
-                    raise
+        execution_limit = limit if part.waits or timeout_ms else None
+        for stage in part.stages:
+            for task, names, keys in stage.receives:
+                messages = mailbox.take(
+                    names,
+                    partial(self._others.part_state, task, step),
+                    partial(limit.check, "before a stage"),
+                    min(seconds / 4, SLICE_S),
+                )
+                store |= zip(keys, self._others.read_values(task, messages))
             limit.check("before a stage")
             if collectives is not None:
                 self._take_results(stage.spec, part, collectives, store, limit)
                 collectives.begin(stage.spec.collectives)
-            self._run_stage(session, stage, store, limit, collectives)
-            for meeting, key in stage.spec.sends:
-                mailbox.rendezvous.send(meeting, store[key] if key else _SIGNAL)
+            self._run_stage(session, stage, store, execution_limit, collectives)
+            for task, names, keys in stage.sends:
+                values = [store[key] if key else _SIGNAL for key in keys]
+                self._others.send_tensors(task, step, names, values)
         if collectives is not None:
             collectives.wait_for_all(limit)
         return store
@@ -285,7 +183,7 @@ class Worker:
     def _take_results(
         self,
         spec: StageSpec,
-        part: _Part,
+        part: Part,
         collectives: CollectiveStep,
         store: dict[str, Any],
         limit: StepLimit,
@@ -294,24 +192,10 @@ class Worker:
         for key, value in collectives.results(spec.takes, limit).items():
             store[key] = np.array(value) if key in part.lent else value
 
-    def _ask(
-        self, spec: StageSpec, step: int, mailbox: StepMailbox, limit_s: float
-    ) -> list[tuple[list[str], Callable[[], Sequence[Any]]]]:
-        """Asks other tasks for what a stage takes of them: its keys, and what waits for them."""
-        by_task: dict[str, list[tuple[str, str]]] = {}
-        for meeting, task, key in spec.receives:
-            by_task.setdefault(task, []).append((meeting, key))
-        calls = []
-        for task, wanted in by_task.items():
-            call = self._receive(task, step, [meeting for meeting, _ in wanted], limit_s)
-            mailbox.cancels.append(call.cancel)
-            calls.append(([key for _, key in wanted], call))
-        return calls
-
     def _run_stage(
         self,
         session: WorkerSession,
-        stage: _CompiledStage,
+        stage: CompiledStage,
         store: dict[str, Any],
         limit: StepLimit | None,
         collectives: CollectiveStep | None = None,
@@ -332,12 +216,11 @@ class Worker:
         for key, position in stage.fetches.items():
             store[key] = results[position]
 
-    def receive(self, step: int, keys: Sequence[str]) -> list[Any]:
-        """What this task sends to others in a step, as soon as it is there."""
-        mailbox = self.mailboxes.of(step)
-        values = mailbox.receive(keys, lambda: not self.is_stopped)
-        self.mailboxes.note(step, mailbox, num_taken=len(keys))
-        return values
+    def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
+        """Takes what another task sends; InvalidArgumentError for names without values."""
+        if len(names) != len(messages):
+            raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
+        self.mailboxes.of(step).put(names, messages)
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step."""

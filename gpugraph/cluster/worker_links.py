@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
+from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
+from gpugraph.cluster.peer_tasks import CLEANING_S, tell_end
 from gpugraph.cluster.task_sessions import SessionGraph
-from gpugraph.cluster.transport import Peer, PendingCall, message_of, write_failure
-from gpugraph.cluster.worker import StageSpec, Worker
+from gpugraph.cluster.transport import Peer, PendingCall, StreamedCall, message_of
+from gpugraph.cluster.worker import Worker
 from gpugraph.config import ConfigProto
 from gpugraph.devices import DeviceAttributes
-
-_CLEANING_S = 5.0
-"""How long a master waits for a worker that it tells of an end."""
 
 
 class LocalWorker:
@@ -33,17 +33,13 @@ class LocalWorker:
         """Shares the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
 
-    def register_part(
-        self, handle: str, stages: Sequence[StageSpec], feeds: Sequence[str], fetches: Sequence[str]
-    ) -> int:
+    def register_part(self, handle: str, spec: PartSpec) -> int:
         """The number of a new part."""
-        return self._worker.session(handle).register(stages, feeds, fetches)
+        return self._worker.session(handle).register(spec)
 
-    def run_part(
-        self, handle: str, part: int, step: int, values: Sequence[Any], timeout_ms: int
-    ) -> LocalRun:
+    def run_part(self, part_step: PartStep) -> LocalRun:
         """Lets a part run, in the thread that waits for it."""
-        return LocalRun(lambda: self._worker.run_part(handle, part, step, values, timeout_ms))
+        return LocalRun(partial(self._worker.run_part, part_step))
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step."""
@@ -77,6 +73,9 @@ class LocalRun:
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
         """Calls the function if the part fails."""
         self._tell = function
+
+    def cancel(self) -> None:
+        """Nothing: it does not run."""
 
 
 class RemoteWorker:
@@ -119,30 +118,27 @@ class RemoteWorker:
                 known += 1
                 self._versions[handle] = known
 
-    def register_part(
-        self, handle: str, stages: Sequence[StageSpec], feeds: Sequence[str], fetches: Sequence[str]
-    ) -> int:
+    def register_part(self, handle: str, spec: PartSpec) -> int:
         """The number of a new part."""
-        message = message_of("RegisterPart", handle=handle, feed=feeds, fetch=fetches)
+        stages, feeds, fetches, others = spec
+        message = message_of("RegisterPart", handle=handle, feed=feeds, fetch=fetches, task=others)
         for stage in stages:
             write_stage(message.stage.add(), stage)
         return int(self.peer.call("RegisterPart", message).part)
 
-    def run_part(
-        self, handle: str, part: int, step: int, values: Sequence[Any], timeout_ms: int
-    ) -> RemoteRun:
+    def run_part(self, part_step: PartStep) -> RemoteRun:
         """Lets a part run."""
-        message = message_of("RunPart", handle=handle, part=part, step=step, timeout_ms=timeout_ms)
+        handle, part, step, values, timeout_ms, others = part_step
+        message = message_of(
+            "RunPart", handle=handle, part=part, step=step, timeout_ms=timeout_ms, task=others
+        )
         self.peer.write_values(message.value, values)
-        limit_s = timeout_ms / 1000 if timeout_ms else 0.0
         peer = self.peer
-        return RemoteRun(peer, peer.start("RunPart", message, limit_s=limit_s))
+        return RemoteRun(peer, peer.begin("RunPart", message, limit_s=timeout_ms / 1000))
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step, without waiting for the answer."""
-        message = message_of("AbortStep", step=step)
-        write_failure(message.failure, error)
-        self.peer.tell("AbortStep", message, limit_s=_CLEANING_S)
+        tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
         """Forgets a session there."""
@@ -151,7 +147,7 @@ class RemoteWorker:
         if is_known:
             message = message_of("SessionHandle", handle=handle)
             try:
-                self.peer.call("CloseWorkerSession", message, limit_s=_CLEANING_S)
+                self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
             except OpError:
                 return  # a server that is gone has forgotten it
 
@@ -163,7 +159,7 @@ class RemoteWorker:
 class RemoteRun:
     """A part that runs elsewhere."""
 
-    def __init__(self, peer: Peer, pending: PendingCall) -> None:
+    def __init__(self, peer: Peer, pending: PendingCall | StreamedCall) -> None:
         self._peer, self._pending = peer, pending
 
     def __call__(self) -> list[Any]:
@@ -171,15 +167,15 @@ class RemoteRun:
         return self._peer.read_values(self._pending().value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Calls the function when the answer is there."""
+        """Calls the function, in some thread, where the worker can't be reached any more.
 
-        def tell() -> None:
-            try:
-                self._pending()
-            except OpError as error:
-                function(error)
+        A part that fails there ends the step on all tasks itself.
+        """
+        self._pending.when_lost(function)
 
-        self._pending.when_done(tell)
+    def cancel(self) -> None:
+        """Does not wait for the answer."""
+        self._pending.cancel()
 
 
 WorkerLink = LocalWorker | RemoteWorker
@@ -187,22 +183,6 @@ WorkerLink = LocalWorker | RemoteWorker
 
 PartRun = LocalRun | RemoteRun
 """A part that runs: called, it gives the values of its fetches."""
-
-
-class ReceivedValues:
-    """Tensors of another task that are on their way."""
-
-    def __init__(self, peer: Peer, step: int, keys: Sequence[str], limit_s: float) -> None:
-        message = message_of("ReceiveTensors", step=step, key=keys)
-        self._peer = peer
-        # A server that has just been started anew may not be connected to again. One that is not
-        # there is noticed by the step's master, who calls all tasks of the step.
-        self._pending = peer.start("ReceiveTensors", message, limit_s=limit_s, reconnects=True)
-        self.cancel, self.when_done = self._pending.cancel, self._pending.when_done
-
-    def __call__(self) -> list[Any]:
-        """Waits for them."""
-        return self._peer.read_values(self._pending().value)
 
 
 def write_stage(message: Any, stage: StageSpec) -> None:
@@ -244,6 +224,27 @@ def read_stage(message: Any) -> StageSpec:
             for x in message.collective
         ],
         list(message.take),
+    )
+
+
+def write_names(message: Any, names: StepNames) -> None:
+    """Fills a StepNames."""
+    message.feed.extend(names.feeds)
+    message.fetch.extend(names.fetches)
+    message.target.extend(names.targets)
+    for first, second in names.connections:
+        message.connection.add(first=first, second=second)
+    message.done.extend(names.done)
+
+
+def read_names(message: Any) -> StepNames:
+    """The names that a message holds."""
+    return StepNames(
+        tuple(message.feed),
+        tuple(message.fetch),
+        tuple(message.target),
+        tuple(read_pairs(message.connection)),
+        tuple(message.done),
     )
 
 

@@ -136,7 +136,8 @@ def samples(handle: str) -> list[tuple[str, Any]]:
     config = tf.ConfigProto(device_count={"CPU": 1}).SerializeToString()
     graph_fields = {"handle": handle, "graph": content, "new_version": 1, "config": config}
     part = {"handle": handle, "part": 1, "step": 5, "value": [value]}
-    step = {"handle": handle, "feed": ["x:0"], "value": [value], "fetch": ["x:0"]}
+    names = {"feed": ["x:0"], "fetch": ["x:0"]}
+    step = {"handle": handle, "slot": 1, "value": [value], "names": names}
     failure = {"code": 3, "message": "m"}
     fields: dict[str, dict[str, Any]] = {
         "CreateSession": {"config": config},
@@ -146,6 +147,8 @@ def samples(handle: str) -> list[tuple[str, Any]]:
         "ListDevices": {"handle": handle},
         "RegisterPart": {"handle": handle, "stage": [stage], "feed": ["x:0"], "fetch": ["x:0"]},
         "RunPart": part,
+        "SendTensors": {"step": 6, "key": ["a"], "value": [value]},
+        "GetPartState": {"step": 5},
         "AbortStep": {"step": 5, "failure": failure},
         "ClearContainers": {"container": ["c"]},
     }
@@ -154,8 +157,9 @@ def samples(handle: str) -> list[tuple[str, Any]]:
 
 
 KINDS = ("CreateSession", "ExtendSession", "RunStep", "ListDevices", "RegisterPart", "RunPart",
-         "AbortStep")  # fmt: skip
-KIND_OF = {"RegisterGraph": "ExtendSession", "ClearContainers": "Containers"}
+         "SendTensors", "AbortStep")  # fmt: skip
+KIND_OF = {"RegisterGraph": "ExtendSession", "ClearContainers": "Containers",
+           "GetPartState": "PartOfStep"}  # fmt: skip
 
 
 def spoilt(content: bytes, draw: random.Random) -> bytes:

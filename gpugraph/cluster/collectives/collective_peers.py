@@ -6,7 +6,6 @@ do, and is asked for over the same connections. Who waits for long asks whether 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from gpugraph.cluster.collectives.collective_groups import (
     Member,
 )
 from gpugraph.cluster.daemon_threads import DaemonThreads
+from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.shared_segments import SegmentName
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
 from gpugraph.cluster.transport import Peer, error_of, message_of, write_failure
@@ -31,7 +31,7 @@ _TELL_S = 5.0
 class CollectivePeers:
     """The collectives of one task's server.
 
-    peer: gives the connection to another task. receive: asks a task for values of a step.
+    peer: gives the connection to another task. others: what sends tensors of a step to them.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class CollectivePeers:
         tasks: Sequence[str],
         mailboxes: StepMailboxes,
         peer: Callable[[str], Peer],
-        receive: Callable[[str, int, Sequence[str], float], Any],
+        others: PeerTasks,
     ) -> None:
-        self.task, self.mailboxes, self.peer, self.receive = task, mailboxes, peer, receive
+        self.task, self.mailboxes, self.peer, self.others = task, mailboxes, peer, others
         self.groups = CollectiveGroups(tasks, self.is_there)
         self._reached: set[str] = set()
         self.threads = DaemonThreads("gpugraph-collectives")
@@ -147,32 +147,34 @@ class PeerWire:
         self._peers, self._meeting, self.rank = peers, meeting, rank
         self.size = len(meeting.members)
         self._mailbox: StepMailbox = peers.mailboxes.of(meeting.step)
-        self._num_sent = 0
+        self._mailbox.is_running = True
 
     def send(self, rank: int, name: str, array: Any) -> None:
-        """Leaves an array for a member."""
-        self._mailbox.rendezvous.send(f"{name}:{self.rank}>{rank}", array)
-        self._num_sent += 1
+        """Sends an array to a member."""
+        task = self._meeting.members[rank].task
+        key = f"{name}:{self.rank}>{rank}"
+        self._peers.others.send_tensors(task, self._meeting.step, [key], [array])
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """Asks a member for an array. What this gives waits for it.
+        """What waits for an array of a member.
 
         UnavailableError where the member's server is gone.
         """
         task = self._meeting.members[rank].task
+        others, step = self._peers.others, self._meeting.step
         key = f"{name}:{rank}>{self.rank}"
-        call = self._peers.receive(task, self._meeting.step, [key], 0.0)
-        self._mailbox.cancels.append(call.cancel)
-        is_there = threading.Event()
-        call.when_done(is_there.set)
+
+        def is_there() -> int:
+            try:
+                return others.part_state(task, step)
+            except UnavailableError as error:
+                raise UnavailableError.of_no_node(
+                    f"{task}, a member of a collective, is gone: {error.message}"
+                ) from None
 
         def wait() -> Any:
-            while not is_there.wait(_LOOK_S):
-                self._check()
-                if not self._peers.is_there(task):
-                    raise UnavailableError.of_no_node(f"{task}, a member of a collective, is gone")
-            self._check()
-            return call()[0]
+            messages = self._mailbox.take([key], is_there, self._check, _LOOK_S)
+            return others.read_values(task, messages)[0]
 
         return wait
 
@@ -181,8 +183,8 @@ class PeerWire:
             raise self._mailbox.failure
 
     def finish(self) -> None:
-        """All is sent that this member sends."""
-        self._peers.mailboxes.note(self._meeting.step, self._mailbox, num_sent=self._num_sent)
+        """All is sent and taken that this member sends and takes."""
+        self._peers.mailboxes.end(self._meeting.step)
 
 
 def _write_member(message: Any, member: Member) -> None:

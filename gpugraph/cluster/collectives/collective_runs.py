@@ -196,11 +196,17 @@ class CollectiveStep:
             bucket = self._bucket_of[name]
             while not bucket.is_over.wait(_SLICE_S):
                 limit.check("while a collective waited")
+                self._raise_failure()  # of another bucket, of which the members may be told first
             if bucket.error is not None:
                 limit.check("while a collective waited")
                 raise bucket.error
             values[f"{name}:0"] = bucket.results[name]
         return values
+
+    def _raise_failure(self) -> None:
+        for bucket in self._buckets:
+            if bucket.error is not None:
+                raise bucket.error
 
     def wait_for_all(self, limit: StepLimit) -> None:
         """Waits until all that has begun is done."""
@@ -211,16 +217,19 @@ class CollectiveStep:
         if error is not None:
             with self._lock:
                 self._failure = error
+            has_waited = isinstance(error, (DeadlineExceededError, CancelledError))
+            # Seen before the first is left, which gives the bucket of a meeting an error here.
+            is_own = not has_waited and all(bucket.error is None for bucket in self._buckets)
             for bucket in self._buckets:
                 if not bucket.is_over.is_set():
-                    self._leave(bucket, error)
+                    self._leave(bucket, error, is_own)
             return
         for bucket in self._buckets:
             if bucket.segment is not None:
                 self._pool.give_back(bucket.segment)
 
-    def _leave(self, bucket: BucketRun, error: OpError) -> None:
-        """Tells the others of a bucket that this member does not go on."""
+    def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
+        """Tells the others of a bucket that this member does not go on; who comes later, too."""
         message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
             message = AbortedError.of_no_node(
@@ -230,8 +239,6 @@ class CollectiveStep:
             self._peers.abort(bucket.meeting, error if bucket.spec.is_whole else message)
         elif not bucket.spec.is_whole:
             wait = bucket.wait if bucket.is_begun else ""
-            has_waited = isinstance(error, (DeadlineExceededError, CancelledError))
-            is_own = not has_waited and all(other.error is None for other in self._buckets)
             devices = self._devices(bucket) if is_own else ()
             self._peers.leave(bucket.spec.leader, bucket.key(self._step), wait, message, devices)
 
@@ -250,7 +257,7 @@ class CollectiveStep:
             bucket.error = error
             if bucket.meeting is not None:
                 reason = error if isinstance(error, OpError) else None
-                self._leave(bucket, reason or AbortedError.of_no_node(repr(error)))
+                self._leave(bucket, reason or AbortedError.of_no_node(repr(error)), False)
         finally:
             bucket.is_over.set()
 

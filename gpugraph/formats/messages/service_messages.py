@@ -22,16 +22,20 @@ ExtendSession: 1 handle string, 2 graph bytes, 3 old_version int64, 4 new_versio
 ListDevices: 1 handle string, 2 filter *string
 Devices: 1 device *Device
 Containers: 1 container *string, 2 filter *string
-RunStep: 1 handle string, 2 feed *string, 3 value *Value, 4 fetch *string, 5 target *string,
-    6 connection *Pair, 7 done *string, 8 timeout_ms int64
+StepNames: 1 feed *string, 2 fetch *string, 3 target *string, 4 connection *Pair, 5 done *string
+RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 timeout_ms int64
 Transfer: 1 key string, 2 task string, 3 value string
 Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
     6 receive *Transfer, 7 send *Pair, 8 collective *Collective, 9 take *string
 Collective: 1 operation *string, 2 num_local int64, 3 leader string, 4 is_whole bool
-RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string
+RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string,
+    5 task *string
 PartHandle: 1 part int64
-RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64
-ReceiveTensors: 1 step int64, 2 key *string
+RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64,
+    6 task *string
+SendTensors: 1 step int64, 2 key *string, 3 value *Value
+PartOfStep: 1 step int64
+PartState: 1 state int32
 AbortStep: 1 step int64, 2 failure Failure
 CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 pid int64, 5 number int64,
     6 token bytes, 7 size int64
@@ -52,7 +56,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "RegisterGraph": ("ExtendSession", "Nothing"),
     "RegisterPart": ("RegisterPart", "PartHandle"),
     "RunPart": ("RunPart", "Values"),
-    "ReceiveTensors": ("ReceiveTensors", "Values"),
+    "SendTensors": ("SendTensors", "Nothing"),
+    "GetPartState": ("PartOfStep", "PartState"),
     "AbortStep": ("AbortStep", "Nothing"),
     "JoinCollective": ("JoinCollective", "CollectiveMeeting"),
     "LeaveCollective": ("LeaveCollective", "Nothing"),
@@ -60,3 +65,6 @@ METHODS: dict[str, tuple[str, str]] = {
     "ClearContainers": ("Containers", "Nothing"),
 }
 """Each method with the message that it takes and the one that it answers."""
+
+ONE_WAY = frozenset(("SendTensors",))
+"""Methods whose callers do not wait for an answer: in a stream there is none."""

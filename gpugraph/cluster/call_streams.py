@@ -1,0 +1,108 @@
+"""Streams of calls: what a step sends goes over streams that last, one frame for each message.
+
+A call of its own costs gRPC more than a frame of a stream that is there. A frame is the number of
+its method (one byte), with a key 32 bytes that prove it, and the message. A stream does one call
+after the other; who makes several at the same time takes several (`core_streams.StreamPool`). The
+server answers each frame with one frame, but for those of `ONE_WAY` methods.
+"""
+
+from __future__ import annotations
+
+import hmac
+import queue
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpugraph.base.errors import UnauthenticatedError, invalid_argument
+from gpugraph.cluster.access import WRONG_KEY
+from gpugraph.formats.messages.service_messages import METHODS
+
+NUMBERS = {name: number for number, name in enumerate(METHODS)}
+"""Of the methods, as frames have them."""
+
+_NAMES = tuple(METHODS)
+_PROOF_BYTES = 32
+
+
+class FrameProofs:
+    """What shows that a frame comes from who has opened the stream, and that none is repeated.
+
+    key: the cluster's, may be empty. opening: what the stream was opened with, which holds once.
+    """
+
+    def __init__(self, key: bytes, opening: str) -> None:
+        self._key, self._opening, self._count = key, opening, 0
+
+    def frame(self, method: str, content: bytes) -> bytes:
+        """The next frame that is sent."""
+        head = bytes((NUMBERS[method],))
+        return head + self._next(head, content) + content if self._key else head + content
+
+    def opened(self, frame: bytes) -> tuple[str, bytes]:
+        """Method and message of the next frame that has come.
+
+        InvalidArgumentError for no method, UnauthenticatedError for a wrong proof.
+        """
+        if not frame or frame[0] >= len(_NAMES):
+            raise invalid_argument("A frame is of no method")
+        if not self._key:
+            return _NAMES[frame[0]], frame[1:]
+        content = frame[1 + _PROOF_BYTES :]
+        if not hmac.compare_digest(frame[1 : 1 + _PROOF_BYTES], self._next(frame[:1], content)):
+            raise UnauthenticatedError.of_no_node(WRONG_KEY)
+        return _NAMES[frame[0]], content
+
+    def _next(self, head: bytes, content: bytes) -> bytes:
+        self._count += 1
+        code = hmac.new(self._key, f"{self._opening}|{self._count}|".encode() + head, "sha256")
+        code.update(content)
+        return code.digest()
+
+
+class CallStream:
+    """One stream to a server. on_end: called, in some thread, when it is over."""
+
+    def __init__(
+        self,
+        open_stream: Callable[[Iterator[bytes]], Any],
+        proofs: FrameProofs,
+        on_end: Callable[[], Any] | None = None,
+    ) -> None:
+        self.is_over = False
+        self._on_end = on_end
+        self._proofs = proofs
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._answers = open_stream(iter(self._frames.get, None))
+        if not self._answers.add_callback(self._note_end):
+            self._note_end()
+
+    def _note_end(self) -> None:
+        self.is_over = True
+        self._frames.put(None)
+        if self._on_end is not None:
+            self._on_end()
+
+    def send(self, method: str, content: bytes) -> None:
+        """Sends a frame; what comes of it is told by `receive` and `is_over`."""
+        self._frames.put(self._proofs.frame(method, content))
+
+    def send_one_way(self, method: str, content: bytes) -> None:
+        """Sends a frame that has no answer."""
+        self.send(method, content)
+
+    def receive(self) -> bytes:
+        """The answer to the first frame that has none yet. RpcError where the stream has ended."""
+        answer: bytes = next(self._answers)
+        return answer
+
+    def failure(self) -> Any:
+        """The RpcError of a stream that is over; None if it has ended in order."""
+        return self._answers.exception()
+
+    def cancel(self) -> None:
+        """Ends the stream at once."""
+        self._answers.cancel()
+
+    def close(self) -> None:
+        """Ends the stream when what was sent has gone."""
+        self._frames.put(None)

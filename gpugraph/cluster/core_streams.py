@@ -1,0 +1,256 @@
+"""Streams by gRPC's core, which the threads that call and answer use themselves.
+
+grpcio's own streams hand each message from thread to thread, which takes longer than all else of a
+step. What they are built on, `grpc._cython.cygrpc`, needs none of that: a caller sends and waits in
+its own thread, and a server's thread that reads from the network gives a frame to the one that
+answers. It is no public interface. Where a release of grpcio lacks what is used here
+(`has_core`), streams are grpcio's own (`call_streams.CallStream`), with the same answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from gpugraph.cluster.call_streams import CallStream, FrameProofs
+from gpugraph.cluster.grpc_package import grpc
+
+_LOG = logging.getLogger("gpugraph")
+_USED = (
+    "SendInitialMetadataOperation",
+    "SendMessageOperation",
+    "ReceiveInitialMetadataOperation",
+    "ReceiveMessageOperation",
+    "ReceiveStatusOnClientOperation",
+)
+_MOST_IDLE = 8
+_BEGUN, _SENT, _ANSWERED, _ENDED = "begun", "sent", "answered", "ended"
+_CANCELLED = 1
+_DONE = (None, ())
+"""What grpcio's server expects of what it calls with an event."""
+
+
+@cache
+def core() -> Any:
+    """The module `cygrpc`; None where it is not as it is used here."""
+    module = getattr(getattr(grpc(), "_cython", None), "cygrpc", None)
+    if module is None or not all(hasattr(module, name) for name in _USED):
+        return None
+    return module if hasattr(module.Channel, "segregated_call") else None
+
+
+def has_core(channel: Any) -> bool:
+    """Whether streams of this channel can be those of the core."""
+    return core() is not None and isinstance(getattr(channel, "_channel", None), core().Channel)
+
+
+class StreamEndedError(Exception):
+    """The end of a stream: as grpcio's RpcError it has a code and details."""
+
+    def __init__(self, code: int, details: str) -> None:
+        super().__init__(details)
+        self._code, self._details = code, details
+
+    def code(self) -> Any:
+        """The StatusCode."""
+        return next(status for status in grpc().StatusCode if status.value[0] == self._code)
+
+    def details(self) -> str:
+        """What the server said."""
+        return self._details
+
+
+class CoreStream:
+    """One stream to a server, for one thread at a time; see `CallStream`."""
+
+    def __init__(
+        self, channel: Any, method: str, metadata: Sequence[tuple[str, str]], proofs: FrameProofs
+    ) -> None:
+        module = core()
+        self.is_over = False
+        self._is_sending = False
+        self._proofs, self._end = proofs, StreamEndedError(14, "the stream has ended")
+        self._send_op = module.SendMessageOperation
+        self._receive_op = module.ReceiveMessageOperation
+        self._call = channel._channel.segregated_call(
+            0,
+            method.encode(),
+            None,
+            None,
+            tuple(metadata),
+            None,
+            (
+                ((module.SendInitialMetadataOperation(tuple(metadata), 0),), _BEGUN),
+                ((module.ReceiveStatusOnClientOperation(0),), _ENDED),
+                ((module.ReceiveInitialMetadataOperation(0),), _BEGUN),
+            ),
+            None,
+        )
+
+    def send(self, method: str, content: bytes) -> None:
+        """Sends a frame, and is ready for its answer."""
+        self._send(method, content)
+        if not self.is_over:
+            self._call.operate((self._receive_op(0),), _ANSWERED)
+
+    def send_one_way(self, method: str, content: bytes) -> None:
+        """Sends a frame that has no answer; returns when the network has taken it."""
+        self._send(method, content)
+        if self._is_sending:
+            self._wait_for(_SENT)
+
+    def _send(self, method: str, content: bytes) -> None:
+        if self._is_sending:  # an answer may be here before it is noted that its frame has gone
+            self._wait_for(_SENT)
+        if not self.is_over:
+            frame = self._proofs.frame(method, content)
+            self._is_sending = True
+            self._call.operate((self._send_op(frame, 0),), _SENT)
+
+    def receive(self) -> bytes:
+        """The answer to the first frame that has none yet; StreamEndedError where none comes."""
+        while not self.is_over:
+            answer = self._wait_for(_ANSWERED)
+            if answer is not None:
+                message = answer.batch_operations[0].message()
+                if message is not None:
+                    return bytes(message)
+                self._wait_for(_ENDED)
+        raise self._end
+
+    def _wait_for(self, tag: str) -> Any:
+        """The event of a tag; None where the stream ends before."""
+        while not self.is_over:
+            event = self._call.next_event()
+            if event.tag == _SENT:
+                self._is_sending = False
+            if event.tag == _ENDED:
+                self.is_over = True
+                status = event.batch_operations[0]
+                self._end = StreamEndedError(int(status.code()), _text(status.details()))
+            elif event.tag == tag:
+                return event
+        return None
+
+    def cancel(self) -> None:
+        """Ends the stream at once."""
+        if not self.is_over:
+            self._call.cancel(_CANCELLED, "Locally cancelled by application!")
+            self._wait_for("")
+
+    close = cancel
+
+
+def _text(details: Any) -> str:
+    return details.decode("utf-8", "replace") if isinstance(details, bytes) else str(details)
+
+
+LastingStream = CallStream | CoreStream
+"""A stream to a server that does calls one after the other."""
+
+
+class StreamPool:
+    """The streams to one server that wait for a next call."""
+
+    def __init__(self, open_stream: Callable[[], LastingStream]) -> None:
+        self._open_stream = open_stream
+        self._idle: list[LastingStream] = []
+
+    def take(self) -> LastingStream:
+        """A stream that nobody uses."""
+        while True:
+            try:
+                stream = self._idle.pop()
+            except IndexError:
+                return self._open_stream()
+            if not stream.is_over:
+                return stream
+
+    def give(self, stream: LastingStream) -> None:
+        """Takes a stream back whose calls are answered."""
+        if len(self._idle) < _MOST_IDLE:
+            self._idle.append(stream)
+        else:
+            stream.close()
+
+    def drop(self) -> None:
+        """Forgets the streams that wait, whose server is not there any more."""
+        self._idle = []
+
+    def close(self) -> None:
+        """Ends all streams that wait."""
+        while self._idle:
+            self._idle.pop().close()
+
+
+def serves_by_core(context: Any) -> bool:
+    """Whether the stream of this context can be answered by the core."""
+    call = getattr(getattr(context, "_rpc_event", None), "call", None)
+    return core() is not None and hasattr(call, "start_server_batch")
+
+
+class CoreFrames:
+    """The frames of a stream at the server.
+
+    do_now: what takes a frame in the thread that reads from the network, or gives False.
+    """
+
+    def __init__(self, context: Any, do_now: Callable[[bytes], bool]) -> None:
+        module = core()
+        self._do_now = do_now
+        self._call = context._rpc_event.call
+        self._receive_op, self._send_op = (
+            module.ReceiveMessageOperation,
+            module.SendMessageOperation,
+        )
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._sent: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._sent.put(None)
+        self._num_left = 0
+        if not context.add_callback(self._end):
+            self._end()
+            return
+        context.send_initial_metadata(())
+        self._ask()
+
+    def _end(self) -> None:
+        self._frames.put(None)
+        self._sent.put(None)
+
+    def _ask(self) -> None:
+        self._call.start_server_batch((self._receive_op(0),), self._came)
+
+    def _came(self, event: Any) -> Any:
+        """Called by the thread that reads from the network, which no error may end."""
+        try:
+            frame = event.batch_operations[0].message()
+            if frame is None:
+                self._end()
+            else:
+                if self._num_left or not self._do_now(frame):
+                    self._num_left += 1
+                    self._frames.put(frame)
+                self._ask()
+        except Exception:
+            _LOG.exception("A stream has ended")
+            self._end()
+        return _DONE
+
+    def _was_sent(self, event: Any) -> Any:
+        del event
+        self._sent.put(None)
+        return _DONE
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The frames that were not taken at once, until the stream ends."""
+        while (frame := self._frames.get()) is not None:
+            yield frame
+            self._num_left -= 1
+
+    def answer(self, frame: bytes) -> None:
+        """Sends an answer, once the one before has gone."""
+        self._sent.get()
+        self._call.start_server_batch((self._send_op(frame, 0),), self._was_sent)

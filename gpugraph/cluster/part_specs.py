@@ -1,0 +1,55 @@
+"""What masters and workers tell each other of runs, by names: of steps, stages and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
+
+
+class StepNames(NamedTuple):
+    """What a run feeds, fetches and runs, by names; pairs are of a tensor and what is fed to it."""
+
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    connections: tuple[tuple[str, str], ...] = ()
+    done: tuple[str, ...] = ()
+
+
+class StageSpec(NamedTuple):
+    """A stage of a part (`run_stages.Stage`) by names: pairs are of tensor and key."""
+
+    feeds: Sequence[tuple[str, str]]
+    fetches: Sequence[tuple[str, str]]
+    targets: Sequence[str]
+    connections: Sequence[tuple[str, str]]
+    done: Sequence[str]
+    receives: Sequence[tuple[str, str, str]]
+    sends: Sequence[tuple[str, str]]
+    collectives: Sequence[CollectiveSpec] = ()
+    takes: Sequence[str] = ()
+
+
+class PartSpec(NamedTuple):
+    """What a task does in the steps of one run. others: the other tasks of the run."""
+
+    stages: Sequence[StageSpec]
+    feeds: Sequence[str]
+    fetches: Sequence[str]
+    others: Sequence[str]
+
+
+class PartStep(NamedTuple):
+    """A step of a part: the session, the part's number, the fed values, the time limit.
+
+    others: the other tasks of the step, which are told of a failure.
+    """
+
+    handle: str
+    part: int
+    step: int
+    values: Sequence[Any]
+    timeout_ms: int
+    others: Sequence[str]

@@ -1,0 +1,52 @@
+"""The other tasks of a cluster, as a worker needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.errors import DeadlineExceededError, OpError
+from gpugraph.cluster.transport import Peer, message_of, write_failure
+from gpugraph.cluster.wire_values import Parcels, write_values
+
+CLEANING_S = 5.0
+"""How long to wait for a server that is told of an end."""
+
+
+class PeerTasks:
+    """Sends tensors of steps, and asks how far others are.
+
+    peer: the connection to a task. parcels: where large tensors wait until they are fetched.
+    """
+
+    def __init__(self, peer: Callable[[str], Peer], parcels: Parcels) -> None:
+        self._peer, self._parcels = peer, parcels
+
+    def send_tensors(self, task: str, step: int, keys: Sequence[str], values: list[Any]) -> None:
+        """Sends tensors of a step, without waiting for their arrival. Large ones are fetched."""
+        message = message_of("SendTensors", step=step, key=keys)
+        write_values(message.value, values, self._parcels.put)
+        self._peer(task).send("SendTensors", message)
+
+    def read_values(self, task: str, messages: Sequence[Any]) -> list[Any]:
+        """The arrays that a task has sent."""
+        return self._peer(task).read_values(messages)
+
+    def part_state(self, task: str, step: int) -> int:
+        """How far the task's part of a step is; UnavailableError where it is not there."""
+        message = message_of("PartOfStep", step=step)
+        try:
+            return int(self._peer(task).call("GetPartState", message, limit_s=CLEANING_S).state)
+        except DeadlineExceededError:  # it may have much to do
+            return 0
+
+    def abort(self, task: str, step: int, error: OpError) -> None:
+        """Ends a step there, without waiting for the answer."""
+        tell_end(self._peer(task), step, error)
+
+
+def tell_end(peer: Peer, step: int, error: OpError) -> None:
+    """Ends a step at a server, without waiting for the answer."""
+    message = message_of("AbortStep", step=step)
+    write_failure(message.failure, error)
+    peer.tell("AbortStep", message, limit_s=CLEANING_S)

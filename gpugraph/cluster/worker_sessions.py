@@ -1,0 +1,139 @@
+"""Sessions on a worker: the client's graph, and what was compiled of its runs for this task."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from gpugraph.base.errors import AbortedError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
+from gpugraph.cluster.part_specs import PartSpec, StageSpec
+from gpugraph.cluster.shared_segments import SegmentPool
+from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, TaskSession
+from gpugraph.config import ConfigProto
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.session import Runner
+
+MOST_PARTS = 1024
+"""Of one session on a worker; the part that was run least recently goes first."""
+
+
+class CompiledStage(NamedTuple):
+    """A stage with what runs it.
+
+    receives, sends: by the other task, the names under which values go, and their keys here.
+    """
+
+    spec: StageSpec
+    runner: Runner | None
+    feeds: Sequence[tuple[Tensor, str]]
+    fetches: Mapping[str, int]
+    receives: Sequence[tuple[str, Sequence[str], Sequence[str]]]
+    sends: Sequence[tuple[str, Sequence[str], Sequence[str]]]
+
+
+class Part(NamedTuple):
+    """What this task does in the steps of one set of feeds and fetches.
+
+    lent: keys of results of collectives that leave the task, so that they are copied.
+    """
+
+    stages: Sequence[CompiledStage]
+    feeds: Sequence[str]
+    fetches: Sequence[str]
+    others: Sequence[str]
+    is_alone: bool
+    waits: bool
+    collectives: Sequence[tuple[CollectiveSpec, Sequence[Operation]]]
+    lent: Collection[str]
+
+
+class WorkerSession:
+    """A session on this task: the client's graph, and the parts that were registered."""
+
+    def __init__(self, task: TaskDevices, config: ConfigProto, graph: SessionGraph) -> None:
+        self.graph = graph
+        self.direct = TaskSession(task, config, graph.graph)
+        self.segments = SegmentPool()
+        self._parts: OrderedDict[int, Part] = OrderedDict()
+        self._numbers = itertools.count(1)
+        self._lock = new_lock()
+
+    def register(self, spec: PartSpec) -> int:
+        """The number of a new part; InvalidArgumentError for names that the graph has not."""
+        stages, feeds, fetches, others = spec
+        compiled = [self._compiled(stage) for stage in stages]
+        collectives = [
+            (collective, self.graph.operations(collective.operations))
+            for stage in stages
+            for collective in stage.collectives
+        ]
+        results = {f"{name}:0" for stage in stages for name in stage.takes}
+        sent = {key for stage in stages for _, key in stage.sends}
+        is_alone = not (others or collectives)
+        waits = self._waits() or bool(collectives)
+        part = Part(
+            *(compiled, feeds, fetches, others, is_alone, waits, collectives),
+            results & sent.union(fetches),
+        )
+        with self._lock:
+            number = next(self._numbers)
+            self._parts[number] = part
+            while len(self._parts) > MOST_PARTS:
+                self._parts.popitem(last=False)
+        return number
+
+    def part(self, number: int) -> Part:
+        """The part of a number; AbortedError where it is not there."""
+        with self._lock:
+            part = self._parts.get(number)
+            if part is None:
+                raise AbortedError.of_no_node(f"The part {number} of the graph is not registered")
+            self._parts.move_to_end(number)
+            return part
+
+    def _waits(self) -> bool:
+        """Whether an operation of the graph may wait for other runs."""
+        types = {op.type for op in self.graph.graph._ops}
+        return any(word in kind for kind in types for word in _WAITING)
+
+    def _compiled(self, spec: StageSpec) -> CompiledStage:
+        graph = self.graph
+        keys = [key for _, key in spec.feeds]
+        feeds = list(zip(graph.tensors([name for name, _ in spec.feeds]), keys))
+        tensors = graph.tensors([name for name, _ in spec.fetches])
+        fetched = dict(zip([key for _, key in spec.fetches], tensors))
+        unique = list(dict.fromkeys(fetched.values()))
+        positions = {key: unique.index(tensor) for key, tensor in fetched.items()}
+        runner = None
+        if unique or spec.targets:
+            runner = self.direct.prepare(
+                [tensor for tensor, _ in feeds],
+                unique,
+                graph.operations(spec.targets),
+                graph.connections(spec.connections),
+                graph.operations(spec.done),
+            )
+        receives = _by_task((task, meeting, key) for meeting, task, key in spec.receives)
+        sends = _by_task((meeting.rpartition(">")[2], meeting, key) for meeting, key in spec.sends)
+        return CompiledStage(spec, runner, feeds, positions, receives, sends)
+
+
+def _by_task(
+    transfers: Iterable[tuple[str, str, str]],
+) -> list[tuple[str, Sequence[str], Sequence[str]]]:
+    """By task, the names and keys of what goes from or to it."""
+    grouped: dict[str, tuple[list[str], list[str]]] = {}
+    for task, meeting, key in transfers:
+        names, keys = grouped.setdefault(task, ([], []))
+        names.append(meeting)
+        keys.append(key)
+    return [(task, names, keys) for task, (names, keys) in grouped.items()]
+
+
+_WAITING = ("Queue", "Barrier", "Accumulator", "Reader", "Stage", "Map", "PyFunc", "Enter")
+"""What the names of op types hold that may wait for other runs, or run for long."""
