@@ -10,7 +10,7 @@ from gpugraph.cli.program_process import Program, add_program, answered, listeni
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
-from gpugraph.session.direct_session import DirectRunner
+from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 

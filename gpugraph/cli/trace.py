@@ -12,7 +12,7 @@ from gpugraph.inspection.chrome_trace import TraceEvents
 from gpugraph.inspection.step_statistics import step_statistics
 from gpugraph.plan import GraphRecord
 from gpugraph.runtime import StepTrace
-from gpugraph.session.direct_session import DirectRunner
+from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 _MOST_RUNS = 20

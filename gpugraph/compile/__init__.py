@@ -36,6 +36,7 @@ from functools import partial
 
 from gpugraph.base.proto_messages import unused
 from gpugraph.compile.analysis.flow_analysis import flow
+from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import bind
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
@@ -47,6 +48,7 @@ from gpugraph.compile.fusion.variable_restores import restores
 from gpugraph.compile.lowering.collectives_joined import collectives
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.lowering.read_after_write import reread
+from gpugraph.compile.memory.arena_refusal import part_of_room
 from gpugraph.compile.memory.execution_order import order
 from gpugraph.compile.memory.host_swapping import swap
 from gpugraph.compile.memory.memory_planning import memory
@@ -71,6 +73,7 @@ from gpugraph.compile.unit.compile_unit import (
 )
 from gpugraph.compile.verification import verify
 from gpugraph.config import RewriterConfig
+from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import GraphRecord, Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
@@ -117,6 +120,18 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
         return plan
 
 
+def part_of_memory(target: Target, request: RunRequest) -> float:
+    """The part that the arena of such a run has of what a GPU has left, the most of all GPUs.
+
+    ResourceExhaustedError where it has not enough left, also without the session's idle plans.
+    """
+    gpus = [device for device in target.devices if device.device_type == "GPU"]
+    with _without_collector():
+        unit = _fitted(target, request)
+        unit.advise = partial(advice, _compiled, target, request)
+        return max((part_of_room(unit, device) for device in gpus), default=0.0)
+
+
 def compile_record(target: Target, request: RunRequest) -> GraphRecord:
     """Each device's part of the graph of such a run, and the memory of its tensors."""
     with _without_collector():
@@ -142,13 +157,40 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     """With a limit, no more recomputation than fits it, or what needs least."""
     if not limit:
-        return _compiled(target, request, CHEAP)
+        unit = _compiled(target, request, CHEAP)
+        unit.amend("recompute", _time_of_recomputation(unit), ())
+        return unit
     units = []
     for degree in (0, CHEAP, ALL):
         units.append(_compiled(target, request, degree))
         if sum(units[-1].arena_sizes.values()) <= limit:
-            return units[-1]
-    return min(units, key=lambda unit: sum(unit.arena_sizes.values()))
+            break
+    unit = min(units, key=lambda unit: sum(unit.arena_sizes.values()))
+    unit.amend("recompute", _time_of_recomputation(unit), _degrees_tried(units, limit))
+    return unit
+
+
+_DEGREES = {0: "nothing", CHEAP: "cheap ones", ALL: "all between checkpoints"}
+
+
+def _time_of_recomputation(unit: Unit) -> str:
+    """What the pass has reported, and what that costs by a model; nothing where it did nothing."""
+    (summary,) = [report.summary for report in unit.reports if report.name == "recompute"]
+    part = recomputed_part(unit)
+    return f"{summary}; about {100 * part:.0f} % more time, by a model" if part else ""
+
+
+def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
+    """The memory and time of each degree of recomputation, and whether one fits the limit."""
+    sizes = [sum(unit.arena_sizes.values()) for unit in units]
+    lines = [
+        f"{_DEGREES[unit.recomputation]}: arenas of {human_readable_bytes(size)}"
+        + (f", about {100 * recomputed_part(unit):.0f} % more time" if unit.recomputation else "")
+        for unit, size in zip(units, sizes)
+    ]
+    if min(sizes) > limit:
+        lines.append(f"none fits recomputation_limit_mb = {limit >> 20}: the least is taken")
+    return lines
 
 
 def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: bool) -> Unit:

@@ -47,6 +47,10 @@ from gpugraph.config.rewriter_config import RewriterConfig as RewriterConfig
 _VIRTUAL_GPU_MEBIBYTES = 256
 
 
+_MOST_VIRTUAL_GPUS = 1024
+_MOST_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
+
+
 def _to_virtual_gpus(where: str, value: Any) -> list[int]:
     counted = not isinstance(value, Iterable)
     items = [value] if counted else list(value)
@@ -55,6 +59,11 @@ def _to_virtual_gpus(where: str, value: Any) -> list[int]:
             raise ValueError(
                 f"{where} must be the number of virtual GPUs, or a list with the memory limit of "
                 f"each in MiB, none of them negative; got {value!r}"
+            )
+        if item > (_MOST_VIRTUAL_GPUS if counted else _MOST_MEBIBYTES):
+            raise ValueError(
+                f"{where} is at most {_MOST_VIRTUAL_GPUS} virtual GPUs, or a list with limits of "
+                f"at most {_MOST_MEBIBYTES} MiB; got {item}"
             )
     return [_VIRTUAL_GPU_MEBIBYTES] * int(items[0]) if counted else [int(item) for item in items]
 

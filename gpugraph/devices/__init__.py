@@ -37,6 +37,7 @@ from gpugraph.devices.memory_use import (
 )
 from gpugraph.devices.native.blas_threads import blas_threads as blas_threads
 from gpugraph.devices.out_of_memory import (
+    STAYS_USABLE as STAYS_USABLE,
     Holder as Holder,
     StepMemory as StepMemory,
     largest_hole as largest_hole,

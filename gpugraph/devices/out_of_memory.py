@@ -23,6 +23,9 @@ from gpugraph.memory import Allocator, human_readable_bytes
 MOST_HOLDERS = 10
 """Holders of memory that the message names, the largest first."""
 
+STAYS_USABLE = "The session stays usable."
+"""How the message ends."""
+
 _SHORT_TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
@@ -117,7 +120,7 @@ def out_of_memory(
         ]
     if step is not None and step.advice:
         lines += ["It would fit", *(f"  {line}" for line in step.advice)]
-    lines.append("The session stays usable.")
+    lines.append(STAYS_USABLE)
     return ResourceExhaustedError.of_no_node("\n".join(lines))
 
 

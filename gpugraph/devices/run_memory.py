@@ -94,8 +94,8 @@ class RunMemory:
     """The memory of plans whose runs take turns.
 
     vacancy: `{0: True}` while no run has it: `pop(0, False)`, which takes it for a run, is one
-    call that no other thread comes into, and cheaper than a lock. why: what the report of a plan
-    says of it.
+    call that no other thread comes into, and cheaper than a lock. why: what is said of it
+    where a plan is explained.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:

@@ -121,6 +121,8 @@ class Plan:
     `runs` counts runs: whether the lock's holder goes on with one run or has begun another. A plan
     that `runs_once` is stale once it has begun, and its memory is given back when its run ends.
 
+    `sized_in_run`: by device, how many tensors have no place in the arena, and the device's bytes.
+
     `graph_record` is there once a run was traced (`graph_record.py`).
 
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
@@ -154,6 +156,8 @@ class Plan:
     waits: dict[str, Callable[[], Any]] = field(default_factory=dict)
     in_use: dict[str, Callable[[], int]] = field(default_factory=dict)
     graph_record: GraphRecord | None = None
+    sized_in_run: dict[str, tuple[int, int]] = field(default_factory=dict)
+    whose_memory: str = ""
     memory: Any = None
     vacancy: dict[int, bool] = field(default_factory=lambda: {0: True})
     has_arena_in: Callable[[Any], bool] = bool

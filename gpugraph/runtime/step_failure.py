@@ -9,7 +9,7 @@
 3. The executor ends the run, takes the note (`failed_step`) and raises `as_op_error` from the
    kernel's exception: TensorFlow's class, with the node, its line and its device in the message.
 4. The session finds the operation of that name in the client's graph and raises `same_kind` with it
-   (`session/direct_session.py`): `error.op` and `error.node_def` are set.
+   (`session/direct_runner.py`): `error.op` and `error.node_def` are set.
 
 An error of a fed value, before the first step, goes to the user as it is.
 """

@@ -8,8 +8,6 @@ When a device is full, plans that no thread runs give their memory up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from operator import attrgetter
 from typing import Any
 from weakref import WeakSet
 
@@ -17,13 +15,10 @@ from gpugraph.base.errors import (
     AlreadyExistsError,
     CancelledError,
     FailedPreconditionError,
-    OpError,
     invalid_argument,
 )
-from gpugraph.base.fork_gate import GATE
-from gpugraph.base.proto_messages import unused
-from gpugraph.compile import FeedSpec, RunRequest, Target, compile_plan, compile_record
-from gpugraph.config import RunMetadata, RunOptions, SessionOptions
+from gpugraph.compile import RunRequest, Target, compile_plan
+from gpugraph.config import SessionOptions
 from gpugraph.config.environment import is_on
 from gpugraph.config.experimental import watch
 from gpugraph.devices import (
@@ -42,34 +37,21 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.plan import GraphRecord, Plan, TimeLimit
-from gpugraph.runtime import Rendezvous, execute_in_context, install_interrupts
+from gpugraph.plan import Plan
+from gpugraph.runtime import Rendezvous, install_interrupts
+from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanation import Explanation, log_placements
-from gpugraph.session.feed_conversion import refuse_shape
-from gpugraph.session.plan_cache import (
-    MOST_PLANS,
-    CachedPlan,
-    OpenShape,
-    PlanCache,
-    RunnerPlans,
-    Shapes,
-    has_waited_for,
-    is_taken,
-    wait_for,
-)
-from gpugraph.session.session_backend import NO_CONNECTIONS, Runner, SessionBackend, with_operation
-from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
-
-_RUNS_BETWEEN = 63
-"""Runs between looks for Ctrl-C's handler and for idle spares; plus 1, a power of 2."""
-
-_shape = attrgetter("shape")
+from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
+from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
 PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
 """Called with each new plan's explanation: how the command line explains a program's plans."""
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
 """Those that there are, for forks."""
+
+IN_TURNS = "runs of the session have this memory in turns"
+"""What is said of the memory of most plans."""
 
 
 class DirectSession(SessionBackend):
@@ -92,7 +74,7 @@ class DirectSession(SessionBackend):
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
-        self.run_memory = RunMemory("runs of the session have it in turns", self.plans.drop_in)
+        self.run_memory = RunMemory(IN_TURNS, self.plans.drop_in)
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
@@ -246,155 +228,3 @@ class DirectSession(SessionBackend):
             plan.clock.cancel()  # a loop may be running, and may have no end
         wait_for(plans)
         self.close_devices()
-
-
-class DirectRunner(Runner):
-    """One set of feeds, fetches, targets and connections, and its plans by the fed shapes."""
-
-    def __init__(
-        self,
-        session: DirectSession,
-        feeds: tuple[Tensor, ...],
-        fetches: tuple[Tensor, ...],
-        targets: tuple[Operation, ...],
-        connections: tuple[tuple[Tensor, Tensor], ...],
-        done: tuple[Operation, ...],
-    ) -> None:
-        self.session = session
-        self.feeds = feeds
-        self.fetches = fetches
-        self.targets = targets
-        self.connections = dict(connections)
-        self.done = done
-        self.plans = RunnerPlans(session.plans, self._compile, session.run_memory)
-        self.costs = CostModelRuns()
-        self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
-        self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
-
-    def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
-        """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
-        if execution is None and self.is_watched:
-            execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
-        cached = self.plans.exact.get(tuple(map(_shape, values)))
-        try:
-            plan = None if cached is None else cached.plan
-            if plan is None or not plan.lock.acquire(False):
-                plan = self._idle_plan(values, execution).plan
-            elif plan.stale or GATE.is_closed or not plan.vacancy.pop(0, False):
-                plan.lock.release()
-                plan = self._idle_plan(values, execution).plan
-            try:
-                if not plan.runs & _RUNS_BETWEEN:
-                    install_interrupts()
-                    self.plans.drop_idle_spares(plan)
-                if execution is None:
-                    return plan.context.run(execute_in_context, plan, values)
-                return execution(plan, values, self)
-            finally:
-                plan.vacancy[0] = True
-                plan.lock.release()
-                if plan.clock.interrupted is not None:
-                    plan.clock.deliver()
-        except OpError as error:
-            raise with_operation(self.session.graph, error) from error.__cause__
-
-    def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """A plan that no run holds, with its lock held."""
-        limit = None if execution is None else execution.limit
-        while True:
-            GATE.wait()
-            cached = self.plan_for(values, execution)
-            spares = self.plans.spares.get(cached.plan.key, ())
-            for candidate in (cached, *spares):
-                if is_taken(candidate.plan):
-                    return candidate
-            if self.plans.leaves_memory(cached, limit):
-                continue
-            if not cached.plan.stale and not self._has_waited(cached.plan, limit):
-                with self.session.plans.locked(limit):
-                    self.session.check_open()
-                    spare = self.plans.add_spare(cached.plan.key)
-                if is_taken(spare.plan):
-                    return spare
-
-    def _has_waited(self, plan: Plan, limit: TimeLimit | None) -> bool:
-        """Waits for the run of another thread; False once it has taken long."""
-        runs, is_over = plan.runs, has_waited_for(plan)
-        if is_over is not None:
-            return is_over
-        self.session.check_open()
-        if limit is not None:
-            limit.check("while it waited for another run of the same fetches")
-        return plan.runs != runs
-
-    def run_with(
-        self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
-    ) -> list[Any]:
-        """As `run`, with a time limit and with statistics into `metadata`."""
-        chosen = options if options is not None else RunOptions()
-        TracedExecution.refuse_pools(chosen, self.session.options.config)
-        self.session.unused_options.update(dict.fromkeys(unused(chosen)))
-        limit, alone = chosen.timeout_in_ms or self.limit_ms, chosen.inter_op_thread_pool < 0
-        if metadata is None:
-            return self.run(values, TracedExecution(False, limit, alone))
-        costs = self.costs.is_due(self.session.options.config.graph_options)
-        trace = costs or chosen.trace_level != RunOptions.NO_TRACE
-        execution = TracedExecution(trace, limit, alone)
-        results = self.run(values, execution)
-        execution.report(chosen, metadata, self.graph_record, costs)
-        if trace:
-            self.session.last_traced = partial(execution.step_report, self.graph_record)
-        return results
-
-    def report(self, values: Sequence[Any]) -> StepReport:
-        """Runs these values once, and reports the run."""
-        execution = TracedExecution(True, self.limit_ms)
-        self.run(values, execution)
-        self.session.last_traced = partial(execution.step_report, self.graph_record)
-        return self.session.last_traced()
-
-    def graph_record(self, plan: Plan) -> GraphRecord:
-        """The compiled graph of a plan of this runner; compiled again at the first call."""
-        if plan.graph_record is None:
-            request = self._request([shape for _, shape in plan.key.feeds])
-            with self.session.lock:
-                plan.graph_record = compile_record(self.session.target, request)
-        return plan.graph_record
-
-    def explain(self, values: Sequence[Any]) -> Explanation:
-        """How values of these shapes are run."""
-        return self.session.explanation(self.plan_for(values).plan)
-
-    def plan_for(
-        self, values: Sequence[Any], execution: TracedExecution | None = None
-    ) -> CachedPlan:
-        """The plan for values of these shapes, compiled now if there is none.
-
-        ValueError for a shape that does not fit its tensor; else what compilation raises.
-        """
-        shapes: Shapes = tuple(map(_shape, values))
-        with self.session.plans.locked(None if execution is None else execution.limit):
-            self.session.check_open()
-            cached = self.plans.find(shapes)
-            if cached is not None:
-                return cached
-            for tensor, shape in zip(self.feeds, shapes):
-                refuse_shape(tensor, shape)
-            return self.plans.add(shapes)
-
-    def _request(self, shapes: Sequence[OpenShape]) -> RunRequest:
-        """What to compile for feeds of these shapes."""
-        assert self.session.graph is not None
-        feeds = [
-            FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)
-            for tensor, shape in zip(self.feeds, shapes)
-        ]
-        return RunRequest(
-            self.session.graph, feeds, self.fetches, self.targets, self.connections, self.done
-        )
-
-    def _compile(self, shapes: Sequence[OpenShape], memory: RunMemory) -> Plan:
-        try:
-            return self.session.compile(self._request(shapes), memory)
-        except OpError as error:
-            raise with_operation(self.session.graph, error) from error.__cause__

@@ -39,6 +39,8 @@ class Explanation:
             self.reports = [PassReport("run options", said, unused_options), *plan.reports]
         self.arenas: dict[str, ArenaRecord] = plan.arenas
         self.arena_bytes: dict[str, int] = plan.arena_bytes
+        self.sized_in_run: dict[str, tuple[int, int]] = plan.sized_in_run
+        self.whose_memory: str = plan.whose_memory
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
@@ -129,7 +131,8 @@ class Explanation:
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """What the step needs on each device, where most of it, and which tensors hold that."""
+        """What the step needs on each device, where most of it, and which tensors hold that; and
+        whose memory that is, and how many tensors are sized in the run."""
         lines = []
         for device, arena in sorted(self.arenas.items()):
             live = arena.at_peak()
@@ -144,6 +147,14 @@ class Explanation:
                 f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}"
                 for tensor in largest
             ]
+        if lines:
+            lines.append(self.whose_memory)
+        for device, (number, limit) in sorted(self.sized_in_run.items()):
+            tensors, are = (f"{number} tensors", "are") if number > 1 else ("one tensor", "is")
+            lines.append(
+                f"{tensors} on {_short(device)} {are} sized in each run: beside the arena, in what "
+                f"is left of {human_readable_bytes(limit)}"
+            )
         return "\n".join(lines)
 
     def table(self, width: int | None = None) -> str:

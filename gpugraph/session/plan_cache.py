@@ -36,6 +36,7 @@ from gpugraph.base.fork_gate import GATE
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.devices import ArenaBlock, RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
+from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
 """Shape sets of one runner that get a plan of their own before sizes are left open."""
@@ -46,15 +47,14 @@ MOST_PLANS = 256
 _PATIENCE_S = 0.1
 """How long a single run may hold a plan before another run of the same gets a spare."""
 
-Shapes = tuple[tuple[int, ...], ...]
-"""Of each feed."""
-
 OpenShape = tuple[int | None, ...] | None
 """A feed's shape in a plan: None for sizes, or ranks, that are known at each run."""
 
 
-_ITS_RUNNERS = "that of runs of these fetches, since runs of others were at the same time"
-_BESIDE = "its own, since runs were at the same time"
+_ITS_RUNNERS = (
+    "runs of these fetches have this memory in turns, since runs of others were at the same time"
+)
+_BESIDE = "the plan has this memory alone, since runs were at the same time"
 
 
 class CachedPlan(NamedTuple):
@@ -186,6 +186,7 @@ class RunnerPlans:
         self.exact: dict[Shapes, CachedPlan] = {}
         self.spares: dict[PlanKey, list[CachedPlan]] = {}
         self.open: CachedPlan | None = None
+        self.room: RoomForOpenSizes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
         """The plan of these very shapes, if there is one that can run."""
@@ -205,7 +206,12 @@ class RunnerPlans:
         return cached
 
     def _add_open(self, shapes: Shapes) -> CachedPlan:
-        """The plan that leaves open every size that has varied."""
+        """The plan that leaves open every size that has varied.
+
+        ResourceExhaustedError where there is no `room` for a run of these shapes.
+        """
+        if self.room is not None:
+            self.room.check(shapes)
         cached = self.open
         if cached is not None and not cached.plan.stale and _fits(cached.plan.key, shapes):
             return cached

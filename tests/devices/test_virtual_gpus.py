@@ -32,6 +32,28 @@ def test_each_has_the_memory_it_was_given() -> None:
     assert all(device.device_type == "GPU" for device in devices)
 
 
+@pytest.mark.parametrize(
+    "value", [-1, [-5], 1.5, True, "3", [float("inf")], 2**20, [2**43], [1, 2**80]]
+)
+def test_numbers_and_sizes_that_can_not_be(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"GPUOptions\.virtual_gpus"):
+        tf.GPUOptions(virtual_gpus=value)
+
+
+def test_a_gpu_without_memory_refuses_each_tensor() -> None:
+    with tf.Graph().as_default(), tf.device("/gpu:0"):
+        x = tf.placeholder(tf.float32, [2], name="x")
+        y = x + 1.0
+        config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=[0]))
+        with tf.Session(config=config) as session:
+            for _ in range(2):
+                with pytest.raises(tf.errors.ResourceExhaustedError, match="limit 0 bytes"):
+                    session.run(y, {x: [1.0, 2.0]})
+            with tf.device("/cpu:0"):
+                z = x * 2.0
+            assert session.run(z, {x: [1.0, 2.0]}).tolist() == [2.0, 4.0]
+
+
 def test_device_count_caps_their_number() -> None:
     options = tf.GPUOptions(virtual_gpus=3)
     assert len(made(gpu_options=options, device_count={"GPU": 2})) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -127,7 +128,7 @@ def test_runs_at_the_same_time_have_memory_of_their_own() -> None:
         for fetch, size in ((first, 2), (second, 3)):
             assert session.run(fetch, {number: 0.0}) == size * MIB // 4
         plan = str(session.explain(second, {number: 0.0}))
-        assert "runs of the session have it in turns" in plan
+        assert "runs of the session have this memory in turns" in plan
         options = tf.RunOptions(timeout_in_ms=1000)
         running = pool.submit(session.run, loop, {x: 1.0, number: 0.0}, options)
         while not any(plan.running for plan in session._backend.plans.all()):
@@ -140,7 +141,7 @@ def test_runs_at_the_same_time_have_memory_of_their_own() -> None:
         with pytest.raises(tf.errors.DeadlineExceededError):
             running.result()
         plan = str(session.explain(second, {number: 0.0}))
-        assert "that of runs of these fetches, since runs of others were at the same time" in plan
+        assert "runs of these fetches have this memory in turns, since runs of others were" in plan
         assert session.run(first, {number: 0.0}) == MIB // 2
 
 
@@ -187,9 +188,11 @@ def test_a_step_that_may_wait_keeps_nobody_from_its_memory() -> None:
             assert session.run(total, {number: 0.0}) == MIB // 2
         session.run(queue.enqueue(3.0))
         assert waiting.result(20) == MIB // 2 + 3
-        assert "its own, since a run may wait" in str(session.explain(taken, {number: 0.0}))
+        assert "the plan has this memory alone, since a run may wait" in str(
+            session.explain(taken, {number: 0.0})
+        )
         in_turns = str(session.explain(total, {number: 0.0}))
-        assert "runs of the session have it in turns" in in_turns
+        assert "runs of the session have this memory in turns" in in_turns
 
 
 def test_growing_shapes_compile_a_bounded_number_of_plans(compilations: Any) -> None:
@@ -232,3 +235,35 @@ def test_memory_is_given_back_around_a_run() -> None:
         assert in_use(session) == 0
         for device in session._backend.devices:
             device.allocator.check()
+
+
+def test_a_reset_waits_for_the_run_and_leaves_memory_whole() -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    def wait(value: Any) -> Any:
+        entered.set()
+        assert go_on.wait(20)
+        return value
+
+    with tf.device("/gpu:0"):
+        variable = tf.get_variable("v", [MIB], initializer=tf.ones_initializer())
+    with tf.device("/cpu:0"):
+        waited = tf.py_func(wait, [tf.constant(1.0)], tf.float32)
+    with tf.device("/gpu:0"), tf.control_dependencies([waited]):
+        total = tf.reduce_sum(variable * tf.fill([MIB], 2.0))
+    with gpu_session(64) as session, ThreadPoolExecutor(2) as pool:
+        session.run(variable.initializer)
+        running = pool.submit(session.run, total)
+        assert entered.wait(20)
+        reset = pool.submit(session._backend.reset, [])
+        time.sleep(0.05)
+        assert not reset.done()
+        go_on.set()
+        assert running.result(20) == 2 * MIB
+        reset.result(20)
+        for device in session._backend.devices:
+            device.allocator.check()
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+            session.run(total)
+        session.run(variable.initializer)
+        assert session.run(total) == 2 * MIB

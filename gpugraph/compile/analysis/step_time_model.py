@@ -1,8 +1,8 @@
-"""The time that a GPU needs for a node or a copy, by a model: rates and sizes, nothing measured.
+"""The time that a device needs for a node or a copy, by a model: rates and sizes, nothing measured.
 
 A node takes as long as its arithmetic or as its bytes, whichever is longer, and a launch. The
-rates are those of a GPU of the middle class on PCI Express 3 x16, rounded: what is compared are
-times of the same GPU, and what counts is whether one is several times the other.
+rates are those of a GPU of the middle class on PCI Express 3 x16, and of a processor of two cores,
+rounded: what is compared are times of the same device, and what counts is their ratio.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ COPIED_BYTES = 12e9
 
 LAUNCH = 5e-6
 """Seconds of a launch."""
+
+HOST_RATES = (50e9, 10e9, 1e-6)
+"""The same of the host: operations and bytes a second, seconds of a call."""
+
+RECOMPUTED = "/recomputed"
+"""How names of copies end, but for a number."""
 
 _NO_WORK = {
     *(NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL),
@@ -60,7 +66,26 @@ def node_seconds(unit: Unit, node: Node) -> float:
         for sizes, dtype in zip((*inputs, *outputs), dtypes)
         if not dtype.is_ref_dtype
     )
-    return LAUNCH + max(num_bytes / MEMORY_BYTES, _operations(node, inputs, outputs) / OPERATIONS)
+    is_on_gpu = unit.device_types[node.assigned_device] == "GPU"
+    rates = (OPERATIONS, MEMORY_BYTES, LAUNCH) if is_on_gpu else HOST_RATES
+    operations, memory_bytes, launch = rates
+    return launch + max(num_bytes / memory_bytes, _operations(node, inputs, outputs) / operations)
+
+
+def recomputed_part(unit: Unit) -> float:
+    """The time of what is computed again, as a part of what a step takes without that.
+
+    Copies that are fused with the gradients that need them take none.
+    """
+    again = whole = 0.0
+    for node in unit.order:
+        seconds = node_seconds(unit, node)
+        names = [name for name, _, _ in unit.fused.get(node.id, ())] or [node.name]
+        if all(RECOMPUTED in name for name in names):
+            again += seconds
+        else:
+            whole += seconds
+    return again / whole if whole else 0.0
 
 
 def _operations(node: Node, inputs: list[_Sizes], outputs: list[_Sizes]) -> float:

@@ -19,12 +19,12 @@ from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
 from gpugraph.compile.memory.arena_records import arena_records
+from gpugraph.compile.memory.arena_refusal import refused_beside_arena
 from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
 from gpugraph.compile.steps.native_node_code import Candidate, native_of
-from gpugraph.compile.steps.plan_arrays import at_node
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.swap_copies import swap_copies
 from gpugraph.compile.steps.tensor_moves import copying, releasing
@@ -58,7 +58,7 @@ def bind(unit: Unit) -> Plan:
         say(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
-            [*binder.memory_lines(), *binder.report_lines],
+            binder.report_lines,
         )
     return Plan(
         unit.key,
@@ -84,6 +84,8 @@ def bind(unit: Unit) -> Plan:
         waits={
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
+        sized_in_run=binder.sized_in_run(),
+        whose_memory=binder.run_memory.why,
         memory=binder.run_memory,
         vacancy=binder.run_memory.vacancy,
         has_arena_in=holdings.has_arena_in,
@@ -150,7 +152,7 @@ class Binder(StepList):
                 run = bind_on_device(bound, context, arrays, self.report_lines)
                 native = self._candidate(bound, context, arrays)
         except ResourceExhaustedError as error:
-            raise at_node(error, node) from error
+            raise refused_beside_arena(self.unit, node, self.runner(node), error) from error
         except Exception as error:
             run = _raiser(error)
         call = reference(kernel)

@@ -7,33 +7,19 @@ the plan.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import ResourceExhaustedError
-from gpugraph.compile.memory.arena_records import arena_records, first_beyond
+from gpugraph.compile.memory.arena_refusal import arena_refused
 from gpugraph.compile.memory.call_waves import may_wait
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.compile.unit.jit_settings import jit
-from gpugraph.devices import (
-    ArenaBlock,
-    Block,
-    Device,
-    Holder,
-    Lease,
-    RunAccess,
-    RunMemory,
-    StepMemory,
-    VariableState,
-    largest_hole,
-    out_of_memory,
-    tensor_words,
-)
-from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.memory import human_readable_bytes
+from gpugraph.devices import ArenaBlock, Block, Device, Lease, RunAccess, RunMemory, VariableState
+from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Mailbox
 
 
@@ -109,36 +95,18 @@ class Arrays:
         lease = self.run_memory.lease(device, size, f"a run of {', '.join(wanted[:3])}")
         if lease is None:
             self.holdings.release()
-            raise self._too_large(device)
+            raise arena_refused(self.unit, device)
         self.holdings.arenas[device.name] = lease
 
-    def _too_large(self, device: Device) -> ResourceExhaustedError:
-        """The error of an arena for which a device has no room."""
-        arena = arena_records(self.unit)[device.name]
-        available = largest_hole(device)
-        place, tensor = first_beyond(arena, arena.bound - 1 if available is None else available)
-        node = self.unit.order[place]
-        advice = self.unit.advise(device.name, available) if available is not None else ()
-        live = [row for row in arena.buffers if row.first <= place <= row.last]
-        step = StepMemory(
-            f"{tensor.op} (defined at {tensor.origin or node.origin})",
-            f"The step needs {human_readable_bytes(arena.num_bytes)} there, and most of it at "
-            f"'{arena.node}' (defined at {arena.origin}). None of its kernels has run.",
-            [Holder(row.num_bytes, row.text) for row in live],
-            advice,
-        )
-        words = tensor_words(tensor.shape, tensor.dtype)
-        error = out_of_memory(device, tensor.num_bytes, words, tensor.op, step)
-        error.node_name = tensor.op  # type: ignore[attr-defined]
-        return error
-
-    def memory_lines(self) -> list[str]:
-        """Where each arena is, and whose memory that is."""
-        return [
-            f"arena on {device}: {human_readable_bytes(lease.num_bytes)} of "
-            f"{human_readable_bytes(lease.block.num_bytes)}: {self.run_memory.why}"
-            for device, lease in self.holdings.arenas.items()
-        ]
+    def sized_in_run(self) -> dict[str, tuple[int, int]]:
+        """By device, how many tensors are sized in the run, and the bytes that the device has."""
+        homes = self.unit.homes.values()
+        storages = {id(home.storage): home.storage for home in homes if is_cell(home.storage)}
+        counts = Counter(storage.device for storage in storages.values())
+        return {
+            device: (count, self.devices[device].attributes.memory_limit_bytes)
+            for device, count in counts.items()
+        }
 
     def runner(self, node: Node) -> Device:
         """The device that runs a node's kernel: the host where all its outputs are on the host."""
@@ -247,24 +215,13 @@ def _run_memory(unit: Unit) -> RunMemory:
     A plan that may wait for other runs, or for the user's functions, has its own.
     """
     if may_wait(unit):
-        return RunMemory("its own, since a run may wait")
-    return unit.target.run_memory or RunMemory("its own")
+        return RunMemory("the plan has this memory alone, since a run may wait")
+    return unit.target.run_memory or RunMemory("the plan has this memory alone")
 
 
 def is_cell(storage: Storage) -> bool:
     """Whether a storage is a cell of the plan, not the value of a variable."""
     return storage.kind == "cell" and storage.node is None
-
-
-def at_node(error: ResourceExhaustedError, node: Node) -> ResourceExhaustedError:
-    """`error` with the node and line at which memory ran out."""
-    name = node.name
-    if node.node_class is NodeClass.ARG:
-        name = node.attrs["tensor"].partition(":")[0]
-    message = f"{error.message}\n\t [[node {name} (defined at {node.origin})]]"
-    error = ResourceExhaustedError.of_no_node(message)
-    error.node_name = name  # type: ignore[attr-defined]
-    return error
 
 
 def _whole(node: Node) -> tuple[int, ...]:

@@ -169,10 +169,10 @@ def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> 
 
 
 def _part_bytes(mebibytes: float) -> int:
-    if not mebibytes >= 1:
+    if not 1 <= mebibytes < 1 << 43:  # 2**63 bytes
         raise invalid_argument(
             f"GPUOptions.experimental.virtual_devices has a memory_limit_mb of {mebibytes}; a part "
-            "of a GPU has 1 MiB or more"
+            "of a GPU has 1 MiB or more, and less than 2**43"
         )
     return int(mebibytes) << 20
 

@@ -18,6 +18,7 @@ from .fake_cupy import FakeCuPy
 
 GIB = 1 << 30
 FREE, TOTAL = 10 * GIB, 16 * GIB
+_NO_SIZES = [(float("inf"), "inf"), (float("nan"), "nan")]
 
 
 def made(
@@ -58,7 +59,7 @@ def test_a_fraction_is_one_of_all_memory() -> None:
     assert made(1, per_process_gpu_memory_fraction=0.25) == [(0, TOTAL // 4, 0)]
 
 
-@pytest.mark.parametrize("fraction", [-0.1, 1.5])
+@pytest.mark.parametrize("fraction", [-0.1, 1.5, float("inf"), float("nan")])
 def test_a_fraction_that_is_none_is_refused(fraction: float) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"memory_fraction is {fraction}"):
         made(per_process_gpu_memory_fraction=fraction)
@@ -123,7 +124,14 @@ def test_gpus_are_divided() -> None:
             r"\('0,1'\) names 2",
         ),
         ({"parts": [[1]]}, tf.errors.UnknownError, "1 GPUs, but 2 are there"),
-        ({"parts": [[1], [0]]}, tf.errors.InvalidArgumentError, "a memory_limit_mb of 0"),
+        *(
+            (
+                {"parts": [[1], [size]]},
+                tf.errors.InvalidArgumentError,
+                f"a memory_limit_mb of {text}",
+            )
+            for size, text in [(0, "0"), (-5, "-5"), (0.5, "0.5"), (1e30, "1e"), *_NO_SIZES]
+        ),
         ({"allocator_type": "managed"}, tf.errors.InvalidArgumentError, "'managed'; GPUs have"),
     ],
 )
@@ -132,6 +140,29 @@ def test_what_contradicts_itself_is_refused(
 ) -> None:
     with pytest.raises(error, match=says):
         made(**settings)
+
+
+@pytest.mark.parametrize(
+    ("growth", "forced", "at_once"),
+    [(True, None, False), (False, None, False), (True, "false", True), (False, "true", False)],
+)
+def test_memory_is_taken_as_needed_unless_the_environment_forbids(
+    monkeypatch: pytest.MonkeyPatch, growth: bool, forced: str | None, at_once: bool
+) -> None:
+    if forced is not None:
+        monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", forced)
+    options = tf.GPUOptions(emulated_gpus=[64], allow_growth=growth)
+    devices = DeviceFactory.add_devices(
+        tf.SessionOptions("", tf.ConfigProto(gpu_options=options)), "/job:a"
+    )
+    try:
+        block = devices[1].allocate((1000,), tf.float32, "little")
+        reserved = devices[1].allocator.get_stats().bytes_reserved
+        assert reserved == 64 << 20 if at_once else reserved <= 2 << 20
+        block.release()
+    finally:
+        for device in devices:
+            device.close()
 
 
 def test_bfc_by_its_name_is_what_there_is() -> None:
