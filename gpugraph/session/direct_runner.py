@@ -6,17 +6,18 @@ executes it; a plan that is busy or given up is waited for, compiled again, or h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gpugraph.base.errors import OpError
 from gpugraph.base.fork_gate import GATE
 from gpugraph.base.proto_messages import unused
-from gpugraph.compile import FeedSpec, RunRequest, compile_record, part_of_memory
-from gpugraph.config import RunMetadata, RunOptions
-from gpugraph.devices import RunMemory
+from gpugraph.compile import FeedSpec, RunRequest, Target, compile_record, part_of_memory
+from gpugraph.config import RunMetadata, RunOptions, SessionOptions
+from gpugraph.devices import Device, RunMemory
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
@@ -24,13 +25,17 @@ from gpugraph.plan import GraphRecord, Plan, TimeLimit
 from gpugraph.runtime import execute_in_context, install_interrupts
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
-from gpugraph.session.plan_cache import CachedPlan, OpenShape, RunnerPlans, has_waited_for, is_taken
+from gpugraph.session.plan_cache import (
+    CachedPlan,
+    OpenShape,
+    PlanCache,
+    RunnerPlans,
+    has_waited_for,
+    is_taken,
+)
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
-
-if TYPE_CHECKING:
-    from gpugraph.session.direct_session import DirectSession
 
 _RUNS_BETWEEN = 63
 """Runs between looks for Ctrl-C's handler and for idle spares; plus 1, a power of 2."""
@@ -38,12 +43,35 @@ _RUNS_BETWEEN = 63
 _shape = attrgetter("shape")
 
 
+class RunnersSession(Protocol):
+    """What a runner needs of its session."""
+
+    options: SessionOptions
+    devices: Sequence[Device]
+    target: Target
+    graph: Graph | None
+    lock: Any
+    plans: PlanCache
+    run_memory: RunMemory
+    unused_options: dict[str, None]
+    last_traced: Callable[[], StepReport] | None
+
+    def check_open(self) -> None:
+        """CancelledError when closed, InvalidArgumentError before it has a graph."""
+
+    def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
+        """A new plan on run memory."""
+
+    def explanation(self, plan: Plan) -> Explanation:
+        """How a plan runs."""
+
+
 class DirectRunner(Runner):
     """One set of feeds, fetches, targets and connections, and its plans by the fed shapes."""
 
     def __init__(
         self,
-        session: DirectSession,
+        session: RunnersSession,
         feeds: tuple[Tensor, ...],
         fetches: tuple[Tensor, ...],
         targets: tuple[Operation, ...],
