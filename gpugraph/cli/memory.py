@@ -6,6 +6,8 @@ import argparse
 import sys
 
 from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
+from gpugraph.plan import ArenaRecord
 from gpugraph.session.direct_session import PLAN_LISTENERS
 from gpugraph.session.explanation import Explanation
 
@@ -15,8 +17,20 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     memory = commands.add_parser(
         "memory", help="run a program and print what memory each of its plans needs, and where"
     )
+    memory.add_argument(
+        "--compare",
+        action="store_true",
+        help="also what other policies need for the tensors of each arena: BFC, size classes",
+    )
     add_program(memory)
     memory.set_defaults(command=memory_command)
+
+
+def compared(arena: ArenaRecord) -> str:
+    """What policies need for the tensors of an arena, a line each."""
+    lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
+    table = comparison_table(AllocationTrace.of_lifetimes(lives))
+    return f"its {len(lives)} tensors on {arena.device}, by policy:\n{table}"
 
 
 def memory_command(options: argparse.Namespace) -> int:
@@ -29,6 +43,8 @@ def memory_command(options: argparse.Namespace) -> int:
         count += 1
         sys.stdout.flush()  # what the program printed comes before
         text = explanation.memory() or "needs no arena"
+        if options.compare:
+            text = "\n".join([text, *map(compared, explanation.arenas.values())])
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
     program = Program.of(options)

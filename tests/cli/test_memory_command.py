@@ -31,6 +31,18 @@ def test_each_plan_before_it_runs(tmp_path: Path, capsys) -> None:
     assert tensors[1].startswith("      9.8KiB  'pairs' float32[50,50] (defined at ")
 
 
+def test_policies_for_the_tensors_of_each_arena(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    assert main(["memory", "--compare", str(path)]) == 0
+    *_, head, bound, arena, bfc, classes = capsys.readouterr().err.rstrip().splitlines()
+    assert head.startswith("its ") and head.endswith("/device:CPU:0, by policy:")
+    assert bound.split() == ["bound", "29.3KiB", "1.000"]
+    assert arena.split() == ["arena", "29.4KiB", "1.003"]
+    sizes = [float(line.split()[-2].removesuffix("KiB")) for line in (bfc, classes)]
+    assert bfc.startswith("BFC ") and classes.startswith("size classes ") and min(sizes) >= 29.3
+
+
 def test_a_program_that_fails(tmp_path: Path, capsys) -> None:
     path = tmp_path / "program.py"
     path.write_text("raise SystemExit(3)")
