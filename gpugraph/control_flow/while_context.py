@@ -35,9 +35,9 @@ from gpugraph.control_flow.switch_merge_enter_exit import (
     switch,
 )
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.graph_scopes import controls_of
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.scope_state import controls_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
 from gpugraph.ops.framework.op_declaration import raw_ops

@@ -11,8 +11,8 @@ from typing import Any
 from gpugraph.base.dimensions import Dimension
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.graph_scopes import requested_device
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.scope_state import requested_device
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec
 

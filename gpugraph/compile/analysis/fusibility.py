@@ -8,9 +8,9 @@ tile by tile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
@@ -37,6 +37,9 @@ _SHAPED = {"Select"}
 _RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
 """Ops that refuse some integers: they stay steps of their own, which errors name."""
 
+_SMALL = 64
+"""Elements of a value on the host up to which ops are compared by it."""
+
 Shape = tuple[int, ...]
 
 
@@ -54,8 +57,13 @@ class Space(NamedTuple):
     is_elementwise: bool
 
 
-Fusible = tuple[NodeSignature, Space, Expressions]
-"""What is known of an op that may be in a group."""
+class Fusible(NamedTuple):
+    """What is known of an op that may be in a group. Ops of one `kind` differ in names alone."""
+
+    signature: NodeSignature
+    space: Space
+    expressions: Expressions
+    kind: int
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
@@ -98,37 +106,88 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
     }
 
 
-def fusible(unit: Unit, node: Node, natives: Mapping[str, bool]) -> Fusible | None:
-    """Signature, space and expressions of an op that may be in a group; None for all others."""
-    native = natives.get(node.assigned_device)
-    if native is None or node.op_def.is_stateful or not node.output_types:
-        return None
-    if APART in node.attrs or SWAP_HINT in node.attrs:
-        return None
-    device_type = unit.device_types[node.assigned_device]
-    expressions = expressions_of(node.type, node.attrs, device_type)
-    if expressions is None or not (native or isinstance(expressions, Elementwise)):
-        return None
-    edges = node.input_edges()
-    if _refers(node, edges):
-        return None
-    if node.type in _RAISING and node.output_types[0].is_integer:
-        return None
-    entry = find_kernel(node.type, device_type, node.attrs)
-    if entry is None or isinstance(entry.kernel, HostOnly):
-        return None
-    call = reference(entry.kernel)
-    if call.dynamic or call.late:
-        return None
-    signature = _signature_over(unit, node, edges)
-    if signature is None:
-        return None
-    space = _space_of(expressions, signature, node.type in _SHAPED, native, device_type != "CPU")
-    if space is None or not prod(space.sizes):
-        return None
-    if native or is_large(space.sizes):
-        return signature, space, expressions
-    return None
+class FusibleOps:
+    """The ops of a unit that may be in groups. Of ops that are alike but for their names, as those
+    of repeated layers, one is looked at."""
+
+    def __init__(self, unit: Unit, natives: Mapping[str, bool]) -> None:
+        self._unit = unit
+        self._natives = natives
+        self._kinds: dict[Hashable, tuple[Space, Expressions, int] | None] = {}
+        self._count = 0
+        self._attrs: dict[int, Hashable] = {}  # what stands for attrs, by their id
+
+    def find(self, node: Node) -> Fusible | None:
+        """Signature, space and expressions of an op that may be in a group; None for others."""
+        native = self._natives.get(node.assigned_device)
+        if native is None or node.op_def.is_stateful or not node.output_types:
+            return None
+        edges = node.input_edges()
+        signature = _signature_over(self._unit, node, edges)
+        if signature is None:
+            return None
+        key = self._key(node, edges, signature)
+        if key in self._kinds:
+            kind = self._kinds[key]
+        else:
+            kind = self._look(node, edges, signature, native)
+            if key is not None:
+                self._kinds[key] = kind
+        return None if kind is None else Fusible(signature, *kind)
+
+    def _key(self, node: Node, edges: Sequence[Edge], signature: NodeSignature) -> Hashable:
+        """All that matters of an op but its name; None where that can't be told in short."""
+        values = signature.host_values.values()
+        if any(value.size > _SMALL or value.dtype.kind == "O" for value in values):
+            return None
+        return (
+            node.type,
+            node.assigned_device,
+            self._attrs.get(id(node.attrs)) or self._key_of_attrs(node.attrs),
+            *[id(edge.src.output_types[edge.src_output]) for edge in edges],
+            *map(id, node.input_types),
+            *map(id, node.output_types),
+            *signature.input_shapes,
+            *signature.output_shapes,
+            *[(value.shape, value.dtype, value.tobytes()) for value in values],
+        )
+
+    def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
+        """Equal for equal attrs; of those that can't be compared, their id: nodes hold them."""
+        try:
+            key: Hashable = frozenset(attrs.items())
+            hash(key)
+        except TypeError:
+            key = id(attrs)
+        self._attrs[id(attrs)] = key
+        return key
+
+    def _look(
+        self, node: Node, edges: Sequence[Edge], signature: NodeSignature, native: bool
+    ) -> tuple[Space, Expressions, int] | None:
+        """Space, expressions and a new number of a kind; None where it is in no group."""
+        if APART in node.attrs or SWAP_HINT in node.attrs:
+            return None
+        device_type = self._unit.device_types[node.assigned_device]
+        expressions = expressions_of(node.type, node.attrs, device_type)
+        if expressions is None or not (native or isinstance(expressions, Elementwise)):
+            return None
+        if _refers(node, edges):
+            return None
+        if node.type in _RAISING and node.output_types[0].is_integer:
+            return None
+        entry = find_kernel(node.type, device_type, node.attrs)
+        if entry is None or isinstance(entry.kernel, HostOnly):
+            return None
+        call = reference(entry.kernel)
+        if call.dynamic or call.late:
+            return None
+        is_gpu = device_type != "CPU"
+        space = _space_of(expressions, signature, node.type in _SHAPED, native, is_gpu)
+        if space is None or not prod(space.sizes) or not (native or is_large(space.sizes)):
+            return None
+        self._count += 1
+        return space, expressions, self._count
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:

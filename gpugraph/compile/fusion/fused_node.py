@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,16 +16,25 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Record:
-    """The nodes of a group, inputs first, as members; which tensors they take and give."""
+    """The nodes of a group, inputs first, as members; which tensors they take and give.
+
+    known: whether groups are one kernel, by all that matters of them; it grows.
+    """
 
     def __init__(
-        self, unit: Unit, group: Sequence[Node], candidates: Mapping[int, Fusible]
+        self,
+        unit: Unit,
+        group: Sequence[Node],
+        candidates: Mapping[int, Fusible],
+        known: dict[Hashable, bool],
     ) -> None:
         self.unit = unit
+        self._known = known
+        self._kinds = [candidates[node.id].kind for node in group]
         self.group = group
         self.inside = {node.id for node in group}
         roots = {node.id for node in unit.roots}
-        sources = {node.id: _sources(node, candidates[node.id][0]) for node in group}
+        sources = {node.id: _sources(node, candidates[node.id].signature) for node in group}
         outside = [key for keys in sources.values() for key in keys if key[0] not in self.inside]
         self.inputs = {key: number for number, key in enumerate(dict.fromkeys(outside))}
         self.values = dict(self.inputs)
@@ -49,8 +58,9 @@ class Record:
         for slot in range(len(node.output_types)):
             self.values[node.id, slot] = len(self.values)
         kernel = reference(self.unit.kernel(node))
-        signature, _, expressions = candidate
-        return Member(node.type, signature, kernel, expressions, sources, node.origin)
+        return Member(
+            node.type, candidate.signature, kernel, candidate.expressions, sources, node.origin
+        )
 
     def stores(self) -> tuple[int, ...]:
         """The values that are outputs."""
@@ -58,6 +68,13 @@ class Record:
 
     def is_one_kernel(self) -> bool:
         """Whether there is one native kernel of all the nodes."""
+        sources = [member.sources for member in self.members]
+        key = (*self._kinds, *sources, self.stores(), len(self.inputs))
+        if key not in self._known:
+            self._known[key] = self._builds_kernel()
+        return self._known[key]
+
+    def _builds_kernel(self) -> bool:
         unit = self.unit
         fusion = Fusion(unit.device_types[self.group[0].assigned_device] != "CPU")
         try:

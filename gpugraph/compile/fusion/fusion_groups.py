@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
-from gpugraph.compile.analysis.fusibility import Fusible, Shape, fusible, kernels_on
+from gpugraph.compile.analysis.fusibility import Fusible, FusibleOps, Shape, kernels_on
 from gpugraph.compile.fusion.fused_node import Record, rewrite
 from gpugraph.compile.fusion.group_dependencies import Dependencies, Group
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -76,7 +76,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
         if len(nodes) < 2:
             continue
         if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
-            record = Record(search.unit, nodes, search.candidates)
+            record = Record(search.unit, nodes, search.candidates, search.is_kernel)
             if not search.native[nodes[0].assigned_device] or record.is_one_kernel():
                 yield record
                 continue
@@ -91,13 +91,15 @@ class _Search:
         self.unit = unit
         self.native = native
         self.candidates: dict[int, Fusible] = {}
+        self.is_kernel: dict[Hashable, bool] = {}  # of groups that differ in names alone
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
         """What may be fused, each with its nodes in an order of inputs first."""
         unit, dependencies = self.unit, self.dependencies
+        fusible = FusibleOps(unit, self.native)
         for node in unit.graph.op_nodes():
-            candidate = fusible(unit, node, self.native)
+            candidate = fusible.find(node)
             if candidate is not None:
                 self.candidates[node.id] = candidate
         if len(self.candidates) < 2:
@@ -127,7 +129,7 @@ class _Search:
         self.dependencies.note(node, may_join=candidate is not None)
         if candidate is None:
             return
-        _, space, _ = candidate
+        space = candidate.space
         key = (node.assigned_device, place)
         group, has_taken_in = self._join(node, key, space.sizes)
         if group is None:
@@ -184,8 +186,7 @@ class _Search:
         """Whether a kernel knows the value before all is done."""
         if edge.is_control:
             return True
-        _, space, _ = self.candidates[edge.src.id]
-        return space.inside[edge.src_output]
+        return self.candidates[edge.src.id].space.inside[edge.src_output]
 
 
 def _depend(one: Group, other: Group) -> bool:

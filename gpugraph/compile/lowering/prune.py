@@ -141,6 +141,7 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
         output_types=output_types,
         requested_device=device,
         origin=op.origin,
+        shares_attrs=True,
     )
 
 
@@ -200,7 +201,7 @@ def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
     resizable = {variable_key(node) for node in variables.values() if "_resizable" in node.attrs}
     for op, node in variables.items():
         if variable_key(node) in resizable:
-            node.attrs["_resizable"] = True
+            node.attrs = {**node.attrs, "_resizable": True}
         kin = [other for other in _referring(op) if other not in nodes]
         if kin:
             unit.kin[node.id] = [

@@ -37,9 +37,9 @@ def _insert(unit: Unit, choice: Swap) -> None:
     if out is None:
         out = send_to(unit, source, slot, source.assigned_device, unit.host, "swap_out")[1]
         unit.add_control_inputs(out, [_node(unit, choice.leaves)])
-        out.attrs[SWAPPED] = True
+        out.attrs = {**out.attrs, SWAPPED: True}
     send, back = send_to(unit, out, 0, unit.host, source.assigned_device, "swap_in")
-    back.attrs[SWAPPED] = True
+    back.attrs = {**back.attrs, SWAPPED: True}
     unit.add_control_inputs(send, [_node(unit, choice.begins)])
     unit.add_control_inputs(back, [_node(unit, choice.ends)])
     unit.reasons[back.id] = choice.why

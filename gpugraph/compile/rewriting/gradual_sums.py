@@ -91,7 +91,7 @@ def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
     for edge in node.input_edges():
         graph.remove_edge(edge)
     last = [*total, *groups[-1]]
-    node.attrs.update({"N": len(last), APART: True})
+    node.attrs = {**node.attrs, "N": len(last), APART: True}
     node.input_types = (dtype,) * len(last)
     for index, (source, slot) in enumerate(last):
         graph.add_edge(source, slot, node, index)

@@ -89,7 +89,7 @@ class Replacing:
     ) -> None:
         """Gives a node other attrs and inputs."""
         graph = self.unit.graph
-        node.attrs.update(attrs)
+        node.attrs = {**node.attrs, **attrs}
         node.input_types = tuple(source.output_types[slot].base_dtype for source, slot in sources)
         for edge, (source, slot) in zip(node.input_edges(), sources):
             if (edge.src, edge.src_output) != (source, slot):

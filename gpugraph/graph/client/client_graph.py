@@ -19,10 +19,11 @@ from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_collections import Collections
 from gpugraph.graph.client.graph_html import OpRow, graph_html
-from gpugraph.graph.client.graph_scopes import Scopes, ScopeState, name_in_use
+from gpugraph.graph.client.graph_scopes import Scopes, name_in_use
 from gpugraph.graph.client.node_messages import graph_def_of, version_message
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
+from gpugraph.graph.client.scope_state import ScopeState
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef

@@ -1,14 +1,13 @@
 """Scopes of a graph: names, devices, control dependencies, colocation.
 
-One small record per graph and thread, `ScopeState`, holds them all. The context managers below
+One small record per graph and thread holds them all (`scope_state`). The context managers below
 change it and restore it, also after an exception. `Graph` inherits them from `Scopes`.
 """
 
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ContextDecorator, contextmanager
 from functools import lru_cache
 from typing import Any
@@ -18,12 +17,18 @@ from gpugraph.formats.attr_value_messages import plain_attr
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.scope_state import (
+    ControlDependencies,
+    ScopeState,
+    ScopeStates,
+    colocate,
+    controls_of,
+    device_name,
+    merged_device,
+    requested_device,
+)
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.device_names import check_valid, merge_specs
 from gpugraph.graph.op_library import as_tensor
-
-DeviceFunction = Callable[[Operation], Any]
-"""From a new op to the device it asks for: a name, a spec, or None for no opinion."""
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
 _INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
@@ -44,50 +49,12 @@ def as_name(name: Any) -> str:
     return name
 
 
-class ScopeState:
-    """What holds for the next operation of one graph in one thread."""
-
-    __slots__ = (
-        "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
-        "devices", "name", "overrides",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.name = ""
-        self.devices: tuple[str | DeviceFunction | None, ...] = ()
-        self.device: str | None = ""  # `devices` merged, or None where a function has its say
-        self.controls: tuple[ControlDependencies, ...] = ()
-        self.colocate: tuple[Operation, ...] = ()
-        self.control_flow: Any = None
-        self.container = ""
-        self.attrs: Mapping[str, Any] = {}
-        self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
-        self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
-
-
-class _PerThread(threading.local):
-    """Every thread's own state: a new thread starts outside of all scopes."""
-
-    def __init__(self) -> None:
-        self.state = ScopeState()
-
-
-class ControlDependencies:
-    """One `with graph.control_dependencies(...)` block, and the ops made in it."""
-
-    __slots__ = ("inputs", "seen")
-
-    def __init__(self, inputs: list[Operation]) -> None:
-        self.inputs = inputs
-        self.seen: set[Operation] = set()
-
-
 class Scopes(GraphElements):
     """The context managers of a graph, and the unique names that follow from its name scopes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._threads = _PerThread()
+        self._threads = ScopeStates()
         self._names: dict[str, int] = {}  # in lower case: how many names begin with it
 
     @property
@@ -164,11 +131,11 @@ class Scopes(GraphElements):
         """
         request = device_name_or_function
         if request is not None and not callable(request):
-            request = _device_name(request)
+            request = device_name(request)
         state = self._scope
         old = state.devices, state.device
         state.devices = new = (*state.devices, request)
-        state.device = _merged(new)
+        state.device = merged_device(new)
         try:
             yield
         finally:
@@ -308,7 +275,7 @@ class Scopes(GraphElements):
         if state.controls:
             op._control_inputs = controls_of(op._inputs, state)
         if state.colocate:
-            _colocate(op, state)
+            colocate(op, state)
         if state.container and op._op_def.is_stateful and op._attrs.get("container") == "":
             op._attrs = {**op._attrs, "container": state.container}
         if state.overrides and op.type in state.overrides:
@@ -358,61 +325,6 @@ class NameScope:
         self._state.name, self._state = self._outer, None
         if self._is_default:
             graph_stack.remove(self._graph)
-
-
-def requested_device(op: Operation, state: ScopeState) -> str:
-    """The device that the scopes ask for, for a new op: device functions are given it."""
-    if state.device is not None:
-        return state.device
-    merged = ""
-    for request in reversed(state.devices):
-        if request is None:
-            break
-        if callable(request):
-            op._set_device(merged)
-            answer = request(op)
-            merged = merged if answer is None else _device_name(answer)
-        else:
-            merged = merge_specs(merged, request)
-    return merged
-
-
-def _device_name(device: Any) -> str:
-    """A name or spec as it was given; ValueError when it is none."""
-    name = device.to_string() if hasattr(device, "to_string") else str(device)
-    check_valid(name)
-    return name
-
-
-def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
-    """Control inputs of a new op: a block adds none where an input was made inside it."""
-    makers = {tensor.op for tensor in inputs}
-    controls: dict[Operation, None] = {}
-    for block in state.controls:
-        if block.seen.isdisjoint(makers):
-            controls.update(dict.fromkeys(block.inputs))
-    return tuple([op for op in controls if op not in makers])
-
-
-def _colocate(op: Operation, state: ScopeState) -> None:
-    """Puts `op` into the colocation groups of this thread's stack."""
-    groups = set(op._attrs.get("_class", []))
-    for target in state.colocate:
-        groups.update(target.colocation_groups())
-        if target.device:
-            op._set_device(target.device)
-    op._attrs = {**op._attrs, "_class": sorted(groups)}
-
-
-def _merged(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    merged = ""
-    for request in reversed(requests):
-        if request is None:
-            break
-        if callable(request):
-            return None
-        merged = merge_specs(merged, request)
-    return merged
 
 
 def name_in_use(name: str) -> ValueError:

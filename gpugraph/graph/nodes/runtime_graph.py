@@ -61,8 +61,10 @@ class RuntimeGraph:
         output_types: Iterable[DType] = (),
         requested_device: str = "",
         origin: object = None,
+        shares_attrs: bool = False,
     ) -> Node:
-        """Adds a node without edges.
+        """Adds a node without edges. It has its own `attrs`, or with `shares_attrs` those given,
+        which nobody changes any more.
 
         Raises AlreadyExistsError when `name` is taken, InvalidArgumentError when it is no name:
         a letter, digit, dot or underscore, followed by those, `-`, `/` or `>`.
@@ -72,7 +74,9 @@ class RuntimeGraph:
             raise AlreadyExistsError.of_no_node(f"Node already exists: {name}{where}")
         if not _NAME.fullmatch(name):
             raise invalid_argument(f"Node name is not valid: '{name}'")
-        node_attrs, takes, makes = dict(attrs or ()), tuple(input_types), tuple(output_types)
+        is_shared = shares_attrs and type(attrs) is dict
+        node_attrs: Any = attrs if is_shared else dict(attrs or ())
+        takes, makes = tuple(input_types), tuple(output_types)
         return self._insert(name, op_def, node_attrs, takes, makes, requested_device, origin)
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:

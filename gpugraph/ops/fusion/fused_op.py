@@ -9,8 +9,12 @@ run by their own host kernels, one after the other; large elementwise groups til
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from gpugraph.base.dtypes import uint8
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Builder, Call, Decomposition, KernelContext, Signature, note_op
@@ -21,6 +25,9 @@ from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.ops.fusion.tiled_execution import tiled
 
 Run = Callable[[], Any]
+
+_ALIGNMENT = 64
+"""Of values in a block, in bytes: a line of the cache."""
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -85,20 +92,24 @@ class Steps:
         values = list(self.arrays[:count])
         stored = dict(zip(self.stores, self.arrays[count:]))
         last_uses = {k: index for index, member in enumerate(self.members) for k in member.sources}
-        temporaries = _Temporaries(self.allocate, last_uses)
-        runs = []
+        temporaries = _Temporaries(last_uses)
+        number = count
         for index, member in enumerate(self.members):
+            for shape, dtype in zip(member.signature.output_shapes, member.output_types):
+                if number not in stored:
+                    temporaries.plan(number, shape, dtype)
+                number += 1
+            temporaries.free_after(index)
+        stored.update(temporaries.arrays(self.allocate))
+        runs = []
+        for member in self.members:
             inputs = [values[k] for k in member.sources]
-            shapes = member.signature.input_shapes, member.signature.output_shapes
-            for shape, dtype in zip(shapes[1], member.output_types):
-                array = stored.get(len(values))
-                if array is None:
-                    array = temporaries.allocate(len(values), shape, dtype)
-                values.append(array)
-            outputs = values[len(values) - len(shapes[1]) :]
+            signature = member.signature
+            outputs = [stored[len(values) + slot] for slot in range(len(signature.output_shapes))]
+            values += outputs
+            shapes = signature.input_shapes, signature.output_shapes
             context = MemberContext(member, *shapes, self._scratch)
             runs.append(member.kernel.bind(context, [*inputs, *outputs]))
-            temporaries.free_after(index)
         return runs
 
     def _scratch(self, _: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -106,27 +117,45 @@ class Steps:
 
 
 class _Temporaries:
-    """Arrays of values between members, used again after a value's last use."""
+    """Values between members, in one block: each at an offset that is free again after its last
+    use."""
 
-    def __init__(self, allocate: Callable[..., Any], last_uses: dict[int, int]) -> None:
-        self.new_array = allocate
+    def __init__(self, last_uses: dict[int, int]) -> None:
         self.last_uses = last_uses
-        self.in_use: dict[int, Any] = {}
-        self.free: dict[Any, list[Any]] = {}
+        self.size = 0
+        self.planned: dict[int, tuple[int, Any]] = {}  # value to offset and (shape, dtype)
+        self.in_use: dict[int, None] = {}
+        self.free: dict[Any, list[int]] = {}  # offsets
 
-    def allocate(self, value: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array for a value."""
+    def plan(self, value: int, shape: tuple[int, ...], dtype: Any) -> None:
+        """Finds an offset for a value."""
         key = shape, dtype.base_dtype
         free = self.free.get(key)
-        array = free.pop() if free else self.new_array(*key)
-        self.in_use[value] = array, key
-        return array
+        if free:
+            offset = free.pop()
+        else:
+            offset = self.size
+            size = prod(shape) * dtype.base_dtype.itemsize
+            self.size += -(-size // _ALIGNMENT) * _ALIGNMENT
+        self.planned[value] = offset, key
+        self.in_use[value] = None
 
     def free_after(self, index: int) -> None:
-        """Frees the arrays that no member after `index` reads."""
+        """Frees the offsets of values that no member after `index` reads."""
         for value in [value for value in self.in_use if self.last_uses.get(value, -1) <= index]:
-            array, key = self.in_use.pop(value)
-            self.free.setdefault(key, []).append(array)
+            del self.in_use[value]
+            offset, key = self.planned[value]
+            self.free.setdefault(key, []).append(offset)
+
+    def arrays(self, allocate: Callable[..., Any]) -> dict[int, Any]:
+        """The arrays of the values, of one block."""
+        if not self.planned:
+            return {}
+        block = allocate((self.size,), uint8)
+        return {
+            value: np.ndarray(shape, dtype.as_numpy_dtype, block, offset)
+            for value, (offset, (shape, dtype)) in self.planned.items()
+        }
 
 
 def _build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:

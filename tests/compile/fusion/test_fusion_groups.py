@@ -12,6 +12,7 @@ from hypothesis import given, settings
 import gpugraph as tf
 from gpugraph.compile.fusion.group_dependencies import Dependencies
 from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.ops.fusion import tiled_execution
 
 from ..stages import compiled, make_target, types
 
@@ -29,8 +30,8 @@ def graph():
 def small(monkeypatch):
     """Everything is large, and a tile is two rows."""
     monkeypatch.setattr(sys.modules["gpugraph.compile.analysis.fusibility"], "LARGE", 2)
-    monkeypatch.setattr(sys.modules["gpugraph.ops.fusion.tiled_execution"], "TILE", 8)
-    monkeypatch.setattr(sys.modules["gpugraph.ops.fusion.tiled_execution"], "TILES_A_THREAD", 1)
+    monkeypatch.setattr(tiled_execution, "TILE", 8)
+    monkeypatch.setattr(tiled_execution, "TILES_A_THREAD", 1)
 
 
 def fused(unit):
@@ -190,7 +191,7 @@ def built(program, inputs):
 @settings(max_examples=60, deadline=None)
 def test_answers_are_the_same_to_the_bit(program, tile, threads, data):
     with pytest.MonkeyPatch.context() as patch, tf.Graph().as_default():
-        patch.setattr(sys.modules["gpugraph.ops.fusion.tiled_execution"], "TILE", tile)
+        patch.setattr(tiled_execution, "TILE", tile)
         patch.setenv("GPUGRAPH_THREADS", str(threads))
         inputs = [placeholder(shape, f"x{index}") for index, shape in enumerate(OPERANDS)]
         results = built(program, inputs)

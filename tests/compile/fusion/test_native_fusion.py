@@ -145,3 +145,31 @@ def test_memory_of_steps_is_given_back_with_the_session(x):
         for _ in range(5):
             session.run(y, {x: VALUE})
         assert session.memory_stats() == before
+
+
+def test_of_layers_that_are_alike_one_is_looked_at(x, monkeypatch):
+    looked = []
+    record = sys.modules["gpugraph.compile.fusion.fused_node"].Record
+    builds = record._builds_kernel
+    monkeypatch.setattr(record, "_builds_kernel", lambda r: looked.append(r) or builds(r))
+    y = x
+    for _ in range(9):
+        y = tf.tanh(tf.matmul(y, tf.ones([4, 4])) * 0.5) - tf.reduce_mean(y, -1, keepdims=True)
+    assert len(groups([y])) == 9
+    assert len(looked) == 3  # the first and the last have others around them
+
+
+def test_ops_that_differ_in_a_value_or_an_attr_are_no_copies_of_each_other(x):
+    sums = [tf.reduce_sum(tf.exp(x * k), axis, keepdims=True) for k, axis in ((2.0, 0), (3.0, 1))]
+    narrow = [tf.cast(tf.cast(x * 9.0, dtype), tf.float32) for dtype in (tf.int32, tf.float64)]
+    scaled = [tf.nn.leaky_relu(x - 0.1, alpha=alpha) for alpha in (0.1, 0.3)]
+    wanted = [
+        np.exp(VALUE * 2).sum(0, keepdims=True),
+        np.exp(VALUE * 3).sum(1, keepdims=True),
+        np.trunc(VALUE * np.float32(9)),
+        VALUE * 9,
+        *[np.where(VALUE > 0.1, VALUE - 0.1, (VALUE - 0.1) * alpha) for alpha in (0.1, 0.3)],
+    ]
+    for results in answers([*sums, *narrow, *scaled]):
+        for result, want in zip(results, wanted):
+            np.testing.assert_allclose(result, want, rtol=1e-5, atol=1e-6)

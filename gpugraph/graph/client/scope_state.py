@@ -1,0 +1,108 @@
+"""What the scopes of a graph say of the next operation: one record per graph and thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import check_valid, merge_specs
+
+DeviceFunction = Callable[[Operation], Any]
+"""From a new op to the device it asks for: a name, a spec, or None for no opinion."""
+
+
+class ScopeState:
+    """What holds for the next operation of one graph in one thread."""
+
+    __slots__ = (
+        "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
+        "devices", "name", "overrides",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.devices: tuple[str | DeviceFunction | None, ...] = ()
+        self.device: str | None = ""  # `devices` merged, or None where a function has its say
+        self.controls: tuple[ControlDependencies, ...] = ()
+        self.colocate: tuple[Operation, ...] = ()
+        self.control_flow: Any = None
+        self.container = ""
+        self.attrs: Mapping[str, Any] = {}
+        self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
+        self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
+
+
+class ScopeStates(threading.local):
+    """Every thread's own state: a new thread starts outside of all scopes."""
+
+    def __init__(self) -> None:
+        self.state = ScopeState()
+
+
+class ControlDependencies:
+    """One `with graph.control_dependencies(...)` block, and the ops made in it."""
+
+    __slots__ = ("inputs", "seen")
+
+    def __init__(self, inputs: list[Operation]) -> None:
+        self.inputs = inputs
+        self.seen: set[Operation] = set()
+
+
+def requested_device(op: Operation, state: ScopeState) -> str:
+    """The device that the scopes ask for, for a new op: device functions are given it."""
+    if state.device is not None:
+        return state.device
+    merged = ""
+    for request in reversed(state.devices):
+        if request is None:
+            break
+        if callable(request):
+            op._set_device(merged)
+            answer = request(op)
+            merged = merged if answer is None else device_name(answer)
+        else:
+            merged = merge_specs(merged, request)
+    return merged
+
+
+def device_name(device: Any) -> str:
+    """A name or spec as it was given; ValueError when it is none."""
+    name = device.to_string() if hasattr(device, "to_string") else str(device)
+    check_valid(name)
+    return name
+
+
+def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
+    """Control inputs of a new op: a block adds none where an input was made inside it."""
+    makers = {tensor.op for tensor in inputs}
+    controls: dict[Operation, None] = {}
+    for block in state.controls:
+        if block.seen.isdisjoint(makers):
+            controls.update(dict.fromkeys(block.inputs))
+    return tuple([op for op in controls if op not in makers])
+
+
+def colocate(op: Operation, state: ScopeState) -> None:
+    """Puts `op` into the colocation groups of this thread's stack."""
+    groups = set(op._attrs.get("_class", []))
+    for target in state.colocate:
+        groups.update(target.colocation_groups())
+        if target.device:
+            op._set_device(target.device)
+    op._attrs = {**op._attrs, "_class": sorted(groups)}
+
+
+def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
+    """What all requests ask for, the innermost last; None where a function has its say."""
+    merged = ""
+    for request in reversed(requests):
+        if request is None:
+            break
+        if callable(request):
+            return None
+        merged = merge_specs(merged, request)
+    return merged
