@@ -115,24 +115,28 @@ class BaseSession:
         prepared, values = self._prepare(fetches, feed_dict)
         arrays = prepared.arrays(values)
         if options is None and run_metadata is None:
-            return prepared.answer(arrays, prepared.runner.run(arrays))
+            results = prepared.runner.run(arrays)
+            if prepared.simple:  # as `answer` has it
+                return prepared.plan.rebuild(results)
+            return prepared.answer(arrays, results)
         return run_with(prepared, arrays, options, run_metadata)
 
     def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[PreparedFetches, Iterable[Any]]:
         """What runs these fetches with these tensors fed, and the fed values."""
         kind = type(fetches)
         head = (kind, *fetches) if kind is list or kind is tuple else fetches
-        fed = _feeds(feed_dict)
+        fed = feed_dict if type(feed_dict) is dict else _feeds(feed_dict)
         key = (head, *fed)
-        if self._barred != self._graph._barred:  # what was prepared may be allowed no more
-            self._barred = self._graph._barred
+        graph = self._graph
+        if self._barred != graph._barred:  # what was prepared may be allowed no more
+            self._barred = graph._barred
             self._prepared.clear()
         try:
             prepared = self._prepared.get(key)
         except TypeError:  # lists or dicts in the fetches
             key = (key_of(fetches), *fed)
             prepared = self._prepared.get(key)
-        if prepared is not None and self._changes == len(self._graph._changed):
+        if prepared is not None and self._changes == len(graph._changed):
             return prepared, fed.values()
         return self._prepare_anew(key, fetches, fed)
 

@@ -16,6 +16,8 @@ from gpugraph.session.fetch_structures import FetchPlan
 from gpugraph.session.session_backend import Runner
 from gpugraph.session.tensor_handles import gives_handle, plain_value, with_handles
 
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
 
 class PreparedFetches:
     """One combination of fetches and fed tensors, ready for values."""
@@ -40,7 +42,10 @@ class PreparedFetches:
         arrays = []
         for tensor, dtype, value in zip(self.tensors, self.types, values):
             if type(value) is not np.ndarray or value.dtype is not dtype:
-                value = feed_array(tensor, plain_value(tensor, value, self.kept))
+                if type(value) is float and (dtype is _FLOAT32 or dtype is _FLOAT64):
+                    value = np.array(value, dtype)
+                else:
+                    value = feed_array(tensor, plain_value(tensor, value, self.kept))
             arrays.append(value)
         return arrays
 
