@@ -88,7 +88,9 @@ class Dependencies:
     def group(self, node: Node) -> Group | None:
         """The group that a node is in."""
         group = self.group_of.get(node.id)
-        return None if group is None else group.whole()
+        if group is not None and group.into is not None:
+            group = self.group_of[node.id] = group.whole()
+        return group
 
     def note(self, node: Node, may_join: bool) -> None:
         """Notes what a node depends on; it stays outside of groups unless it `may_join` one."""

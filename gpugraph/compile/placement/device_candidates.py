@@ -37,12 +37,12 @@ class Candidates:
         )
         self._devices = [device for _, device in ranked]
         self._types = list(dict.fromkeys(device.device_type for device in self._devices))
-        self._plain: dict[tuple[str, str], tuple[list[str], str]] = {}
+        self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
     def of(self, group: Group) -> tuple[list[str], str]:
         """Device names, the preferred first, and the reason. InvalidArgumentError when none."""
         if len(group.nodes) == 1:
-            return self._of_one(group)
+            return self.of_one(group.nodes[0])
         return self._choose(group, self._request(group), self._types_of(group))
 
     def check_home(self, group: Group, home: str) -> None:
@@ -61,19 +61,19 @@ class Candidates:
                 f"run, but {why}. Pin the variable to a device that suits both.",
             )
 
-    def _of_one(self, group: Group) -> tuple[list[str], str]:
-        node = group.nodes[0]
-        types = self._types_of(group)
-        key = (node.requested_device, ",".join(types))
-        if key not in self._plain:
-            try:
-                check_placeable(node.requested_device)
-            except ValueError as error:
-                raise _malformed(node, error) from error
-            self._plain[key] = self._choose(group, node.requested_device, types)
-        elif not self._plain[key][0]:
-            return self._choose(group, node.requested_device, types)
-        return self._plain[key]
+    def of_one(self, node: Node) -> tuple[list[str], str]:
+        """The same for a node that shares its device with no other."""
+        types = tuple([kind for kind in self._types if _runs_on(node, kind)])
+        key = node.requested_device, types
+        known = self._plain.get(key)
+        if known is not None and known[0]:
+            return known
+        try:
+            check_placeable(node.requested_device)
+        except ValueError as error:
+            raise _malformed(node, error) from error
+        chosen = self._plain[key] = self._choose(Group([node]), node.requested_device, [*types])
+        return chosen
 
     def _types_of(self, group: Group) -> list[str]:
         types = self._types

@@ -44,8 +44,10 @@ def place(unit: Unit) -> Outcome:
         if node.node_class is NodeClass.RETVAL or _is_generator(node, group_of):
             late.append(node)
         elif not node.assigned_device:
-            group = group_of.get(node.id) or Group([node])
-            _place_group(unit, candidates, group, counting)
+            group = group_of.get(node.id)
+            if group is None and _place_alone(unit, candidates, node):
+                continue
+            _place_group(unit, candidates, group or Group([node]), counting)
     for node in late:
         if not node.assigned_device:
             _place_late(unit, candidates, node)
@@ -109,6 +111,17 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
         and not node.output_types[0].is_ref_dtype
         and node.id not in group_of
     )
+
+
+def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
+    """Places a node that shares its device with no other, if there is one device for its like."""
+    if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
+        return False
+    devices, reason = candidates.of_one(node)
+    if len(devices) > 1:
+        return False
+    node.assigned_device, unit.reasons[node.id] = devices[0], reason
+    return True
 
 
 def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set[int]) -> None:

@@ -142,7 +142,8 @@ class _Temporaries:
 
     def free_after(self, index: int) -> None:
         """Frees the offsets of values that no member after `index` reads."""
-        for value in [value for value in self.in_use if self.last_uses.get(value, -1) <= index]:
+        last_uses = self.last_uses
+        for value in [value for value in self.in_use if last_uses.get(value, -1) <= index]:
             del self.in_use[value]
             offset, key = self.planned[value]
             self.free.setdefault(key, []).append(offset)
