@@ -3,16 +3,19 @@
     python benchmarks/large_graph.py [SIZE ...]
 
 Each size is measured in a process of its own, on a chain and on a wide graph of additions of
-scalars. The last column is that time per operation: level columns mean linear growth.
+scalars: CPU time of this process, and memory; per operation too, where level columns mean linear
+growth. The memory is that of the graph, and the most until the runs are over.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import gpugraph as tf
 
@@ -35,37 +38,51 @@ def build(kind: str, size: int) -> tuple[tf.Tensor, tf.Tensor]:
     return x, rows[0]
 
 
+def memory_in_use() -> int:
+    """Bytes of this process that are in memory."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS"))
+
+
 def measure(kind: str, size: int) -> dict[str, float]:
-    """Seconds of building, of the first run, and of the median next run."""
+    """Seconds of building, of the first run, and of the median next run; bytes, as said above."""
+    clock = time.process_time
+    with tf.Graph().as_default(), tf.Session() as session:  # what any first use would load
+        session.run(build(kind, 8)[1], {"Placeholder:0": 1.0})
+    before = memory_in_use()
     with tf.Graph().as_default(), tf.Session() as session:
-        start = time.perf_counter()
+        start = clock()
         x, total = build(kind, size)
-        built = time.perf_counter()
+        built, graph = clock(), memory_in_use()
         session.run(total, {x: 1.0})
-        first = time.perf_counter()
+        first = clock()
         later = []
         for _ in range(9):
-            begin = time.perf_counter()
+            begin = clock()
             session.run(total, {x: 1.0})
-            later.append(time.perf_counter() - begin)
-    return {"build": built - start, "first": first - built, "next": statistics.median(later)}
+            later.append(clock() - begin)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    times = {"build": built - start, "first": first - built, "next": statistics.median(later)}
+    return {**times, "graph": graph - before, "peak": peak - before}
 
 
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--one"]:
         print(json.dumps(measure(arguments[1], int(arguments[2]))))
         return
-    print(f"{'graph':<8}{'ops':>9}{'':4}{'build':>22}{'first run':>22}{'next run':>22}")
+    heads = ("build", "first run", "next run")
+    print(f"{'graph':<6}{'ops':>8}", *(f"{head:>22}" for head in heads), "  graph    peak")
     for kind in ("chain", "wide"):
         for size in [int(argument) for argument in arguments] or SIZES:
             command = [sys.executable, __file__, "--one", kind, str(size)]
             answer = subprocess.run(command, check=True, capture_output=True, text=True)
             record = json.loads(answer.stdout)
-            cells = "".join(
-                f"{record[key] * 1e3:11.2f} ms {record[key] / size * 1e6:5.2f} us"
-                for key in ("build", "first", "next")
-            )
-            print(f"{kind:<8}{size:>9}{'':4}{cells}")
+            times = [record[key] for key in ("build", "first", "next")]
+            cells = [
+                f"{seconds * 1e3:10.2f} ms {seconds / size * 1e6:5.2f} us" for seconds in times
+            ]
+            sizes = [f"{record[key] / size:6.0f} B" for key in ("graph", "peak")]
+            print(f"{kind:<6}{size:>8}", *cells, *sizes)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ Bind = Callable[[Any, Sequence[Any]], Run]
 
 def has_bfloat16(context: Any) -> bool:
     """Whether the op of a `KernelContext` has an input or an output of bfloat16."""
-    for dtype in (*context.input_types, *context.output_types):  # noqa: SIM110 - each member asks
+    for dtype in (*context.input_types, *context.output_types):
         if dtype.base_dtype is bfloat16:
             return True
     return False

@@ -113,7 +113,7 @@ class FusibleOps:
     def __init__(self, unit: Unit, natives: Mapping[str, bool]) -> None:
         self._unit = unit
         self._natives = natives
-        self._kinds: dict[Hashable, tuple[Space, Expressions, int] | None] = {}
+        self._kinds: dict[Hashable, Fusible | None] = {}  # the first of each kind
         self._count = 0
         self._attrs: dict[int, Hashable] = {}  # what stands for attrs, by their id
 
@@ -127,13 +127,18 @@ class FusibleOps:
         if signature is None:
             return None
         key = self._key(node, edges, signature)
-        if key in self._kinds:
-            kind = self._kinds[key]
-        else:
-            kind = self._look(node, edges, signature, native)
-            if key is not None:
-                self._kinds[key] = kind
-        return None if kind is None else Fusible(signature, *kind)
+        if key is None:
+            return self._look(node, edges, signature, native)
+        if key not in self._kinds:
+            self._kinds[key] = self._look(node, edges, signature, native)
+        first = self._kinds[key]
+        if first is None:
+            return None
+        alike = first.signature  # whose records are kept, as those of a million ops are many
+        signature.input_shapes = alike.input_shapes
+        signature.output_shapes = alike.output_shapes
+        signature.host_values = alike.host_values
+        return Fusible(signature, first.space, first.expressions, first.kind)
 
     def _key(self, node: Node, edges: Sequence[Edge], signature: NodeSignature) -> Hashable:
         """All that matters of an op but its name; None where that can't be told in short."""
@@ -164,8 +169,8 @@ class FusibleOps:
 
     def _look(
         self, node: Node, edges: Sequence[Edge], signature: NodeSignature, native: bool
-    ) -> tuple[Space, Expressions, int] | None:
-        """Space, expressions and a new number of a kind; None where it is in no group."""
+    ) -> Fusible | None:
+        """The op as the first of its kind; None where it is in no group."""
         if APART in node.attrs or SWAP_HINT in node.attrs:
             return None
         device_type = self._unit.device_types[node.assigned_device]
@@ -187,7 +192,7 @@ class FusibleOps:
         if space is None or not prod(space.sizes) or not (native or is_large(space.sizes)):
             return None
         self._count += 1
-        return space, expressions, self._count
+        return Fusible(signature, space, expressions, self._count)
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:

@@ -14,6 +14,7 @@ One walk, inputs first; attrs are compared only of nodes that agree in all else.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,8 @@ class _Walk:
             return None
         if node.op_def.is_commutative and _is_symmetric(node):
             sources.sort()
-        return node.type, node.requested_device, *content, tuple(sources), frozenset(control_inputs)
+        controls = frozenset(control_inputs)
+        return node.type, node.requested_device, *content, controls, *chain.from_iterable(sources)
 
     def _merge(self, node: Node, first: Node) -> None:
         """Gives what takes `node` the outputs of `first`."""

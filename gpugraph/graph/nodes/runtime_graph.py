@@ -40,6 +40,7 @@ class RuntimeGraph:
     """A mutable directed graph of `Node`s, with data and control edges."""
 
     def __init__(self) -> None:
+        self._types: dict[tuple[DType, ...], tuple[DType, ...]] = {}  # each such tuple once
         self._nodes: dict[int, Node] = {}
         self._edges: dict[int, Edge] = {}
         self._by_name: dict[str, Node] = {}
@@ -77,6 +78,7 @@ class RuntimeGraph:
         is_shared = shares_attrs and type(attrs) is dict
         node_attrs: Any = attrs if is_shared else dict(attrs or ())
         takes, makes = tuple(input_types), tuple(output_types)
+        takes, makes = self._types.setdefault(takes, takes), self._types.setdefault(makes, makes)
         return self._insert(name, op_def, node_attrs, takes, makes, requested_device, origin)
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:

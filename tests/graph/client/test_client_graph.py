@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -471,3 +472,19 @@ def test_a_misfit_ends_where_tensorflow_s_ends_and_says_more_behind_it(g: Graph)
         "Dimensions must be equal, but are 2 and 5 for 'add' (op: 'AddV2') with input shapes: "
         "[1,2,3], [?,5,6]. Made at "
     )
+
+
+def test_an_operation_takes_little_memory() -> None:
+    """Attrs and shapes are shared; what is usually empty is not there."""
+    count = 2_000
+    with Graph().as_default():
+        x = float_input()
+        total = x + x
+        tracemalloc.start()
+        try:
+            for _ in range(count):
+                total = total + x
+            size, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert size / count < 700
