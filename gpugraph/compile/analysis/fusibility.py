@@ -43,11 +43,6 @@ _SMALL = 64
 Shape = tuple[int, ...]
 
 
-def is_large(sizes: Shape) -> bool:
-    """Whether tensors are worth tiles."""
-    return prod(sizes) >= LARGE
-
-
 class Space(NamedTuple):
     """What a kernel with this op in it goes over. `inside`: of each output, whether others of the
     kernel may take it (what is known when all rows are done, they can't)."""
@@ -55,6 +50,11 @@ class Space(NamedTuple):
     sizes: Shape
     inside: tuple[bool, ...]
     is_elementwise: bool
+
+
+def is_large(sizes: Shape) -> bool:
+    """Whether tensors are worth tiles."""
+    return prod(sizes) >= LARGE
 
 
 class Fusible(NamedTuple):

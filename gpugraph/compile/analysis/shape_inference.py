@@ -21,7 +21,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
 from gpugraph.compile.unit.guards import Flow
-from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
@@ -100,6 +100,11 @@ class Inference:
         known, values = self.unit.shapes, self.unit.values
         if node.node_class is NodeClass.ENTER:  # the client's graph leaves its shape open
             return [known[source][slot] for source, slot in sources]
+        infer = op_def.infer
+        if type(infer) is ShapeRule and node.type not in _PUTS and node.type not in _TAKES:
+            shape = _by_rule(infer, [known[source][slot] for source, slot in sources])
+            if shape is not None:
+                return (shape,) * len(node.output_types)
         context = InferContext(
             [known[source][slot] for source, slot in sources],
             node.attrs,
@@ -199,6 +204,14 @@ def container_of(node: Node) -> Node | None:
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
         source = source.input_edge(0).src
     return source if source.type in _ROOTS else None
+
+
+def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
+    """The shape of all outputs; None where the rule refuses, which `infer` itself will say."""
+    try:
+        return infer.rule(shapes)
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def _maker_of_handle(node: Node, index: int) -> tuple[str, Mapping[str, Any]]:

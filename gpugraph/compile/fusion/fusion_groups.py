@@ -28,7 +28,7 @@ from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.config import OptimizerOptions
 from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.node_and_edge import Edge
-from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 MOST = 256
 """What a group may weigh: a compiler's time grows faster than the source."""
@@ -166,13 +166,15 @@ class _Search:
             (edge,) = node._in
             group = self.dependencies.group(edge.src)
             return 0 if group is None or self._is_inside(edge) else group.bits
+        dependencies = self.dependencies
+        may_loop = node.node_class is NodeClass.MERGE
         reach_by_source: dict[Group | Node, int] = {}
         for edge in node._in:
-            if edge.is_back_edge:
+            if may_loop and edge.is_back_edge:
                 continue
-            group = self.dependencies.group(edge.src)
+            group = dependencies.group(edge.src)
             source = edge.src if group is None else group
-            reach = self.dependencies.reach(edge.src)
+            reach = dependencies.reach(edge.src)
             reach_by_source[source] = reach_by_source.get(source, 0) | reach
             if group is not None and not self._is_inside(edge):
                 barred |= group.bits

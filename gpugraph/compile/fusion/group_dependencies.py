@@ -95,8 +95,9 @@ class Dependencies:
     def note(self, node: Node, may_join: bool) -> None:
         """Notes what a node depends on; it stays outside of groups unless it `may_join` one."""
         bits = 0
+        may_loop = node.node_class is NodeClass.MERGE
         for edge in node._in:
-            if not edge.is_back_edge:
+            if not (may_loop and edge.is_back_edge):
                 bits |= self.reach(edge.src)
         self._notes[node.id] = _Note(bits, self._time)
         if not may_join:
@@ -113,14 +114,18 @@ class Dependencies:
 
     def reach(self, node: Node) -> int:
         """The bits of the group that a node is in and of all that it depends on."""
-        bits = 0
-        note = self._notes.get(node.id)
+        bits, key = 0, node.id
+        note = self._notes.get(key)
         if note is not None:
             if note.time != self._time:
                 note.bits, note.time = self._closure(note.bits), self._time
             bits = note.bits
-        group = self.group(node)
-        return bits if group is None else bits | group.bits | group.above
+        if key not in self.group_of:
+            return bits
+        group = self.group_of[key]
+        if group.into is not None:
+            group = self.group_of[key] = group.whole()
+        return bits | group.bits | group.above
 
     def _closure(self, bits: int) -> int:
         """The groups, and all that they depend on by now."""
