@@ -126,7 +126,8 @@ class RowSource(NamedTuple):
     macros(signature): C macros by name; their text may be of functions that are not exact
     (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on values: `sizes(signature,
     *inputs)` returns their largest shapes. The function's last array then is one int64, in which
-    it leaves how many rows the outputs numbered in `counted` have.
+    it leaves how many rows the outputs numbered in `counted` have. takes_empty: whether arrays may
+    be empty.
     """
 
     file: str
@@ -137,6 +138,7 @@ class RowSource(NamedTuple):
     sizes: Callable[..., Sequence[tuple[int, ...]]] | None = None
     counted: Sequence[int] = ()
     is_exact: bool = True
+    takes_empty: bool = False
 
 
 Native = Decomposition | ViewCopies | MatrixProducts | MatmulWithEpilogue | CSource | RowSource

@@ -171,9 +171,10 @@ def translate(step: Candidate) -> Piece:
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")
-    if not all(array.size for array in arrays):
-        raise NotNativeError("a tensor is empty")
     native = step.native
+    takes_empty = isinstance(native, RowSource) and native.takes_empty
+    if not takes_empty and not all(array.size for array in arrays):
+        raise NotNativeError("a tensor is empty")
     try:
         if isinstance(native, MatmulWithEpilogue):
             triples = native.products.matrices(step.context, *arrays)

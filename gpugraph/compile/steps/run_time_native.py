@@ -77,7 +77,8 @@ class RunTimeNative:
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
         """The piece for these arrays, and its code, if that is there."""
         is_worthwhile = self.jit.waits or self._spent >= _WORTHWHILE_S
-        if not is_worthwhile or not all(array.size for array in arrays):
+        has_elements = self.native.takes_empty or all(array.size for array in arrays)
+        if not is_worthwhile or not has_elements:
             return None
         if not all(array.flags.c_contiguous for array in arrays):
             return None
