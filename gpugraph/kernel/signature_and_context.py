@@ -43,9 +43,10 @@ class CompiledFile(Protocol):
     """A compiled C file of `kernels/`."""
 
     def bind(
-        self, function: str, parameters: Sequence[int], arrays: Sequence[Any]
+        self, function: str, parameters: Sequence[int], arrays: Sequence[Any], *, dtype: str = ""
     ) -> Callable[[], int]:
-        """A call of one of its functions, with these integers and arrays."""
+        """A call of one of its functions, with these integers and arrays. dtype: that of the
+        function, where arrays have several."""
 
 
 class KernelContext(Signature, Protocol):
@@ -79,10 +80,10 @@ class KernelContext(Signature, Protocol):
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """A block of the device's memory, allocated during a run: its `array`, and `release()`."""
 
-    def compiled(self, file: str) -> Callable[[float], CompiledFile | None]:
+    def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """What returns a C file of `kernels/` once it is compiled, waiting so many seconds for it
         at most, and None before, or where there is no native code: for a kernel with a part in C
-        that gives the very numbers of the rest, of float32."""
+        that gives the very numbers of the rest. dtype: what the file is compiled for."""
 
     def own(self, container: Any) -> None:
         """Calls `container.release()` when the plan is released."""

@@ -220,12 +220,12 @@ class KernelBinding:
         """What the session keeps in a container under a name, for all nodes."""
         return self._resources.shared_object(container, name, make)
 
-    def compiled(self, file: str) -> Callable[[float], CompiledFile | None]:
+    def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """What returns a C file of `kernels/` that is compiled within some seconds; None without
         jit."""
         if not self._jit.is_on:
             return lambda seconds: None
-        prepared = prepare_source(file, "float32")
+        prepared = prepare_source(file, dtype)
         if self._jit.waits:
             return lambda seconds: prepared.get(wait=True)
         return prepared.get_within

@@ -42,7 +42,7 @@ class ContextOutsideRun:
         """LookupError: there is no variable."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
-    def compiled(self, file: str) -> Callable[[float], None]:
+    def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
         """There is no native code: nothing waits for it outside of a run."""
         return lambda seconds: None
 

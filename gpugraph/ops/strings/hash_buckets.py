@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
-from gpugraph.ops.strings.string_ops import string_op
+from gpugraph.ops.strings.native_hashes import ManyHashes
+from gpugraph.ops.strings.string_ops import host_op
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -26,35 +28,44 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0]]
 
 
-def _by(function: Callable[[bytes], int]) -> Callable[[KernelContext], Callable[[bytes], int]]:
-    def of(context: KernelContext) -> Callable[[bytes], int]:
-        count = context.attrs["num_buckets"]
-        return lambda text: function(text) % count
-
-    return of
+def _by(function: Callable[[bytes], int], name: str) -> Callable[[KernelContext], ManyHashes]:
+    return lambda context: ManyHashes(context, name, function, context.attrs["num_buckets"])
 
 
-def _by_key(context: KernelContext) -> Callable[[bytes], int]:
+def _by_key(context: KernelContext) -> ManyHashes:
     key, count = context.attrs["key"], context.attrs["num_buckets"]
     if len(key) != 2:
         raise invalid_argument("Key must have 2 elements")
-    return lambda text: sip_hash(text, (key[0], key[1])) % count
+    one = partial(sip_hash, key=(key[0], key[1]))
+    return ManyHashes(context, "gg_sip_hash", one, count, key)
+
+
+def _bind(
+    hashes: Callable[[KernelContext], ManyHashes], context: KernelContext, strings: Any, out: Any
+) -> Callable[[], Any]:
+    return partial(hashes(context), strings, out)
 
 
 _KEY = {"key": Attr("list(int)", required=True)}
 _BUCKETS: tuple[tuple[str, str, Any, dict[str, Any], str], ...] = (
-    ("", "string_tensor", _by(murmur), {}, "hash of each string (MurmurHash64A)"),
-    ("Fast", "input", _by(farm_fingerprint), {}, "fingerprint of each string (FarmHash's)"),
+    ("", "string_tensor", _by(murmur, "gg_murmur_hash"), {}, "hash of each string (MurmurHash64A)"),
+    (
+        "Fast",
+        "input",
+        _by(farm_fingerprint, "gg_farm_hash"),
+        {},
+        "fingerprint of each string (FarmHash's)",
+    ),
     ("Strong", "input", _by_key, _KEY, "hash of each string under a key of two ints (SipHash-2-4)"),
 )
 for _suffix, _input, _function, _attrs, _what in _BUCKETS:
-    string_op(
+    host_op(
         f"StringToHashBucket{_suffix}",
-        _function,
+        Call(make=partial(_bind, _function)),
         f"The {_what} modulo `num_buckets`.",
-        inputs=f"{_input}: string",
-        output="int64",
-        infer=_infer,
+        f"{_input}: string",
+        "output: int64",
+        _infer,
         num_buckets=Attr("int", required=True),
         **_attrs,
     )
