@@ -100,14 +100,23 @@ class MatmulWithEpilogue(NamedTuple):
     epilogue: Callable[..., Epilogue]
 
 
+def _as_they_are(_: Signature) -> Mapping[int, tuple[int, ...]]:
+    return {}
+
+
 class CSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`. Its arguments are the arrays'
     addresses and the integers that `parameters(signature)` returns. That raises
-    NotImplementedError, with the reason, for attrs or shapes that the function does not compute."""
+    NotImplementedError, with the reason, for attrs or shapes that the function does not compute.
+
+    turned(signature): for arrays, by their numbers among inputs and output, the axes in the order
+    in which the function takes them, where that is another one.
+    """
 
     file: str
     function: str
     parameters: Callable[[Signature], Sequence[int]]
+    turned: Callable[[Signature], Mapping[int, tuple[int, ...]]] = _as_they_are
 
 
 def _no_macros(_: Signature) -> Mapping[str, str]:

@@ -10,6 +10,7 @@
    of them at a time, so that no place needs to check edges; without padding they are read in place.
    Parameters are those of host_windows.h; with a bias one more, how results are cut (Relu). */
 
+#include "host_half.h"
 #include "host_windows.h"
 #include "host_product.h"
 #include "host_narrow_product.h"

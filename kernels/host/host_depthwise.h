@@ -4,6 +4,7 @@
    elements, each rounded, as in NumPy. In the gradient by the filter, groups of rows of windows
    leave sums, which are added up in order. Parameters: as in host_windows.h, with one output. */
 
+#include "host_half.h"
 #include "host_windows.h"
 
 #ifndef GG_DEPTHWISE

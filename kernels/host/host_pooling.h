@@ -6,6 +6,7 @@
 
    Parameters: n, h, w, c, kh, kw, oh, ow, then stride and padding before, each of y and x. */
 
+#include "host_half.h"
 GG_BRIEF
 
 #ifndef GG_POOLING

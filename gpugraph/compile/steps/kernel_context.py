@@ -169,9 +169,10 @@ class KernelBinding:
 
         Slots below 0 are of code that runs instead of what has scratch.
         """
-        others = [block for other, block in self._passing.items() if other != slot]
+        passing = self._passing.items()
+        others = [b for other, b in passing if other != slot and (other < 0) >= (slot < 0)]
         array, block = self._pooled(
-            shape, dtype, [*others, *self._scratch_blocks] if slot >= 0 else ()
+            shape, dtype, [*others, *self._scratch_blocks] if slot >= 0 else others
         )
         self._passing[slot] = block
         return array

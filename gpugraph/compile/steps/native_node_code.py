@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import DType, bfloat16, uint8
+from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.steps.kernel_context import KernelBinding
+from gpugraph.compile.steps.source_layouts import NewArray, function_arrays, function_dtype
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
     BYTES,
@@ -42,6 +43,7 @@ from gpugraph.kernel import (
     MatrixProducts,
     Native,
     RowSource,
+    Signature,
     ViewCopies,
 )
 from gpugraph.ops.framework.kernel_registry import is_ours
@@ -97,6 +99,10 @@ class Candidate(NamedTuple):
     def new_scratch(self, size: int) -> Any:
         """So many bytes for the time that the step runs."""
         return self.context.passing(-1, (size,), uint8)
+
+    def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array for the time that the step runs, one for each number from 0 on."""
+        return self.context.passing(-2 - number, shape, as_dtype(dtype))
 
     def run_plain(self) -> None:
         """Runs the plain step once, with scratch of its own."""
@@ -159,10 +165,12 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
 
 
 def native_of(node: Node) -> Native | Expressions | None:
-    """The form of an op for native code of the CPU, if there is any: of bfloat16 only copies."""
+    """The form of an op for native code of the CPU, if there is any: of bfloat16 what copies or
+    widens it."""
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
-    copies = isinstance(form, ViewCopies) or (isinstance(form, RowSource) and form.element is None)
+    copies = isinstance(form, (ViewCopies, CSource))
+    copies = copies or (isinstance(form, RowSource) and form.element is None)
     return None if bfloat16 in dtypes and not copies else form
 
 
@@ -184,19 +192,32 @@ def translate(step: Candidate) -> Piece:
         if isinstance(native, MatrixProducts):
             return _products(native, step)
         if isinstance(native, CSource):
-            numbers = native.parameters(step.context)
-            name = native.function
-            return Piece(
-                FileOf(native.file, str(arrays[0].dtype)),
-                lambda code: Calls([code.bind(name, numbers, arrays, step.new_scratch)]),
-                name,
-                numbers,
-            )
+            return source_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
             return row_piece(native, step.context, arrays, step.new_scratch)
         return _program(native, step)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
+
+
+def source_piece(
+    native: CSource,
+    signature: Signature,
+    arrays: Sequence[Any],
+    new_scratch: Callable[[int], Any],
+    new_array: NewArray,
+) -> Piece:
+    """The code of a C function of a single op."""
+    numbers, name = native.parameters(signature), native.function
+    own = function_arrays(native, signature, arrays, new_array)
+
+    def bind(code: Any) -> Calls:
+        return Calls(own.calls(code, code.bind(name, numbers, own.arrays, new_scratch)))
+
+    mark = (
+        name if not own.before else f"{name} {arrays[0].dtype} {sorted(native.turned(signature))}"
+    )
+    return Piece(FileOf(native.file, function_dtype(arrays)), bind, mark, numbers)
 
 
 def row_piece(

@@ -228,15 +228,15 @@ conv2d_op = declare_convolution(
     CONV_ATTRS,
     ConvolutionOp(
         "Conv2D", bind_convolution, convolution_gpu,
-        convolution_source("gg_conv2d", forward_shapes),
+        convolution_source("gg_conv2d", forward_shapes, (0, 2)),
     ),
     ConvolutionOp(
         "Conv2DBackpropInput", _bind_input_gradient, input_gradient_gpu,
-        convolution_source("gg_conv2d_back_input", input_gradient_shapes),
+        convolution_source("gg_conv2d_back_input", input_gradient_shapes, (1, 2)),
     ),
     ConvolutionOp(
         "Conv2DBackpropFilter", _bind_filter_gradient, filter_gradient_gpu,
-        convolution_source("gg_conv2d_back_filter", filter_gradient_shapes),
+        convolution_source("gg_conv2d_back_filter", filter_gradient_shapes, (0, 1)),
     ),
     doc="Each window of the images (n, h, w, c) times the filter (kh, kw, c, outputs), summed up.",
 )  # fmt: skip

@@ -129,15 +129,15 @@ depthwise_op = declare_convolution(
     _ATTRS,
     ConvolutionOp(
         "DepthwiseConv2dNative", _bind_forward, depthwise_gpu,
-        depthwise_source("gg_depthwise", forward_shapes),
+        depthwise_source("gg_depthwise", forward_shapes, (0, 2)),
     ),
     ConvolutionOp(
         "DepthwiseConv2dNativeBackpropInput", _bind_input_gradient, depthwise_input_gradient_gpu,
-        depthwise_source("gg_depthwise_back_input", input_gradient_shapes),
+        depthwise_source("gg_depthwise_back_input", input_gradient_shapes, (1, 2)),
     ),
     ConvolutionOp(
         "DepthwiseConv2dNativeBackpropFilter", _bind_filter_gradient, depthwise_filter_gradient_gpu,
-        depthwise_source("gg_depthwise_back_filter", filter_gradient_shapes),
+        depthwise_source("gg_depthwise_back_filter", filter_gradient_shapes, (0, 1)),
     ),
     doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",
     outputs_of=_outputs_of,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 
-from gpugraph.base.dtypes import float32, float64
+from gpugraph.base.dtypes import bfloat16, float16, float32, float64
 from gpugraph.kernel import CSource, Signature
 from gpugraph.ops.nn.windows.window_geometry import IMAGES
 
@@ -19,16 +19,33 @@ Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
 
 def _check(signature: Signature) -> None:
     """NotImplementedError for what has no native function."""
-    if not IMAGES.channels_last(signature.attrs):
-        raise NotImplementedError("native windows are over images in NHWC, these are in NCHW")
     dtype = signature.output_types[0].base_dtype
-    if dtype not in (float32, float64):
-        raise NotImplementedError(f"native windows are of float32 or float64, not {dtype.name}")
+    if dtype not in (float16, bfloat16, float32, float64):
+        raise NotImplementedError(
+            f"native windows are over floating-point numbers, not {dtype.name}"
+        )
 
 
-def convolution_source(function: str, shapes: Shapes) -> CSource:
-    """A convolution or a gradient of it; `shapes` gives those of images, filter and results."""
-    return CSource("host_convolution.h", function, partial(_convolution_parameters, shapes))
+def _turned(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
+    """Arrays that are images, by their numbers, have their channels last."""
+    if IMAGES.channels_last(signature.attrs):
+        return {}
+    return dict.fromkeys(images, (0, 2, 3, 1))
+
+
+def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of images with their channels last."""
+    if IMAGES.channels_last(signature.attrs):
+        return tuple(shape)
+    batch, channels, *sizes = shape
+    return batch, *sizes, channels
+
+
+def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
+    """A convolution or a gradient of it; `shapes` gives those of images, filter and results, and
+    `images` are the arrays that are images."""
+    parameters = partial(_convolution_parameters, shapes)
+    return CSource("host_convolution.h", function, parameters, partial(_turned, images))
 
 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
@@ -36,16 +53,18 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
 
     def parameters(signature: Signature) -> list[int]:
         images, filter, results = shapes(signature)
+        if signature.output_types[0].base_dtype in (float16, bfloat16):
+            raise NotImplementedError("between a convolution and its bias numbers are rounded")
         if prod(results) and not prod(images) * prod(filter):
             raise NotImplementedError(
                 "native convolutions with a bias need elements in images and filter"
             )
         return [*_convolution_parameters(shapes, signature), activation(signature)]
 
-    return CSource("host_convolution.h", function, parameters)
+    return CSource("host_convolution.h", function, parameters, partial(_turned, (0, 3)))
 
 
-def depthwise_source(function: str, shapes: Shapes) -> CSource:
+def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
     """The same of each channel by itself, with one filter a channel."""
 
     def parameters(signature: Signature) -> list[int]:
@@ -54,7 +73,7 @@ def depthwise_source(function: str, shapes: Shapes) -> CSource:
             raise NotImplementedError(f"native filters by channel are one a channel, not {filters}")
         return _parameters(shapes, signature)
 
-    return CSource("host_depthwise.h", function, parameters)
+    return CSource("host_depthwise.h", function, parameters, partial(_turned, images))
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
@@ -72,6 +91,7 @@ def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
 def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
     _check(signature)
     images, filter, results = shapes(signature)
+    images, results = _last(signature, images), _last(signature, results)
     y, x = IMAGES.axes(signature.attrs, images[1:3], filter[:2])
     sizes = [*images, filter[0], filter[1], filter[3], results[1], results[2]]
     return [*sizes, y.stride, x.stride, y.dilation, x.dilation, y.before, x.before]
@@ -84,9 +104,9 @@ def pooling_source(function: str, shapes: Shapes) -> CSource:
         _check(signature)
         if IMAGES.pools_depth(signature.attrs):
             raise NotImplementedError("pooling across channels has no native function")
-        images, windows = shapes(signature)
+        images, windows = (_last(signature, shape) for shape in shapes(signature))
         y, x = IMAGES.axes(signature.attrs, images[1:3])
         sizes = [*images, y.window, x.window, windows[1], windows[2]]
         return [*sizes, y.stride, x.stride, y.before, x.before]
 
-    return CSource("host_pooling.h", function, parameters)
+    return CSource("host_pooling.h", function, parameters, partial(_turned, range(4)))

@@ -1,0 +1,96 @@
+"""C functions of single ops (`CSource`) over arrays as they take them.
+
+    the op's array --widen--> float32 --move--> axes in order -- function --move--> --narrow-->
+
+Functions are of float32 and float64 and take channels last. float16 and bfloat16 are widened, and
+images with channels first are copied with their axes turned, to scratch memory of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.bfloat16 import is_bfloat16
+from gpugraph.devices.native import move
+from gpugraph.kernel import CSource, Signature
+
+NewArray = Callable[[int, tuple[int, ...], Any], Any]
+"""new_array(number, shape, dtype): memory for the time that the step runs, others by others'
+numbers."""
+
+
+class FunctionArrays(NamedTuple):
+    """The arrays of a function, and what is done before and after it.
+
+    before, after: f(code) is a call, where code is the compiled file.
+    """
+
+    arrays: list[Any]
+    before: list[Callable[[Any], Callable[[], int]]]
+    after: list[Callable[[Any], Callable[[], int]]]
+
+    def calls(self, code: Any, call: Callable[[], int]) -> list[Callable[[], int]]:
+        """All calls, in order."""
+        before = [bind(code) for bind in self.before]
+        return [*before, call, *(bind(code) for bind in self.after)]
+
+
+def is_half(dtype: Any) -> bool:
+    """Whether a NumPy dtype is float16 or bfloat16."""
+    return dtype == np.float16 or is_bfloat16(dtype)
+
+
+def function_dtype(arrays: Sequence[Any]) -> str:
+    """The dtype for which the function is compiled."""
+    return "float32" if is_half(arrays[0].dtype) else str(arrays[0].dtype)
+
+
+def function_arrays(
+    native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
+) -> FunctionArrays:
+    """The arrays that the function takes; the last of `arrays` is its output."""
+    turned = native.turned(signature)
+    output = len(arrays) - 1
+    result = FunctionArrays([], [], [])
+    for slot, array in enumerate(arrays):
+        own = array
+        if is_half(array.dtype):
+            own = new_array(2 * slot, array.shape, np.dtype(np.float32))
+            _convert(result, array, own, slot == output)
+        if slot in turned:
+            own = _turn(result, own, turned[slot], new_array, 2 * slot + 1, slot == output)
+        result.arrays.append(own)
+    return result
+
+
+def _convert(result: FunctionArrays, array: Any, own: Any, is_output: bool) -> None:
+    numbers = [array.size, int(is_bfloat16(array.dtype))]
+    if is_output:
+        result.after.insert(
+            0, lambda code: code.bind("gg_narrow", numbers, [own, array], dtype="float32")
+        )
+    else:
+        result.before.append(
+            lambda code: code.bind("gg_widen", numbers, [array, own], dtype="float32")
+        )
+
+
+def _turn(
+    result: FunctionArrays,
+    array: Any,
+    axes: tuple[int, ...],
+    new_array: NewArray,
+    number: int,
+    is_output: bool,
+) -> Any:
+    """The array with its axes in this order."""
+    view = array.transpose(axes)
+    own = new_array(number, view.shape, array.dtype)
+    if is_output:
+        result.after.insert(0, lambda _: move(own, view))
+    else:
+        result.before.append(lambda _: move(view, own))
+    return own
