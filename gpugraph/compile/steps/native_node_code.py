@@ -209,13 +209,15 @@ def source_piece(
 ) -> Piece:
     """The code of a C function of a single op."""
     numbers, name = native.parameters(signature), native.function
-    own = function_arrays(native, signature, arrays, new_array)
+    operands = function_arrays(native, signature, arrays, new_array)
 
     def bind(code: Any) -> Calls:
-        return Calls(own.calls(code, code.bind(name, numbers, own.arrays, new_scratch)))
+        return Calls(operands.calls(code, code.bind(name, numbers, operands.arrays, new_scratch)))
 
     mark = (
-        name if not own.before else f"{name} {arrays[0].dtype} {sorted(native.turned(signature))}"
+        name
+        if not operands.before
+        else f"{name} {arrays[0].dtype} {sorted(native.turned(signature))}"
     )
     return Piece(FileOf(native.file, function_dtype(arrays)), bind, mark, numbers)
 

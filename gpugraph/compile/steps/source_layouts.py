@@ -56,25 +56,25 @@ def function_arrays(
     output = len(arrays) - 1
     result = FunctionArrays([], [], [])
     for slot, array in enumerate(arrays):
-        own = array
+        operand = array
         if is_half(array.dtype):
-            own = new_array(2 * slot, array.shape, np.dtype(np.float32))
-            _convert(result, array, own, slot == output)
+            operand = new_array(2 * slot, array.shape, np.dtype(np.float32))
+            _convert(result, array, operand, slot == output)
         if slot in turned:
-            own = _turn(result, own, turned[slot], new_array, 2 * slot + 1, slot == output)
-        result.arrays.append(own)
+            operand = _turn(result, operand, turned[slot], new_array, 2 * slot + 1, slot == output)
+        result.arrays.append(operand)
     return result
 
 
-def _convert(result: FunctionArrays, array: Any, own: Any, is_output: bool) -> None:
+def _convert(result: FunctionArrays, array: Any, operand: Any, is_output: bool) -> None:
     numbers = [array.size, int(is_bfloat16(array.dtype))]
     if is_output:
         result.after.insert(
-            0, lambda code: code.bind("gg_narrow", numbers, [own, array], dtype="float32")
+            0, lambda code: code.bind("gg_narrow", numbers, [operand, array], dtype="float32")
         )
     else:
         result.before.append(
-            lambda code: code.bind("gg_widen", numbers, [array, own], dtype="float32")
+            lambda code: code.bind("gg_widen", numbers, [array, operand], dtype="float32")
         )
 
 
@@ -88,9 +88,9 @@ def _turn(
 ) -> Any:
     """The array with its axes in this order."""
     view = array.transpose(axes)
-    own = new_array(number, view.shape, array.dtype)
+    operand = new_array(number, view.shape, array.dtype)
     if is_output:
-        result.after.insert(0, lambda _: move(own, view))
+        result.after.insert(0, lambda _: move(operand, view))
     else:
-        result.before.append(lambda _: move(view, own))
-    return own
+        result.before.append(lambda _: move(view, operand))
+    return operand

@@ -255,9 +255,9 @@ def _native(function: str, images: int, extra: Callable[[Signature], int]) -> Ro
 
 
 def _no_moments(signature: Signature) -> int:
-    """0. NotImplementedError where it trains and yet is given moments, which NumPy refuses."""
-    given = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
-    if signature.attrs["is_training"] and given:
+    """0. NotImplementedError where it trains and yet is elements moments, which NumPy refuses."""
+    elements = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
+    if signature.attrs["is_training"] and elements:
         raise NotImplementedError("mean and variance are not empty")
     return 0
 
