@@ -166,7 +166,10 @@ def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
         if sum(units[-1].arena_sizes.values()) <= limit:
             break
     unit = min(units, key=lambda unit: sum(unit.arena_sizes.values()))
-    unit.amend("recompute", _time_of_recomputation(unit), _degrees_tried(units, limit))
+    lines = _degrees_tried(units, limit)
+    if any(feed.shape is None or None in feed.shape for feed in request.feeds):
+        lines.append("sizes are left open: the limit does not count what is sized in the run")
+    unit.amend("recompute", _time_of_recomputation(unit), lines)
     return unit
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.config import RewriterConfig
+from gpugraph.session.plan_cache import EXACT_PLANS
 
 RECOMPUTE = RewriterConfig.RECOMPUTATION_HEURISTICS
 
@@ -56,3 +57,17 @@ def test_no_more_degrees_are_tried_than_the_limit_needs(limit: int, degrees: int
     text = explained(memory_optimization=RECOMPUTE, recomputation_limit_mb=limit)
     assert sum(": arenas of " in line for line in text.splitlines()) == degrees
     assert "none fits" not in text
+
+
+def test_a_limit_on_open_sizes_says_what_it_does_not_count() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    total = tf.reduce_sum(tf.exp(x))
+    fields = {"memory_optimization": RECOMPUTE, "recomputation_limit_mb": 1}
+    options = tf.GraphOptions(rewrite_options=RewriterConfig(**fields))
+    with tf.Session(config=tf.ConfigProto(graph_options=options)) as session:
+        said = []
+        for size in range(1, EXACT_PLANS + 2):
+            session.run(total, {x: np.zeros(size)})
+            said.append(session.explain(total, {x: np.zeros(size)}).of_pass("recompute"))
+    assert "left open" not in said[0]
+    assert said[-1].endswith("left open: the limit does not count what is sized in the run")
