@@ -1,15 +1,17 @@
 """Streams of calls: what a step sends goes over streams that last, one frame for each message.
 
 A call of its own costs gRPC more than a frame of a stream that is there. A frame is the number of
-its method (one byte), with a key 32 bytes that prove it, and the message. A stream does one call
-after the other; who makes several at the same time takes several (`core_streams.StreamPool`). The
-server answers each frame with one frame, but for those of `ONE_WAY` methods.
+its method (one byte), with a key 32 bytes that prove it, and the message behind its checksum. A
+stream does one call after the other; who makes several at the same time takes several
+(`core_streams.StreamPool`). The server answers each frame with one frame, but for those of
+`ONE_WAY` methods.
 """
 
 from __future__ import annotations
 
 import hmac
 import queue
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +24,19 @@ NUMBERS = {name: number for number, name in enumerate(METHODS)}
 
 _NAMES = tuple(METHODS)
 _PROOF_BYTES = 32
+
+
+def sealed(method: str, message: bytes) -> bytes:
+    """A message behind its checksum, which is that of the method, too."""
+    return zlib.crc32(message, NUMBERS[method]).to_bytes(4, "little") + message
+
+
+def unsealed(method: str, content: bytes) -> bytes:
+    """The message of sealed bytes; InvalidArgumentError where these have been changed."""
+    message = content[4:]
+    if len(content) < 4 or sealed(method, message)[:4] != content[:4]:
+        raise invalid_argument(f"A message of {method} is not as it was sent: its sum is another")
+    return message
 
 
 class FrameProofs:

@@ -17,7 +17,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.version import VERSION
 from gpugraph.cluster.access import Access, Proofs, add_port
-from gpugraph.cluster.call_streams import NUMBERS, FrameProofs
+from gpugraph.cluster.call_streams import NUMBERS, FrameProofs, unsealed
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
@@ -158,7 +158,8 @@ class Listener:
         try:
             if context is not None:
                 self._check(context, method, content)
-            answer: bytes = handler(_parsed(method, content)).SerializeToString()
+            message = _parsed(method, unsealed(method, content))
+            answer: bytes = handler(message).SerializeToString()
             return b"\0" + answer
         except OpError as error:
             return _failed(error)

@@ -17,7 +17,7 @@ from gpugraph.base.errors import CancelledError, OpError, ResourceExhaustedError
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.base.version import VERSION
 from gpugraph.cluster.access import Access, open_channel, proof
-from gpugraph.cluster.call_streams import CallStream, FrameProofs
+from gpugraph.cluster.call_streams import CallStream, FrameProofs, sealed
 from gpugraph.cluster.core_streams import (
     CoreStream,
     LastingStream,
@@ -193,14 +193,14 @@ class Peer:
         return PendingCall(self, method, future)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """A message as bytes; ResourceExhaustedError for too many."""
+        """A message as bytes, with its sum; ResourceExhaustedError for too many."""
         content: bytes = message.SerializeToString()
         if len(content) > MOST_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(
                 f"A message of {len(content)} bytes ({method}) is larger than {MOST_MESSAGE_BYTES},"
                 " the limit: feed large values in place of constants"
             )
-        return content
+        return sealed(method, content)
 
     def tell(self, method: str, message: Any, limit_s: float) -> None:
         """Sends a message whose answer nobody waits for; what fails is left alone."""

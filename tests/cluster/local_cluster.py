@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import gpugraph as tf
 from gpugraph.cluster import grpc_server
 
-__all__ = ["free_ports", "local_cluster", "over_grpc"]
+__all__ = ["free_ports", "local_cluster", "over_grpc", "server_processes"]
 
 
 def free_ports(count: int) -> list[int]:
@@ -43,6 +46,42 @@ def local_cluster(
     finally:
         for server in servers.values():
             server.stop()
+
+
+SERVE = """
+import json, sys
+import gpugraph as tf
+config = tf.ConfigProto(device_count={"CPU": int(sys.argv[4])})
+server = tf.train.Server(json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), config=config)
+print("ready", flush=True)
+server.join()
+"""
+
+
+@contextlib.contextmanager
+def server_processes(num_cpus: int, **counts: int) -> Iterator[dict[str, list[str]]]:
+    """Servers of so many tasks of each job, each in a process with so many devices: the cluster."""
+    ports = iter(free_ports(sum(counts.values())))
+    spec = {
+        job: [f"localhost:{next(ports)}" for _ in range(count)] for job, count in counts.items()
+    }
+    tasks = [(job, str(task)) for job, count in counts.items() for task in range(count)]
+    text = json.dumps(spec)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SERVE, text, *task, str(num_cpus)], stdout=subprocess.PIPE
+        )
+        for task in tasks
+    ]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+        yield spec
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,7 @@
-"""Random graphs over three servers of two devices each: as in one process, and none blocks."""
+"""Random graphs over three servers of two devices each: as in one process, and none blocks.
+
+The servers are in this process; in the exhaustive test each is in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hypothesis import given, settings
 
 import gpugraph as tf
 
-from .local_cluster import local_cluster
+from .local_cluster import local_cluster, server_processes
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
 pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
@@ -113,8 +116,14 @@ def test_a_cluster_computes_what_one_process_computes(target: str, seed: int) ->
     check(seed, target)
 
 
+@pytest.fixture(scope="module")
+def target_of_processes() -> Iterator[str]:
+    with server_processes(2, a=2, b=1) as spec:
+        yield f"grpc://{spec['a'][0]}"
+
+
 @pytest.mark.exhaustive
 @given(st.integers(0, 10**9))
 @settings(max_examples=2000, deadline=None)
-def test_two_thousand_programs(target: str, seed: int) -> None:
-    check(seed, target)
+def test_two_thousand_programs_over_three_processes(target_of_processes: str, seed: int) -> None:
+    check(seed, target_of_processes)

@@ -6,7 +6,7 @@ import os
 import random
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.base.errors import OpError
-from gpugraph.cluster import access, transport, wire_values
+from gpugraph.cluster import access, call_streams, transport, wire_values
 from gpugraph.cluster.transport import Peer, message_of
 from gpugraph.cluster.wire_values import Parcels, joined, read_values, write_values
+from gpugraph.formats.messages.service_messages import ONE_WAY
 
 from .local_cluster import over_grpc
 
@@ -179,21 +180,52 @@ def spoilt(content: bytes, draw: random.Random) -> bytes:
     return bytes(spoilt_bytes)
 
 
+def in_a_call(peer: Peer, name: str, content: bytes) -> bytes:
+    """The answer to bytes of a call of its own."""
+    answer: bytes = peer._methods[name](content, metadata=peer._metadata(name, content), timeout=30)
+    return answer
+
+
+def in_a_stream(peer: Peer, name: str, content: bytes) -> bytes:
+    """The answer to bytes in a frame of a stream; a stream answers no ONE_WAY method."""
+    if name in ONE_WAY:
+        return in_a_call(peer, name, content)
+    stream = peer._streams.take()
+    stream.send(name, content)
+    answer = stream.receive()
+    peer._streams.give(stream)
+    return answer
+
+
 def check_malformed(peer: Peer, count: int, seed: int) -> None:
-    """Sends spoilt messages; each is answered, and the server goes on."""
+    """Sends spoilt messages; none is served, all are answered, and the server goes on.
+
+    Half of them are spoilt on the way: bytes of a call that are not those that its sender has
+    summed up. None of these may be done. The others are sent by who is out of his mind, with a sum
+    that fits: each is done or refused, for a reason that is not the server's own.
+    """
     draw = random.Random(seed)
     handle = peer.call("CreateSession", message_of("CreateSession")).handle
     known = samples(handle)
-    send: dict[str, Callable[..., bytes]] = peer._methods
-    for _ in range(count):
+    num_refused = 0
+    for number in range(count):
         name, message = draw.choice(known)
-        content = spoilt(message.SerializeToString(), draw)
-        answer = send[name](content, metadata=peer._metadata(name, content), timeout=30)
+        content = message.SerializeToString()
+        is_spoilt_on_the_way = number % 2 == 0
+        whole = call_streams.sealed(name, content)
+        sent = spoilt(whole, draw) if is_spoilt_on_the_way else whole
+        if not is_spoilt_on_the_way:
+            sent = call_streams.sealed(name, spoilt(content, draw))
+        answer = draw.choice((in_a_call, in_a_stream))(peer, name, sent)
         assert answer[:1] in (b"\0", b"\1")
+        if is_spoilt_on_the_way and sent != whole:
+            assert answer[:1] == b"\1", (name, content, sent)
+            num_refused += 1
         if answer[:1] == b"\1":
             failure = message_of("Failure")
             failure.ParseFromString(answer[1:])
             assert failure.code != tf.errors.INTERNAL, failure.message
+    assert num_refused > count // 3
     for size in (b"", b"x", struct.pack("<q", -1), struct.pack("<q", 1 << 60), os.urandom(8)):
         with pytest.raises(grpc.RpcError):
             peer._store(iter([size, b"abc"]), metadata=peer._metadata("Store", size))
