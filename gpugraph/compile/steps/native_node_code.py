@@ -146,7 +146,8 @@ class Piece(NamedTuple):
     be compiled; `bind` turns the compiled function into calls.
 
     mark: what of the code runs, as text: a function of a file, the layout of products. details:
-    further numbers on which the time depends. is_exact: its numbers are those of NumPy.
+    further numbers on which the time depends. is_exact: its numbers are those of NumPy. work: of a
+    program, the values that it computes, all elements counted.
     """
 
     source: Program | FileOf | None
@@ -154,6 +155,7 @@ class Piece(NamedTuple):
     mark: str = ""
     details: Sequence[int] = ()
     is_exact: bool = False
+    work: int = 0
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
@@ -321,19 +323,21 @@ def _program(native: Expressions, step: Candidate) -> Piece:
         call = function.call(step.inputs, step.written, sizes)
         return Calls([call], function.can_fail)
 
-    return Piece(program, bind)
+    return Piece(program, bind, work=prod(sizes) * len(program.values))
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
     """The code of each piece, compiled in the background: files first, whose ops take longest by
-    NumPy, then all programs together."""
+    NumPy, then the programs, those with most work first."""
     sources = [piece.source for piece in pieces]
     files = iter([prepare_source(*source) for source in sources if isinstance(source, FileOf)])
-    programs = iter(prepare([source for source in sources if isinstance(source, Program)]))
+    by_work = sorted(pieces, key=lambda piece: -piece.work)
+    programs = [piece.source for piece in by_work if isinstance(piece.source, Program)]
+    code_of = dict(zip(programs, prepare(programs)))
     codes: list[Prepared[Any] | None] = []
     for source in sources:
-        if source is None:
-            codes.append(None)
+        if isinstance(source, Program):
+            codes.append(code_of[source])
         else:
-            codes.append(next(files) if isinstance(source, FileOf) else next(programs))
+            codes.append(None if source is None else next(files))
     return codes
