@@ -1,12 +1,15 @@
 /* Loops: all that an iteration does, in order, by one call (gpugraph/devices/native/iterations.py).
 
-   Each instruction calls a kernel, or goes elsewhere where a bool in memory is true or false. What
+   Each instruction calls a kernel, sets a bool, or goes elsewhere where one is true or false. What
    has no native code is left to Python, which does it and calls again: so is a kernel that refuses
    its input, and an access to a container that needs more than the common case. */
 
 #include <string.h>
 
-enum { GG_CALL = 0, GG_PYTHON = 1, GG_IF = 2, GG_UNLESS = 3, GG_JUMP = 4, GG_AGAIN = 5 };
+enum {
+    GG_CALL = 0, GG_PYTHON = 1, GG_IF = 2, GG_UNLESS = 3, GG_JUMP = 4, GG_AGAIN = 5, GG_SET = 6,
+    GG_CLEAR = 7
+};
 
 typedef struct {
     int64_t kind;
@@ -60,6 +63,12 @@ int gg_iterate(void *at) {
             }
             break;
         }
+        case GG_SET:
+            *(char *)now++->operand = 1;
+            break;
+        case GG_CLEAR:
+            *(char *)now++->operand = 0;
+            break;
         case GG_PYTHON:
             goto failed;
         default:

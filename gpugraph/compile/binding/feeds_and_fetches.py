@@ -107,7 +107,7 @@ class FeedsAndFetches:
         return FetchSlot("the end of the run", refusals.check if is_waited else refusals.wait)
 
 
-def _reader_if_alive(flags: list[bool], flag: int, node: Node, read: _Read) -> _Read:
+def _reader_if_alive(flags: bytearray, flag: int, node: Node, read: _Read) -> _Read:
     def read_if_alive() -> Any:
         if not flags[flag]:
             raise invalid_argument(

@@ -6,14 +6,13 @@ a loop its list becomes one step of the frame around it.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from gpugraph.compile.control_flow.condition_flags import Conditions
 from gpugraph.compile.control_flow.merge_step import merger
 from gpugraph.compile.control_flow.while_frame_binding import WhileFrameBinding
 from gpugraph.compile.memory.memory_planning import passes_whole
-from gpugraph.compile.steps.guarded_regions import Entry, with_regions
+from gpugraph.compile.steps.guarded_regions import Entry, SetFlags, with_regions
 from gpugraph.compile.steps.plan_arrays import is_cell
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.tensor_moves import do_nothing, move, releasing
@@ -108,7 +107,7 @@ class Branches:
                 steps.add(node, run)
         if node.id in self.flow.irregular:  # notes that the loop was left by this Exit
             flag = self.flags.atom(Found(node.id, "exit"))
-            steps.add(node, partial(self.flags.values.__setitem__, flag, True), "flag")
+            steps.add(node, SetFlags(self.flags.values, [flag], True), "flag")
 
     def _merge(self, node: Node) -> None:
         steps, guard = self.step_list, self.flow.guards[node.id]

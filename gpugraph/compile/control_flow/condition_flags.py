@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.compile.steps.guarded_regions import Entry, Flags
+from gpugraph.compile.steps.guarded_regions import Entry, Flags, RunIfUp
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard, Is
 from gpugraph.devices import Device
@@ -57,7 +57,7 @@ class Conditions:
         node = self.step_list.unit.graph.find_id(atom.pred[0])
         assert node is not None
         sets = tuple(self.flags.atom(Is(atom.pred, value)) for value in (True, False))
-        setter = self.flags.setter(atom, self.predicate(atom))
+        setter = self.flags.setter(atom, self.predicate(atom), self.predicate_array(atom))
         self._add_flag(setter, node, sets, tuple(self.flags.base(atom)))
 
     def predicate(self, atom: Is) -> Run:
@@ -95,13 +95,7 @@ class Conditions:
         """`run`, where it must not be done unless the guard holds."""
         if not guard:
             return run
-        flags, flag = self.flags.values, self.flags.guard(guard)
-
-        def run_if_alive() -> None:
-            if flags[flag]:
-                run()
-
-        return run_if_alive
+        return RunIfUp(self.flags.values, self.flags.guard(guard), run)
 
 
 def _scalar(device: Device, source: Callable[[], Any]) -> Any:

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
-from gpugraph.compile.control_flow.native_iterations import LoopSteps, NativeIterations
+from gpugraph.compile.control_flow.loop_program import LoopGroup, LoopSteps
+from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.steps.kernel_context import Cell
-from gpugraph.plan import Clock, Run, StepGroup, StepSequence, note_step
+from gpugraph.plan import Clock, Run, StepSequence, note_step
 
 
-class Loop(StepGroup):
-    """Runs a loop. The cells `dying` are released after it.
+class Loop(LoopGroup):
+    """Runs a loop.
 
     native: what may run the loop where variables are initialized; all runs of a plan share it.
     """
@@ -35,7 +36,7 @@ class Loop(StepGroup):
         native: NativeIterations | None = None,
         guarded: bool = True,
     ) -> None:
-        start, head, condition, tail = loop_steps
+        start, head, condition, tail, _ = loop_steps
         self.name = name
         self.steps = (*start, *head, condition, *tail)
         self.loop_steps = loop_steps

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpugraph.base.errors import InternalError
 from gpugraph.plan import Run
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Merging:
+    """A Merge of these inputs, which `run` does."""
+
+    run: Run
+    inputs: Sequence[tuple[int | None, Run]]
+    alive: int | None
+    index: Any
+
+    def __call__(self) -> None:
+        self.run()
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether each input has a flag, and nobody asks which one it was."""
+        return self.index is None and all(flag is not None for flag, _ in self.inputs)
+
+
 def merger(
-    flags: list[bool], inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
-) -> Run:
+    flags: bytearray, inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
+) -> Merging:
     """What runs a Merge. `inputs` are flags (None: always alive) and what moves them.
 
     alive: the flag of whether any input was alive, if there is one. index: the array of the input's
@@ -35,12 +54,13 @@ def merger(
     if len(inputs) == 2 and alive is None and index is None:
         (first_flag, first), (second_flag, second) = inputs
         if first_flag is not None and second_flag is not None:
-            return _merger_of_two(flags, first_flag, first, second_flag, second)
-    return merge
+            run = _merger_of_two(flags, first_flag, first, second_flag, second)
+            return Merging(run, inputs, alive, index)
+    return Merging(merge, inputs, alive, index)
 
 
 def _merger_of_two(
-    flags: list[bool], first_flag: int, first: Run, second_flag: int, second: Run
+    flags: bytearray, first_flag: int, first: Run, second_flag: int, second: Run
 ) -> Run:
     """The usual Merge, of a branch's two sides, whose index is not used."""
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.compile.control_flow.condition_flags import Conditions
+from gpugraph.compile.control_flow.loop_program import LoopSteps
 from gpugraph.compile.control_flow.loop_step import Loop
-from gpugraph.compile.control_flow.native_iterations import LoopArrays, LoopSteps, NativeIterations
+from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.control_flow.native_while_loops import back_edge, native_loop
-from gpugraph.compile.steps.guarded_regions import Entry, with_regions
+from gpugraph.compile.steps.guarded_regions import CopyFlags, Entry, SetFlags, with_regions
 from gpugraph.compile.steps.kernel_context import Place
 from gpugraph.compile.steps.tensor_moves import do_nothing, move
 from gpugraph.compile.unit.compile_unit import Home, Storage
@@ -44,8 +45,7 @@ class WhileFrameBinding:
         self.outer_entries = outer_entries
         self.entries: list[Entry] = []
         self.start: list[Step] = []
-        self.copies: dict[Run, tuple[Any, Any]] = {}
-        self.predicate: tuple[Any, bool] | None = None
+        self.asked: tuple[Any, bool] | Sequence[int] | None = None
         assert frame.end is not None
         positions = self.step_list.positions
         self.begin = min(positions[node.id] for node in frame.enters)
@@ -66,11 +66,12 @@ class WhileFrameBinding:
         first = frame.enters[0]
         condition_node = frame.loop_cond or first
         condition = steps.step(condition_node, is_going_on, "flag")
-        loop_steps = LoopSteps(self.start, head, condition, tail)
+        loop_steps = LoopSteps(self.start, head, condition, tail, self.asked)
         iterations = None
         if native is None and steps.jit.is_on:
-            arrays = LoopArrays(self.copies, self.predicate)
-            iterations = NativeIterations(frame.name, loop_steps, arrays, steps.clock)
+            iterations = NativeIterations(
+                frame.name, loop_steps, steps.copies, self.flags.values, steps.clock
+            )
         loop = Loop(
             frame.name,
             loop_steps,
@@ -123,7 +124,7 @@ class WhileFrameBinding:
     def _asking(self, atom: Is) -> Run:
         """What returns whether the predicate has the atom's value."""
         array = self.conditions.predicate_array(atom)
-        self.predicate = None if array is None else (array, atom.value)
+        self.asked = None if array is None else (array, atom.value)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
@@ -134,6 +135,8 @@ class WhileFrameBinding:
         if guard == ALWAYS:
             return lambda: True
         flag = self.conditions.flag_of(guard)
+        assert flag is not None
+        self.asked = [flag]
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
@@ -157,24 +160,19 @@ class WhileFrameBinding:
     def _carrying(self) -> tuple[Run, Step]:
         """For variables that end on their own: whether any goes on, and what notes which do."""
         flags = self.flags.values
-        carried_flags = []
-        alive_flags = []
+        copies: list[tuple[int, int | None]] = []
         for merge in self.frame.merges:
             source = back_edge(merge).src
-            alive_flags.append(self.conditions.flag_of(self.flow.guards[source.id]))
-            carried_flags.append(self.flags.atom(Found(merge.id, "carried")))
-
-        def alive() -> list[bool]:
-            return [flag is None or flags[flag] for flag in alive_flags]
+            alive = self.conditions.flag_of(self.flow.guards[source.id])
+            copies.append((self.flags.atom(Found(merge.id, "carried")), alive))
+        alive_flags = [flag for _, flag in copies if flag is not None]
+        is_endless = len(alive_flags) < len(copies)
+        self.asked = None if is_endless else alive_flags
 
         def is_going_on() -> bool:
-            return any(alive())
+            return is_endless or any(map(flags.__getitem__, alive_flags))
 
-        def carry() -> None:
-            for flag, value in zip(carried_flags, alive()):
-                flags[flag] = value
-
-        return is_going_on, self._flag_step("carried", carry)
+        return is_going_on, self._flag_step("carried", CopyFlags(flags, copies))
 
     # -- flags
 
@@ -193,7 +191,7 @@ class WhileFrameBinding:
                 (self.flags.atom(atom), None if guard is None else self.flags.guard(guard))
                 for atom, guard in guards.items()
             ]
-            steps.append(self._flag_step("entered", _flag_copier(self.flags.values, copies)))
+            steps.append(self._flag_step("entered", CopyFlags(self.flags.values, copies)))
         first = self._first_atoms()
         if first:
             steps.append(self._set_flags("first", first, True))
@@ -209,13 +207,8 @@ class WhileFrameBinding:
         return Step(f"{self.frame.name}/{name}", "Enter", host, 0, run, None, "flag")
 
     def _set_flags(self, name: str, atoms: Sequence[Atom], value: bool) -> Step:
-        values, flags = self.flags.values, [self.flags.atom(atom) for atom in atoms]
-
-        def set_flags() -> None:
-            for flag in flags:
-                values[flag] = value
-
-        return self._flag_step(name, set_flags)
+        flags = [self.flags.atom(atom) for atom in atoms]
+        return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> Run | None:
         """Whether anything that enters is alive; None where it is if the loop runs at all."""
@@ -256,12 +249,7 @@ class WhileFrameBinding:
         return (node.id, slot), self.homes[node.id, slot]
 
     def _move(self, merge: Node, source: Place, target: Place, take: bool) -> Run:
-        steps = self.step_list
-        run = move(steps, steps.runner(merge), source, target, take)
-        homes = source[1], target[1]
-        if all(map(steps.is_plain, homes)):
-            self.copies[run] = (steps.array(homes[0]), steps.array(homes[1]))
-        return run
+        return move(self.step_list, self.step_list.runner(merge), source, target, take)
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
         """What writes by which input a value came, if that is used."""
@@ -320,16 +308,6 @@ class WhileFrameBinding:
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"
         storage = Storage(kind, home.storage.device, 0, 0, self.end, next_value.merge.name)
         return (-1 - next_value.merge.id, 0), Home(storage, home.shape, home.dtype)
-
-
-def _flag_copier(values: list[bool], copies: Sequence[tuple[int, int | None]]) -> Run:
-    """What sets flags as others are; those without another are up."""
-
-    def copy() -> None:
-        for target, source in copies:
-            values[target] = source is None or values[source]
-
-    return copy
 
 
 def _both(first: Run, second: Run) -> Run:

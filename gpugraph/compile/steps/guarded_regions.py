@@ -8,6 +8,7 @@ if the flag is up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -32,10 +33,77 @@ class Entry(NamedTuple):
     group: int | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SetPredicate:
+    """Sets the flags of a predicate, true and false, where those of `base` are up, else neither.
+
+    `run` does it; array: of the predicate, where it has one in the host's memory.
+    """
+
+    run: Run
+    yes: int
+    no: int
+    base: Sequence[int]
+    array: Any = None
+
+    def __call__(self) -> None:
+        self.run()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinFlags:
+    """Sets a flag if all `parts` are up."""
+
+    values: bytearray
+    flag: int
+    parts: Sequence[int]
+
+    def __call__(self) -> None:
+        self.values[self.flag] = all(map(self.values.__getitem__, self.parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetFlags:
+    """Gives flags a value."""
+
+    values: bytearray
+    flags: Sequence[int]
+    value: bool
+
+    def __call__(self) -> None:
+        for flag in self.flags:
+            self.values[flag] = self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyFlags:
+    """Sets flags as others are, a target and a source each; those without a source are up."""
+
+    values: bytearray
+    copies: Sequence[tuple[int, int | None]]
+
+    def __call__(self) -> None:
+        for target, source in self.copies:
+            self.values[target] = source is None or self.values[source]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunIfUp:
+    """Runs something if a flag is up."""
+
+    values: bytearray
+    flag: int
+    run: Run
+
+    def __call__(self) -> None:
+        if self.values[self.flag]:
+            self.run()
+
+
 class Region(StepGroup):
     """Steps that run if a flag is up."""
 
-    def __init__(self, flags: list[bool], flag: int, steps: Sequence[Step], guarded: bool) -> None:
+    def __init__(self, flags: bytearray, flag: int, steps: Sequence[Step], guarded: bool) -> None:
         self.flags = flags
         self.flag = flag
         self.steps = steps
@@ -59,7 +127,7 @@ class Flags:
     """The flags of one plan. within: the guard under which an atom can hold at all."""
 
     def __init__(self, within: dict[Atom, Guard]) -> None:
-        self.values: list[bool] = []
+        self.values = bytearray()
         self.within = within
         self._flags: dict[Atom | Guard, int] = {}
 
@@ -86,8 +154,8 @@ class Flags:
         """The flags that must be up for the predicate to have a value."""
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
-    def setter(self, atom: Is, value: Callable[[], Any]) -> Callable[[], Any]:
-        """What sets the flags of a predicate, true and false."""
+    def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
+        """What sets the flags of a predicate, true and false. array: of the predicate, if any."""
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
         base = self.base(atom)
@@ -104,18 +172,12 @@ class Flags:
             flags[yes] = truth = bool(value())
             flags[no] = not truth
 
-        return set_flags if base else set_plain
+        return SetPredicate(set_flags if base else set_plain, yes, no, base, array)
 
-    def joiner(self, guard: Guard) -> Callable[[], Any]:
+    def joiner(self, guard: Guard) -> JoinFlags:
         """What sets the flag of a guard of several atoms."""
-        flags, flag = self.values, self.guard(guard)
-        parts = [self.atom(atom) for atom in self.atoms(guard)]
-        up = flags.__getitem__
-
-        def join() -> None:
-            flags[flag] = all(map(up, parts))
-
-        return join
+        flag, atoms = self.guard(guard), self.atoms(guard)
+        return JoinFlags(self.values, flag, [self.atom(atom) for atom in atoms])
 
 
 def with_regions(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:

@@ -79,6 +79,7 @@ class Arrays:
         self.holdings = Holdings(self.mailbox, self.run_memory)
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
+        self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # by what runs it: from and to
         self.variables: dict[int, VariableState] = {}
         self.access = RunAccess(unit.target.resources.access)
         self.devices = {device.name: device for device in unit.target.devices}

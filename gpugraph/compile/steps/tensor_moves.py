@@ -22,7 +22,10 @@ def move(arrays: Arrays, device: Device, source: Place, target: Place, take: boo
     result = arrays.array(target_home)
     if target_home.storage.kind == "object":
         return _referring(arrays.array(home), result)
-    return device.copy_from(device, arrays.array(home), result)
+    run = device.copy_from(device, arrays.array(home), result)
+    if arrays.is_plain(home) and arrays.is_plain(target_home):
+        arrays.copies[run] = (arrays.array(home), result)
+    return run
 
 
 def copying(

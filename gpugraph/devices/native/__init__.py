@@ -50,6 +50,7 @@ from gpugraph.devices.native.handwritten_kernels import (
 from gpugraph.devices.native.iterations import (
     ElementAccess as ElementAccess,
     Instruction as Instruction,
+    InstructionKind as InstructionKind,
     Iterations as Iterations,
 )
 from gpugraph.devices.native.native_runtime import RUNTIME

@@ -1,6 +1,15 @@
 """Loops as native calls: what an iteration does, as instructions that one call follows.
 
-    program = Iterations([Call(kernel), Unless(predicate, 4), Call(tail), Again(0)], stop)
+    program = Iterations(
+        [
+            Instruction("call", kernel),
+            Instruction("unless", None, predicate.ctypes.data, 4),
+            Instruction("call", tail),
+            Instruction("again", target=0),
+        ],
+        stop,
+        predicate,
+    )
     program.start()
     while (left := program.run()) is not None:
         ...                                       what instruction `left` has no native code for
@@ -14,7 +23,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from gpugraph.devices.native.compiled_functions import FAILED
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, call_of
@@ -23,9 +32,9 @@ BRIEF_NS, SLICE_NS = 100_000, 20_000_000
 """Nanoseconds after which a loop comes back: the first time, until when no other thread runs Python
 (to get on with it again may take a while), and later on, so that Python handles signals."""
 
-Kind = Literal["call", "python", "if", "unless", "jump", "again"]
-_KINDS: dict[str, int] = {
-    kind: code for code, kind in enumerate(("call", "python", "if", "unless", "jump", "again"))
+InstructionKind = Literal["call", "python", "if", "unless", "jump", "again", "set", "clear"]
+_KINDS: dict[InstructionKind, int] = {
+    kind: code for code, kind in enumerate(get_args(InstructionKind))
 }
 _END = len(_KINDS)
 
@@ -35,17 +44,19 @@ class Instruction(NamedTuple):
 
     call      calls `call`
     python    comes back to Python
-    if        goes to `target` if the bool in the array `value` is true
+    if        goes to `target` if the bool at `address` is true
     unless    goes there if it is false
     jump      goes there
     again     goes there, and looks whether the run goes on
+    set       makes the bool at `address` true
+    clear     makes it false
 
     The number behind the last instruction, as a target, is the end.
     """
 
-    kind: Kind
+    kind: InstructionKind
     call: Call | None = None
-    value: Any = None
+    address: int = 0
     target: int = 0
 
 
@@ -80,26 +91,27 @@ class _Access(ctypes.Structure):
 class Iterations:
     """Instructions bound to memory: a loop, from its start to its end."""
 
-    def __init__(self, instructions: Sequence[Instruction], stop: Any) -> None:
-        """stop: an int64 array of one element; the loop comes back where it is not 0."""
+    def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
+        """stop: an int64 array of one element; the loop comes back where it is not 0. keep: lives
+        as long as the program."""
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):
             row.kind, row.target = _KINDS[instruction.kind], instruction.target
             if instruction.call is not None:
                 row.operand = call_of(instruction.call)[0]
-            elif instruction.value is not None:
-                row.operand = instruction.value.ctypes.data
+            else:
+                row.operand = instruction.address
         table[len(instructions)].kind = _END
         calls = [instruction.call for instruction in instructions if instruction.call is not None]
         self._is_long = any(call_of(call)[1] for call in calls)
         block = _Iterations(
             address_of(runtime.library.gg_iterate), ctypes.addressof(table), stop=stop.ctypes.data
         )
-        keep = (table, stop, *instructions)
+        lasting = (table, stop, *calls, *keep)
         self._block = block
-        self._held = runtime.call(block, keep, False)
-        self._released = runtime.call(block, keep, True)
+        self._held = runtime.call(block, lasting, False)
+        self._released = runtime.call(block, lasting, True)
 
     def start(self, instruction: int = 0) -> None:
         """The next `run` begins with this instruction."""

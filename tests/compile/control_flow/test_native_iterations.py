@@ -103,20 +103,69 @@ def test_what_has_no_native_code_runs_by_python_between_native_parts(waiting):
         assert "(PyFunc)" in line
 
 
-@needs_compiler
-def test_loops_in_loops_and_branches_in_them(waiting):
-    def inner(i, y):
+def nested(x, w):
+    """A loop with a loop and a branch in it."""
+
+    def body(i, y):
         z = tf.while_loop(
             lambda j, z: j < i, lambda j, z: (j + 1, tf.matmul(z, w) + tf.tanh(z)), [0, y]
         )[1]
         odd = tf.equal(i % 2, 1)
         return i + 1, tf.cond(odd, lambda: tf.sin(z) + y, lambda: tf.cos(z) * 0.5)
 
-    w = tf.constant(np.random.RandomState(1).randn(3, 3) * 0.3, tf.float32)
-    x = tf.placeholder(tf.float32, [3, 3])
-    y = tf.while_loop(lambda i, y: i < 5, inner, [0, x])[1]
-    fetches = [y, tf.gradients(tf.reduce_sum(y), x)[0]]
-    (first, *later), _ = runs(fetches, {x: np.eye(3)}, times=4)
+    return tf.while_loop(lambda i, y: i < 5, body, [0, x])[1]
+
+
+@needs_compiler
+def test_loops_in_loops_and_branches_in_them_are_part_of_the_call(waiting):
+    x, w = tf.placeholder(tf.float32, [3, 3]), np.random.RandomState(1).randn(3, 3) * 0.3
+    y = nested(x, tf.constant(w, tf.float32))
+    feeds = {x: np.eye(3)}
+    with tf.Session() as session:
+        fetches = [y, tf.gradients(tf.reduce_sum(y), x)[0]]
+        first = session.run(fetches, feeds)
+        for _ in range(3):
+            assert_same(first, session.run(fetches, feeds))
+        session.run(y, feeds)
+        session.run(y, feeds)
+        lines = native_loops(session, y, feeds)
+        assert any("while/while_context" in line and "by Python" not in line for line in lines)
+
+
+@needs_compiler
+def test_a_branch_that_is_taken_late_becomes_part_of_the_call_then(waiting):
+    n, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, [2, 2])
+    matrix = np.array([[0.5, 0.1], [0.2, 0.5]])
+    m = tf.constant(matrix, tf.float32)
+
+    def body(i, y):
+        return i + 1, tf.cond(i < n, lambda: tf.matmul(y, m), lambda: tf.exp(-y) + x)
+
+    y = tf.while_loop(lambda i, y: i < 6, body, [0, x])[1]
+    with tf.Session() as session:
+        for count, times in ((6, 3), (0, 1), (3, 3)):
+            results = [session.run(y, {n: count, x: np.eye(2)}) for _ in range(times)]
+            value = np.eye(2)
+            for i in range(6):
+                value = (
+                    value @ [[0.5, 0.1], [0.2, 0.5]] if i < count else np.exp(-value) + np.eye(2)
+                )
+            for result in results:
+                np.testing.assert_allclose(result, value, rtol=1e-5)
+        (line,) = native_loops(session, y, {n: 3, x: np.eye(2)})
+        assert "by Python" not in line
+
+
+@needs_compiler
+def test_branches_in_time_steps_of_a_recurrent_network(waiting):
+    x, n = tf.placeholder(tf.float32, [3, 5, 4]), tf.placeholder(tf.int32, [3])
+    cell = tf.nn.rnn_cell.GRUCell(4)
+    outputs, state = tf.nn.dynamic_rnn(cell, x, sequence_length=n, dtype=tf.float32)
+    total = tf.reduce_sum(tf.square(outputs)) + tf.reduce_sum(state)
+    gradients = tf.gradients(total, tf.trainable_variables())
+    values = np.random.RandomState(0).randn(3, 5, 4)
+    (first, *later), count = runs([total, *gradients], {x: values, n: [5, 2, 0]}, times=4)
+    assert count == 2
     for result in later:
         assert_same(first, result)
 

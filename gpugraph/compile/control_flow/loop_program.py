@@ -1,0 +1,335 @@
+"""The program of a native loop: its steps as instructions, and labels for where these go.
+
+    start          copies of what enters
+    again:         head
+                   unless predicate: end
+                   tail, next values            a region:  unless flag: behind
+                   again                                   its steps
+    end:                                        behind:
+
+Stretches that have become native are calls, as are copies of variables and accesses to stacks and
+TensorArrays; flags are bytes that instructions set and ask. What has no native code is left to
+Python (`devices/native/iterations`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import InternalError
+from gpugraph.compile.control_flow.merge_step import Merging
+from gpugraph.compile.steps.guarded_regions import (
+    CopyFlags,
+    JoinFlags,
+    Region,
+    RunIfUp,
+    SetFlags,
+    SetPredicate,
+)
+from gpugraph.compile.steps.kernel_context import Cell
+from gpugraph.compile.steps.step_tier import RefusableCall
+from gpugraph.compile.steps.stretch import Stretch
+from gpugraph.compile.steps.tensor_moves import do_nothing
+from gpugraph.compile.steps.tiered_native_code import TieredCode
+from gpugraph.devices.native import (
+    ElementAccess,
+    Instruction,
+    InstructionKind,
+    Iterations,
+    NotNativeError,
+    move,
+)
+from gpugraph.ops.tensor_arrays.container_ops import Access
+from gpugraph.ops.tensor_arrays.element_store import kind_number
+from gpugraph.plan import Run, Step, StepGroup
+
+Copies = Mapping[Run, tuple[Any, Any]]
+"""By what runs a step: the arrays from which and to which it copies."""
+
+
+class LoopSteps(NamedTuple):
+    """The steps of a loop, by the time when they run. `condition.run()` returns its value.
+
+    asked: the array of the condition's predicate, and the value with which the loop goes on; or
+    flags, any of which is up then; None where only `condition` knows.
+    """
+
+    start: Sequence[Step]
+    head: Sequence[Step]
+    condition: Step
+    tail: Sequence[Step]
+    asked: tuple[Any, bool] | Sequence[int] | None = None
+
+
+class LoopGroup(StepGroup):
+    """The group of a loop's step. The cells `dying` are released after it; it does nothing unless
+    anything has `entered`."""
+
+    loop_steps: LoopSteps
+    dying: Sequence[Cell]
+    entered: Callable[[], bool] | None
+
+
+class Label:
+    """A place in a program."""
+
+    __slots__ = ("place",)
+
+    def __init__(self) -> None:
+        self.place = -1
+
+
+class Part(NamedTuple):
+    """A step as an instruction. `plain` does it by Python, where it has no call or is refused; at
+    `leaves` the program goes on where `plain` returns something false, if that is a label."""
+
+    step: Step
+    kind: InstructionKind
+    plain: Run
+    call: Any = None
+    address: int = 0
+    target: Label | None = None
+    access: ElementAccess | None = None
+    leaves: Label | None = None
+
+
+class LoopProgram:
+    """Collects the parts of a loop.
+
+    by_python: the steps that have no native code. unsettled: the stretches that go on changing.
+    """
+
+    def __init__(self, copies: Copies, flags: bytearray) -> None:
+        self.parts: list[Part] = []
+        self.by_python: list[Step] = []
+        self.unsettled: list[TieredCode] = []
+        self._copies = copies
+        self._flags = (ctypes.c_char * len(flags)).from_buffer(flags)  # which stay where they are
+
+    def finish(self, stop: Any) -> Iterations:
+        """The program, bound to memory."""
+        instructions = [
+            Instruction(
+                part.kind, part.call, part.address, 0 if part.target is None else part.target.place
+            )
+            for part in self.parts
+        ]
+        return Iterations(instructions, stop, self._flags)
+
+    def loop(self, loop_steps: LoopSteps) -> None:
+        """Adds a loop."""
+        start, head, condition, tail, _ = loop_steps
+        again, end = Label(), Label()
+        self._steps(start)
+        self._mark(again)
+        self._steps(head)
+        self._ask(loop_steps, end)
+        self._steps(tail)
+        self._add(condition, "again", target=again)
+        self._mark(end)
+
+    # -- parts
+
+    def _add(
+        self,
+        step: Step,
+        kind: InstructionKind,
+        flag: int | None = None,
+        target: Label | None = None,
+    ) -> None:
+        """Adds an instruction of control, which nothing refuses."""
+        address = 0 if flag is None else ctypes.addressof(self._flags) + flag
+        self.parts.append(Part(step, kind, _nothing_refused, None, address, target))
+
+    def _mark(self, label: Label) -> None:
+        """The label is here."""
+        label.place = len(self.parts)
+
+    def _python(self, step: Step, plain: Run, leaves: Label | None = None) -> None:
+        self.by_python.append(step)
+        self.parts.append(Part(step, "python", plain, leaves=leaves))
+
+    def _ask(self, loop_steps: LoopSteps, end: Label) -> None:
+        """Goes to the end where the condition fails."""
+        condition, asked = loop_steps.condition, loop_steps.asked
+        if asked is None:
+            self._python(condition, condition.run, end)
+        elif isinstance(asked, tuple):
+            array, goes_on = asked
+            self._if_array(condition, "unless" if goes_on else "if", array, end)
+        else:
+            goes_on = Label()
+            for flag in asked:
+                self._add(condition, "if", flag, goes_on)
+            self._add(condition, "jump", None, end)
+            self._mark(goes_on)
+
+    def _if_array(self, step: Step, kind: InstructionKind, array: Any, target: Label) -> None:
+        """Goes to the target where the bool in an array is true, or unless it is."""
+        self.parts.append(Part(step, kind, _nothing_refused, None, array.ctypes.data, target))
+
+    # -- steps
+
+    def _steps(self, steps: Iterable[Step]) -> None:
+        """Adds steps, but for guards of variables, which have run before."""
+        for step in steps:
+            if step.kind != "guard":
+                self._step(step)
+
+    def _step(self, step: Step) -> None:
+        group, run = step.group, step.run
+        if isinstance(group, Stretch) and isinstance(group.code, TieredCode):
+            self._stretch(step, group.code, group)
+        elif isinstance(group, Region):
+            behind = Label()
+            self._add(step, "unless", group.flag, behind)
+            self._steps(group.steps)
+            self._mark(behind)
+        elif isinstance(group, LoopGroup):
+            self._inner_loop(step, group)
+        elif group is not None:
+            self._python(step, group.unguarded())
+        elif isinstance(run, SetPredicate) and run.array is not None:
+            self._set_predicate(step, run)
+        elif isinstance(run, JoinFlags):
+            self._join(step, run)
+        elif isinstance(run, SetFlags):
+            for flag in run.flags:
+                self._add(step, "set" if run.value else "clear", flag)
+        elif isinstance(run, CopyFlags):
+            self._copy_flags(step, run)
+        elif isinstance(run, Merging) and run.is_simple:
+            self._merge(step, run)
+        elif isinstance(run, RunIfUp):
+            behind = Label()
+            self._add(step, "unless", run.flag, behind)
+            self._run(step, run.run)
+            self._mark(behind)
+        else:
+            self._run(step, run)
+
+    def _run(self, step: Step, run: Run) -> None:
+        """What a step does, by a call if there is one."""
+        if run is do_nothing:
+            return
+        try:
+            self.parts.append(self._call(step, run))
+        except NotNativeError:
+            self._python(step, run)
+
+    def _call(self, step: Step, run: Run) -> Part:
+        """NotNativeError where there is none."""
+        if isinstance(run, RefusableCall):
+            return Part(step, "call", run.refuse, run.call)
+        if step.kind == "native":
+            return Part(step, "call", _nothing_refused, run)
+        if isinstance(run, Access):
+            access = _element_access(run)
+            return Part(step, "call", run.run, access.call, access=access)
+        if run in self._copies:
+            return Part(step, "call", _nothing_refused, move(*self._copies[run]))
+        raise NotNativeError(f"'{step.name}' ({step.op_type}) has no native code")
+
+    def _stretch(self, step: Step, code: TieredCode, group: StepGroup) -> None:
+        if code.final_steps is None:
+            self.unsettled.append(code)
+            self._python(step, group.unguarded())
+        else:
+            self._steps(code.final_steps)
+
+    def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
+        """A loop inside: by instructions once its own stretches are native."""
+        _, head, _, tail, _ = loop.loop_steps
+        unsettled = [code for code in codes((*head, *tail)) if code.final_steps is None]
+        if unsettled or loop.dying or loop.entered is not None:
+            self.unsettled += unsettled
+            self._python(step, loop.unguarded())
+        else:
+            self.loop(loop.loop_steps)
+
+    # -- flags
+
+    def _set_predicate(self, step: Step, run: SetPredicate) -> None:
+        """The flags of a predicate, true and false; none is up where it has no value."""
+        is_true, neither, behind = Label(), Label(), Label()
+        for flag in run.base:
+            self._add(step, "unless", flag, neither)
+        self._if_array(step, "if", run.array, is_true)
+        for label, up, down in (
+            (None, (run.no,), (run.yes,)),
+            (is_true, (run.yes,), (run.no,)),
+            (neither, (), (run.yes, run.no)),
+        ):
+            if label is not None:
+                self._mark(label)
+            for flag in up:
+                self._add(step, "set", flag)
+            for flag in down:
+                self._add(step, "clear", flag)
+            self._add(step, "jump", None, behind)
+        self._mark(behind)
+
+    def _join(self, step: Step, run: JoinFlags) -> None:
+        """A flag that is up if others are."""
+        behind = Label()
+        self._add(step, "clear", run.flag)
+        for flag in run.parts:
+            self._add(step, "unless", flag, behind)
+        self._add(step, "set", run.flag)
+        self._mark(behind)
+
+    def _copy_flags(self, step: Step, run: CopyFlags) -> None:
+        """Flags that are as others are."""
+        for target, source in run.copies:
+            behind = Label()
+            if source is not None:
+                self._add(step, "clear", target)
+                self._add(step, "unless", source, behind)
+            self._add(step, "set", target)
+            self._mark(behind)
+
+    def _merge(self, step: Step, run: Merging) -> None:
+        """The one input that is alive; Python raises the error of two."""
+        two, behind = Label(), Label()
+        for place, (flag, move_input) in enumerate(run.inputs):
+            following = Label()
+            self._add(step, "unless", flag, following)
+            for other, _ in run.inputs[place + 1 :]:
+                self._add(step, "if", other, two)
+            self._run(step, move_input)
+            if run.alive is not None:
+                self._add(step, "set", run.alive)
+            self._add(step, "jump", None, behind)
+            self._mark(following)
+        if run.alive is not None:
+            self._add(step, "clear", run.alive)
+        self._add(step, "jump", None, behind)
+        self._mark(two)
+        self.parts.append(Part(step, "python", run))
+        self._mark(behind)
+
+
+def codes(steps: Iterable[Step]) -> Iterator[TieredCode]:
+    """The code of the stretches among the steps."""
+    for step in steps:
+        if isinstance(step.group, Stretch) and isinstance(step.group.code, TieredCode):
+            yield step.group.code
+
+
+def _element_access(run: Access) -> ElementAccess:
+    """NotNativeError for elements that are no numbers, and arrays that are not C-ordered."""
+    for array in (run.handle, run.value, run.index, run.copy):
+        if array is not None and not (isinstance(array, np.ndarray) and array.flags.c_contiguous):
+            raise NotNativeError("an array is not C-ordered")
+    if run.value.dtype.hasobject is (run.kind is not None) or not run.handle.dtype.hasobject:
+        raise NotNativeError("an element is an object")
+    kind = 0 if run.kind is None else kind_number(run.kind)
+    return ElementAccess(run.form, run.handle, run.value, kind, run.index, run.copy)
+
+
+def _nothing_refused() -> Any:
+    raise InternalError.of_no_node("A native instruction that refuses nothing failed")
