@@ -144,7 +144,7 @@ class ElementAccess:
     """
 
     def __init__(
-        self, form: str, handle: Any, value: Any, kind: int, index: Any = None, copy: Any = None
+        self, form: str, handle: Any, value: Any, kind: int = 0, index: Any = None, copy: Any = None
     ) -> None:
         """handle: an array of objects, of which the first counts. kind: of the elements, as in
         records. index: an int32 array of one element. copy: as of `Access` in `ops`."""
