@@ -17,7 +17,7 @@ from time import perf_counter
 from gpugraph.compile.control_flow.loop_program import LoopGroup, LoopSteps
 from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.steps.kernel_context import Cell
-from gpugraph.plan import Clock, Run, StepSequence, note_step
+from gpugraph.plan import Clock, Run, StepSequence, all_steps, note_step
 
 
 class Loop(LoopGroup):
@@ -47,7 +47,7 @@ class Loop(LoopGroup):
         self.clock = clock
         self.entered = entered
         self.native = native
-        self.guarded = guarded
+        self.guarded = guarded and any(step.kind == "guard" for step in all_steps(self.steps))
 
     def unguarded(self) -> Run:
         """What runs the loop without the guards of variables."""

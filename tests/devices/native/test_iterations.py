@@ -1,4 +1,4 @@
-"""Programs of instructions: calls, jumps, bools, what is left to Python, and accesses to elements."""
+"""Programs of instructions: calls, jumps, bools, what is left to Python, accesses to elements."""
 
 from __future__ import annotations
 
