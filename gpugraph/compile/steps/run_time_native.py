@@ -27,8 +27,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 _WORTHWHILE_S = 0.01
 """Seconds in the step after which it is compiled."""
 
-_MARGIN, _NOISE_S = 1.2, 1e-3
-"""Native code that takes so many times as long, and so much longer, is not used."""
+_MARGIN, _NOISE_S, _MOST_SLOWER = 1.2, 1e-3, 3
+"""Native code that takes so many times as long, and so much longer, in so many checks, is not used."""
 
 
 def run_time_native(bound: BoundNode, jit: Jit) -> RunTimeNative | None:
@@ -46,6 +46,7 @@ class RunTimeNative:
         self.native, self.bound, self.jit = native, bound, jit
         self.is_over = False  # NumPy for good
         self._is_sound = False
+        self._times_slower = 0
         self._spent = 0.0
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].writes))
 
@@ -83,6 +84,8 @@ class RunTimeNative:
         if not all(array.flags.c_contiguous for array in arrays):
             return None
         try:
+            if self.native.sizes is not None:
+                context.output_shapes = self.native.sizes(context, *arrays)
             piece = row_piece(self.native, context, arrays, _new_bytes)
         except (NotImplementedError, NotNativeError):
             return None  # for these shapes
@@ -109,7 +112,7 @@ class RunTimeNative:
         """A call for these arrays, and the outputs that it counts, with the count."""
         results: list[Any] = []
         if self.native.sizes is not None:
-            shapes = self.native.sizes(context, *arrays)
+            shapes = context.output_shapes
             types = [dtype.as_numpy_dtype for dtype in self.bound.node.output_types]
             results = [np.empty(shape, dtype) for shape, dtype in zip(shapes, types, strict=True)]
             results.append(np.zeros(1, np.int64))
@@ -153,7 +156,8 @@ class RunTimeNative:
         if refused or not are_equal(self._cut(results) or trial.written, expected, piece.is_exact):
             self._stop(f"that of '{node.name}' ({node.type}) computes other numbers than NumPy")
         elif native_s - plain_s > _NOISE_S and native_s > _MARGIN * plain_s:
-            self.is_over = True
+            self._times_slower += 1  # another program may have had a core
+            self.is_over = self._times_slower == _MOST_SLOWER
         else:
             self._is_sound = True
             FINDINGS.add(self._key, self._finding(piece))

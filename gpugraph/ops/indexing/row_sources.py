@@ -129,6 +129,37 @@ def scattered_in_zeros() -> RowSource:
     return RowSource("host_scatter.h", "gg_scatter", parameters, element=1)
 
 
+def ascending_segments(
+    rule: int,
+    by: bool = False,
+    empty: int = 0,
+    divided: str = "",
+    counted: bool = False,
+    is_exact: bool = True,
+) -> RowSource:
+    """Rows of input 0 combined by numbers that ascend, the last input but host inputs; by: of those
+    at the indices of input 1. divided: by "mean" or "root". counted: the last number says how many
+    segments there are."""
+
+    def parameters(signature: Signature) -> list[int]:
+        data, types = signature.input_shapes[0], signature.input_types
+        [count], out = signature.input_shapes[1 + by], signature.output_shapes[0]
+        if count != (signature.input_shapes[1][0] if by else data[0]):
+            raise NotImplementedError("ids and rows do not fit together")
+        wide = [int(types[slot].size == 8) for slot in (1 + by, 1)]
+        divisor = ("", "mean", "root").index(divided)
+        described = [count, wide[0], prod(data[1:]), out[0], rule, empty, divisor, data[0]]
+        return [*described, int(by), wide[1], int(counted)]
+
+    def sizes(signature: Signature, data: Any, *numbers: Any) -> list[tuple[int, ...]]:
+        return [(max(0, int(numbers[-1][-1]) + 1), *data.shape[1:])]
+
+    file, function = "host_segments.h", "gg_segments"
+    if not counted:
+        return RowSource(file, function, parameters, is_exact=is_exact)
+    return RowSource(file, function, parameters, sizes=sizes, is_exact=is_exact)
+
+
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
     """Rows of input 0 combined by the numbers of input 1, from `start(dtype)` on; negative numbers
     are dropped."""

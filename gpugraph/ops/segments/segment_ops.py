@@ -38,7 +38,7 @@ from gpugraph.ops.framework.row_update_launches import (
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
-from gpugraph.ops.indexing.row_sources import scattered_by_segment
+from gpugraph.ops.indexing.row_sources import ascending_segments, scattered_by_segment
 from gpugraph.ops.segments.segment_gradients import (
     extreme_gradient,
     mean_gradient,
@@ -241,8 +241,22 @@ def _sorted_op(
 ) -> OpFunction:
     inputs, index_types = "data: T, segment_ids: Tindices", {"Tindices": INDEX}
     gpu = sized_segments(rule, False, kernel)
+    native = ascending_segments(
+        getattr(row_sources, _RULES[kind]),
+        empty=rule.empty,
+        divided=rule.divided,
+        counted=True,
+        is_exact=kind not in _SUMS,  # NumPy adds up in another order
+    )
     op_type = f"Segment{kind}"
-    return segment_op(op_type, inputs, types, index_types, _infer_sorted, gpu, grad, doc)
+    return segment_op(
+        op_type, inputs, types, index_types, _infer_sorted, gpu, grad, doc, native=native
+    )
+
+
+_SUMS = ("Sum", "Mean")
+_RULES = {"Sum": "ADD", "Mean": "ADD", "Prod": "MUL", "Max": "MAX", "Min": "MIN"}
+"""The rules of native code, by kind."""
 
 
 _UNSORTED_SUM = """The sums of the parts of `data` that share a segment id: `num_segments` parts.

@@ -27,7 +27,9 @@ from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.row_update_launches import ADD
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
+from gpugraph.ops.indexing.row_sources import ascending_segments
 from gpugraph.ops.segments.segment_launches import (
     Rule,
     counted_segments,
@@ -161,6 +163,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         partial(_back, _kind),
         f"The {_what} of the rows of data at the indices that share a segment id; the ids "
         "ascend, and the last one is the number of the output's last row.",
+        native=ascending_segments(row_sources.ADD, True, 0, _rule.divided, counted=True),
     )
     segment_op(
         f"SparseSegment{_kind}WithNumSegments",
@@ -173,6 +176,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         f"The {_what} of the rows of data at the indices that share a segment id, of "
         "num_segments segments; zeros for those without any.",
         host=[3],
+        native=ascending_segments(row_sources.ADD, True, 0, _rule.divided),
     )
 
 

@@ -1,0 +1,129 @@
+/* Rows by segments whose numbers ascend: those of a matrix, or those at indices in it.
+
+   Parameters: how many rows there are; whether their segments' numbers are int64; a row's width; how
+   many segments; the rule; what a segment without rows has; what totals are divided by; rows of the
+   matrix; whether there are indices, and are int64; whether an array for a count follows.
+   Arrays: matrix, perhaps indices, numbers, out, perhaps the count.
+
+   Parts are ranges of segments. Numbers that fall, or are outside, end it with GG_FAILED, before
+   anything is written. */
+
+#include "host_rows.h"
+
+#ifndef GG_SEGMENTS
+#define GG_SEGMENTS
+
+enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX };
+enum { GG_WHOLE, GG_MEAN, GG_ROOT_OF_COUNT };
+
+#define GG_ROOT(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
+#define GG_SEGMENT_PART 65536 /* bytes of a part, about */
+
+typedef struct {
+    gg_source *source;
+    int64_t count, wide, width, segments, rule, empty, divided, rows, indexed, wide_index, counted;
+    int64_t segments_each;
+    const void *ids, *indices;
+} gg_segments;
+
+static gg_segments gg_segments_of(gg_source *source, int64_t item) {
+    const int64_t *n = source->parameters;
+    gg_segments s = {source, n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10]};
+    const double bytes = (double)(s.count + s.segments) * s.width * item;
+    const int64_t parts = (int64_t)(bytes / GG_SEGMENT_PART) + 1;
+    s.segments_each = gg_max(1, gg_ceil(s.segments, gg_min(parts, 256)));
+    s.indices = source->at ? source->at[1] : NULL;
+    s.ids = source->at ? source->at[1 + s.indexed] : NULL;
+    return s;
+}
+
+static int gg_segments_are_sound(const gg_segments *s) {
+    int64_t before = 0, falls = 0, outside = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t id = gg_index(s->ids, s->wide, i);
+        falls |= id < before;
+        before = id;
+        if (s->indexed)
+            outside |= (uint64_t)gg_index(s->indices, s->wide_index, i) >= (uint64_t)s->rows;
+    }
+    return !falls && !outside && before < s->segments;
+}
+
+/* The first of the rows whose segment is `id` or a later one. */
+static int64_t gg_first_row(const gg_segments *s, int64_t id) {
+    int64_t low = 0, high = s->count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (gg_index(s->ids, s->wide, middle) < id) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+#endif
+
+GG_ALWAYS gg_real GG_NAME(gg_of_two)(const int rule, gg_real a, gg_real b) {
+    if (rule == GG_ADD) return a + b;
+    if (rule == GG_MUL) return a * b;
+    if (rule == GG_MIN) return a < b || a != a ? a : b;
+    return a > b || a != a ? a : b;
+}
+
+static void GG_NAME(gg_divide_row)(gg_real *row, int64_t width, int64_t divided, int64_t count) {
+    const gg_real by = divided == GG_MEAN ? (gg_real)count : (gg_real)GG_ROOT((gg_real)count);
+    GG_LOOP for (int64_t c = 0; c < width; c++) row[c] /= by;
+}
+
+GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, int64_t first,
+                                        int64_t end) {
+    const gg_real *data = s->source->at[0];
+    const int64_t width = s->width;
+    int64_t row = gg_first_row(s, first);
+    for (int64_t segment = first; segment < end; segment++) {
+        gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
+        const int64_t start = row;
+        for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
+            int64_t place = row;
+            if (s->indexed) place = gg_index(s->indices, s->wide_index, row);
+            if ((uint64_t)place >= (uint64_t)s->rows) continue; /* another run changed it meanwhile */
+            const gg_real *from = data + place * width;
+            if (row == start) memcpy(to, from, (size_t)width * sizeof *to);
+            else
+                GG_LOOP for (int64_t c = 0; c < width; c++)
+                    to[c] = GG_NAME(gg_of_two)(rule, to[c], from[c]);
+        }
+        if (row == start)
+            for (int64_t c = 0; c < width; c++) to[c] = (gg_real)s->empty;
+        else if (s->divided) GG_NAME(gg_divide_row)(to, width, s->divided, row - start);
+    }
+}
+
+static void GG_NAME(gg_segments_part)(void *block, int64_t which) {
+    const gg_segments *s = block;
+    const int64_t first = which * s->segments_each, end = gg_min(s->segments, first + s->segments_each);
+    switch (s->rule) {
+        case GG_ADD: GG_NAME(gg_segment_rows)(GG_ADD, s, first, end); return;
+        case GG_MUL: GG_NAME(gg_segment_rows)(GG_MUL, s, first, end); return;
+        case GG_MIN: GG_NAME(gg_segment_rows)(GG_MIN, s, first, end); return;
+        case GG_MAX: GG_NAME(gg_segment_rows)(GG_MAX, s, first, end); return;
+    }
+}
+
+void GG_NAME(gg_segments_plan)(gg_source *source) {
+    const gg_segments s = gg_segments_of(source, sizeof(gg_real));
+    source->count[0] = s.rows * s.width;
+    source->count[1] = source->count[1 + s.indexed] = s.count;
+    source->count[2 + s.indexed] = s.segments * s.width;
+    if (s.counted) source->count[3 + s.indexed] = 1;
+    source->scratch_bytes = 0;
+    const double row = (double)s.width * sizeof(gg_real);
+    gg_set_work(source, gg_row_work(s.count, row) + s.segments * row * 0.1);
+}
+
+int GG_NAME(gg_segments)(void *block) {
+    gg_segments s = gg_segments_of(block, sizeof(gg_real));
+    if (!gg_segments_are_sound(&s)) return GG_FAILED;
+    if (s.counted) *(int64_t *)s.source->at[3 + s.indexed] = s.segments;
+    const int64_t parts = gg_ceil(s.segments, s.segments_each);
+    s.source->parallel(GG_NAME(gg_segments_part), &s, parts, s.source->threads);
+    return GG_DONE;
+}
