@@ -202,9 +202,18 @@ def test_functions_of_rows_give_the_numbers_of_the_host(
 
 
 OUTSIDE = {
-    "GatherV2": 1, "GatherNd": 1, "ScatterNd": 0, "TensorScatterAdd": 1, "ScatterAdd": 1,
-    "SparseSegmentSumWithNumSegments": 1, "SparseSegmentMeanWithNumSegments": 2, "ScatterUpdate": 1, "ScatterNdSub": 1, "UnsortedSegmentMax": 1, "SparseApplyMomentum": 4,
-}  # fmt: skip
+    "GatherV2": 1,
+    "GatherNd": 1,
+    "ScatterNd": 0,
+    "TensorScatterAdd": 1,
+    "ScatterAdd": 1,
+    "SparseSegmentSumWithNumSegments": 1,
+    "SparseSegmentMeanWithNumSegments": 2,
+    "ScatterUpdate": 1,
+    "ScatterNdSub": 1,
+    "UnsortedSegmentMax": 1,
+    "SparseApplyMomentum": 4,
+}
 """The input that has the indices, by op type."""
 
 

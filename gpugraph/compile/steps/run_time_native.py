@@ -28,7 +28,7 @@ _WORTHWHILE_S = 0.01
 """Seconds in the step after which it is compiled."""
 
 _MARGIN, _NOISE_S, _MOST_SLOWER = 1.2, 1e-3, 3
-"""Native code that takes so many times as long, and so much longer, in so many checks, is not used."""
+"""Native code that takes so many times as long, and so much longer, in so many checks, is left."""
 
 
 def run_time_native(bound: BoundNode, jit: Jit) -> RunTimeNative | None:
