@@ -122,3 +122,17 @@ def test_code_with_other_numbers_is_reported_and_not_used(
                 assert session.run(y, {x: [4, 4, 2]}).tolist() == [4, 2]
     assert calls == ["Unique"]
     assert any("other numbers than NumPy" in str(warning.message) for warning in caught)
+
+
+def test_code_that_is_slower_in_every_check_is_left(
+    calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FINDINGS, "has", lambda *_: False)
+    monkeypatch.setattr(run_time_native, "_NOISE_S", -np.inf)
+    monkeypatch.setattr(run_time_native, "_MARGIN", -1.0)
+    x = tf.placeholder(tf.int32, [None])
+    y, _ = tf.unique(x)
+    with tf.Session(config=config(WAITING)) as session:
+        for _ in range(6):
+            assert session.run(y, {x: [4, 4, 2]}).tolist() == [4, 2]
+    assert calls == ["Unique"] * 3
