@@ -20,7 +20,7 @@ NATIVE=(
     tests/compile/steps/test_run_time_native.py
     tests/compile/steps/test_source_layouts.py
     tests/ops/test_every_native_op.py tests/compile/fusion/test_native_fusion.py
-    tests/compile/fusion/test_native_epilogues.py
+    tests/compile/fusion/test_native_epilogues.py tests/compile/fusion/test_native_attention.py
     tests/compile/control_flow/test_native_while_loops.py
     tests/compile/fusion/test_matmul_epilogues.py::test_other_additions_stay
     tests/compile/fusion/test_convolution_remapper.py tests/compile/steps/test_native_stretches.py

@@ -11,7 +11,7 @@
     dependencies  ops that are only waited for are not run
     place      a device for every op, with its reason
     remap      a convolution does its bias and activation itself
-    attention  on GPUs, products around a softmax are one kernel
+    attention  products around a softmax are one kernel
     epilogues  a matrix product does its bias, addition and activation itself
     restores   a checkpoint is read into the memory of variables
     recompute  what gradients need of the forward pass is computed again, where that is asked for

@@ -208,7 +208,7 @@ GG_ALWAYS void GG_NAME(gg_pack_turned)(gg_real *to, const int width, const gg_re
                                        int64_t line_step, int64_t depth) {
     const int lanes = GG_REAL_LANES;
     int64_t k = 0;
-    for (; k + lanes < depth; k += lanes)
+    for (; k + lanes < depth + (width % lanes == 0); k += lanes)
         GG_UNROLL for (int group = (width - 1) / lanes; group >= 0; group--) {
             GG_NAME(gg_vector) square[GG_REAL_LANES];
             GG_UNROLL for (int line = 0; line < lanes; line++) {

@@ -1,31 +1,37 @@
-"""Attention: on GPUs, products around a Softmax are one op, whose scores are never in memory.
+"""Attention: products around a Softmax are one op, whose scores are never in memory.
 
   BatchMatMul(query, key), then Mul or RealDiv by a number, then Add or AddV2 of a mask, if there
   are such, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
 No other op may take what lies in between, or wait for it: gradients do, so that a training step
 keeps its ops. It takes the name of the last of the ops. Rounding differs from that of the ops
-apart. Only on GPUs with kernels of their own. `RewriterConfig.remapping`, as other such rules.
+apart. On GPUs with kernels of their own, and on the CPU where there is native code.
+`RewriterConfig.remapping`, as other such rules.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gpugraph.compile.analysis.fusibility import kernels_on
 from gpugraph.compile.rewriting.node_replacement import (
     NO_GPU,
     Replacing,
     are_ours,
-    gpus_with_kernels,
     is_reference,
     known_value,
     only_taker,
 )
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import NodeSignature
-from gpugraph.ops.nn.activations.fused_attention import attention_sizes, shared_bytes
+from gpugraph.ops.nn.activations.fused_attention import (
+    HOST_ATTENTION,
+    attention_sizes,
+    shared_bytes,
+)
 
 _PRODUCTS = ("BatchMatMul", "BatchMatMulV2")
 _ADDITIONS = ("Add", "AddV2")
@@ -34,13 +40,14 @@ _ADDITIONS = ("Add", "AddV2")
 @compile_pass("remapping")
 def attention(unit: Unit) -> Outcome:
     """Replaces the last op of each such group; the others are dropped."""
-    gpus = gpus_with_kernels(unit)
-    if not gpus:
-        return NO_GPU, ()
+    native = jit(unit.target.config)
+    natives = kernels_on(unit, native.is_on)
+    if not any(natives.values()):
+        return f"{NO_GPU}, the CPU no native code: {native.reason}", ()
     roots = {node.id for node in unit.roots}
     replacing = Replacing(unit)
     for node in unit.graph.op_nodes():
-        if node.type == "Softmax" and node.assigned_device in gpus:
+        if node.type == "Softmax" and natives.get(node.assigned_device):
             group = _Search(unit, roots).around(node)
             if group is not None:
                 _put(replacing, group)
@@ -135,12 +142,14 @@ class _Search:
         if any(sizes is None or None in sizes or 0 in sizes for sizes in shapes):
             return False
         types = [edge.src.output_types[edge.src_output].base_dtype for edge in group.edges]
-        signature = NodeSignature(group.last.name, {}, types, types[:1], shapes, [], {})
+        signature = NodeSignature(group.last.name, _attrs(group), types, types[:1], shapes, [], {})
+        device = group.last.assigned_device
         try:
-            sizes = attention_sizes(signature)
+            if self.unit.device_types[device] == "CPU":
+                return bool(HOST_ATTENTION.parameters(signature))
+            return shared_bytes(attention_sizes(signature).head) <= self.shared[device]
         except NotImplementedError:
             return False
-        return shared_bytes(sizes.head) <= self.shared[group.last.assigned_device]
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
@@ -148,7 +157,12 @@ def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 
 
+def _attrs(group: _Group) -> dict[str, Any]:
+    """Those of the `_FusedAttention`."""
+    num_args, dtype = len(group.edges) - 3, group.last.attrs["T"]
+    return {"T": dtype, "num_args": num_args, "scale": group.scale, "adj_y": group.adj_y}
+
+
 def _put(replacing: Replacing, group: _Group) -> None:
-    last, passed, edges, scale, adj_y = group
-    attrs = {"T": last.attrs["T"], "num_args": len(edges) - 3, "scale": scale, "adj_y": adj_y}
-    replacing.put_fused(last, "_FusedAttention", attrs, edges, passed, "attention of ")
+    last, passed, edges = group.last, group.passed, group.edges
+    replacing.put_fused(last, "_FusedAttention", _attrs(group), edges, passed, "attention of ")

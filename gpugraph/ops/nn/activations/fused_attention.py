@@ -1,7 +1,7 @@
 """Attention as one op: softmax(scale * query @ key' + mask) @ value.
 
-The attention pass makes these ops on GPUs of products and a Softmax; programs don't. There the
-scores, queries times keys of them, are never in memory.
+The attention pass makes these ops of products and a Softmax, on GPUs and where native code of the
+CPU has them; programs don't. The scores, queries times keys of them, are never whole in memory.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
+from struct import pack, unpack
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import FLOATING, bfloat16, float16, float32
+from gpugraph.base.dtypes import FLOATING, bfloat16, float16, float32, float64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
+from gpugraph.kernel import Arg, Call, CSource, KernelContext, Launch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import shared_axes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
@@ -81,6 +82,39 @@ def _mask_strides(
     row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
     matrix = prod(sizes[-2:])
     return inner, (outer * matrix, within * matrix, row, column)
+
+
+# -- on the CPU
+
+_FEWEST_QUERIES, _FEWEST_KEYS, _LEAST_SCORES = 28, 16, 1 << 14
+"""Below these keys and values are packed for too little."""
+
+_MOST_ON_HOST = 1 << 22
+"""Elements of the keys or values of one attention: each thread packs so many."""
+
+
+def _host_parameters(signature: Signature) -> list[int]:
+    """Those of `gg_attention` in kernels/host/host_attention.h; NotImplementedError as above."""
+    query, key, value, *masks = signature.input_shapes
+    dtype = signature.input_types[0].base_dtype
+    if dtype not in (float32, float64):
+        raise NotImplementedError(f"native attention of {dtype.name}")
+    if not query[:-2] == key[:-2] == value[:-2]:
+        raise NotImplementedError("queries, keys and values of other batches than each other")
+    (m, d), (n, dv) = query[-2:], value[-2:]
+    batch = prod(query[:-2])
+    if m < _FEWEST_QUERIES or n < _FEWEST_KEYS or batch * m * n < _LEAST_SCORES:
+        raise NotImplementedError(f"native attention of {batch} times {m} queries and {n} keys")
+    if n * max(d, dv) > _MOST_ON_HOST:
+        raise NotImplementedError(f"native attention of {n} keys of {max(d, dv)} numbers")
+    inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
+    by_key = (d, 1) if signature.attrs["adj_y"] else (1, n)
+    count = prod(masks[0]) if masks else 0
+    [scale] = unpack("q", pack("d", signature.attrs["scale"]))
+    return [batch, m, n, d, dv, *by_key, len(masks), count, inner, *mask, scale]
+
+
+HOST_ATTENTION = CSource("host_attention.h", "gg_attention", _host_parameters)
 
 
 # -- the op
@@ -165,6 +199,7 @@ op(
     infer=_infer,
     cpu=Call(make=_bind),
     gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
+    native=HOST_ATTENTION,
     grad=NO_GRADIENT,
     doc="softmax(scale * query @ key + args) @ value; key is transposed with adj_y.",
 )
