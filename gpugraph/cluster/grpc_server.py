@@ -179,6 +179,7 @@ class Server:
             "AbortStep": lambda m: worker.abort(m.step, error_of(m.failure)),
             "CloseWorkerSession": lambda m: worker.close_session(m.handle),
             "ClearContainers": lambda m: worker.clear(m.container),
+            "SettleCollective": self._collectives.answer_settle,
             "LeaveCollective": self._collectives.answer_leave,
         }
         answers: Handlers = {

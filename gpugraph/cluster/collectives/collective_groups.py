@@ -2,6 +2,8 @@
 
 A member joins with its keys, the group's size, a signature (what it does, on which dtype and shape)
 and its devices. When all have come, each gets the list and a number for what they send each other.
+Nobody waits in a call: the leader tells members when their wait is over, and they ask again from
+time to time, as it may have been started anew.
 Who does not fit fails all that wait with it. Members that wait for one that can't come any more, as
 its server is gone, fail too; and so does who has waited for `GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
@@ -12,8 +14,8 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from time import monotonic
-from typing import NamedTuple
+from time import monotonic, sleep
+from typing import Any, NamedTuple
 
 from gpugraph.base.errors import (
     AbortedError,
@@ -22,6 +24,7 @@ from gpugraph.base.errors import (
     UnavailableError,
     invalid_argument,
 )
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.shared_segments import SegmentName
 
 _SLICE_S = 0.5
@@ -53,15 +56,12 @@ class Meeting(NamedTuple):
 class _Waiting:
     """Members of one collective that wait for others."""
 
-    def __init__(self, size: int, signature: Sequence[str], first: str) -> None:
-        self.size, self.signature, self.first = size, signature, first
+    def __init__(self, key: MeetingKey, size: int, signature: Sequence[str], first: str) -> None:
+        self.key, self.size, self.signature, self.first = key, size, signature, first
         self.members: dict[str, Member] = {}  # by a name of each wait
-        self.failures: dict[str, OpError] = {}
-        self.meeting: Meeting | None = None
-
-    def fail(self, error: OpError) -> None:
-        """Ends all waits."""
-        self.failures = dict.fromkeys(self.members, error)
+        self.devices: dict[str, str] = {}  # the waits of all devices
+        self.limits: dict[str, tuple[float, float]] = {}  # when each began, and may last
+        self.asked = monotonic()
 
 
 class _Leaving(NamedTuple):
@@ -72,17 +72,30 @@ class _Leaving(NamedTuple):
     time: float
 
 
-class CollectiveGroups:
-    """The meetings that one task leads. is_there: whether a task's server answers now."""
+Outcome = Meeting | OpError
+"""How a wait ends."""
 
-    def __init__(self, tasks: Sequence[str], is_there: Callable[[str], bool]) -> None:
-        self._tasks, self._is_there = tasks, is_there
+
+class CollectiveGroups:
+    """The meetings that one task leads. Nothing waits here: who joins is told later.
+
+    is_there: whether a task's server answers now. settle: tells a task how one of its waits ends.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[str],
+        is_there: Callable[[str], bool],
+        settle: Callable[[str, str, Outcome], Any],
+    ) -> None:
+        self._tasks, self._is_there, self._settle = tasks, is_there, settle
         self._waiting: dict[MeetingKey, _Waiting] = {}
+        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
         self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
         self._sessions: dict[tuple[str, str], str] = {}  # of the last meeting, by group and device
         self._left: dict[tuple[str, str], _Leaving] = {}  # by group and device
-        self._changed = threading.Condition()
-        self.is_stopped = False
+        self._lock = new_lock()
+        self._is_watched = False
 
     def join(
         self,
@@ -92,65 +105,81 @@ class CollectiveGroups:
         wait: str,
         member: Member,
         limit_s: float,
-    ) -> Meeting:
-        """The meeting, once all members are there.
+    ) -> Meeting | None:
+        """The meeting, if all members are there now; else `settle` tells, once they are.
 
-        wait: a name by which `leave` ends this wait. limit_s: 0 for no limit.
+        wait: a name of this wait, by which it may join again, and `leave`. limit_s: 0 for no limit.
         InvalidArgumentError for members that don't fit, UnavailableError for one whose server is
         gone, AbortedError where one has failed, DeadlineExceededError after `limit_s`.
         """
-        with self._changed:
-            if not key[0]:
-                self._tell(key, member)
+        ended: list[tuple[str, str, Outcome]] = []
+        with self._lock:
             waiting = self._waiting.get(key)
-            if waiting is None:
-                waiting = self._waiting[key] = _Waiting(size, signature, member.devices[0])
-            self._enter(key, waiting, size, signature, wait, member)
-            try:
-                return self._wait(key, waiting, wait, limit_s)
-            finally:
-                waiting.members.pop(wait, None)
-                if not waiting.members and self._waiting.get(key) is waiting:
-                    del self._waiting[key]
+            is_new = wait not in self._outcomes and (waiting is None or wait not in waiting.members)
+            if is_new:
+                if not key[0]:
+                    self._tell(key, member)
+                if waiting is None:
+                    waiting = _Waiting(key, size, signature, member.devices[0])
+                    self._waiting[key] = waiting
+                waiting.limits[wait] = monotonic(), limit_s
+                ended = self._enter(waiting, size, signature, wait, member)
+                self._watch()
+            outcome = self._outcomes.get(wait)
+        self._announce(end for end in ended if end[1] != wait)
+        if isinstance(outcome, OpError):
+            raise outcome
+        return outcome
 
     def _enter(
-        self,
-        key: MeetingKey,
-        waiting: _Waiting,
-        size: int,
-        signature: Sequence[str],
-        wait: str,
-        member: Member,
-    ) -> None:
-        for other_wait, other in list(waiting.members.items()):
-            if set(other.devices) & set(member.devices):  # it was started anew
-                waiting.failures[other_wait] = AbortedError.of_no_node(
-                    f"Another member joined the collective {key[1]} on {other.devices[0]}"
-                )
-                del waiting.members[other_wait]
+        self, waiting: _Waiting, size: int, signature: Sequence[str], wait: str, member: Member
+    ) -> list[tuple[str, str, Outcome]]:
+        """The waits that end with a new member."""
+        old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait] = member
-        misfit = _misfit(waiting, size, signature, member) or self._stranger(key, member)
+        waiting.devices.update(dict.fromkeys(member.devices, wait))
+        ended = []
+        for other in old:  # it was started anew
+            error = AbortedError.of_no_node(
+                f"Another member joined the collective {waiting.key[1]} on {member.devices[0]}"
+            )
+            ended.append(self._end(waiting, other, error))
+        misfit = _misfit(waiting, size, signature, member)
+        if not misfit and len(waiting.devices) > size:
+            devices = ", ".join(waiting.devices)
+            misfit = f"{len(waiting.devices)} devices joined a group of {size}: {devices}"
+        if not misfit and len(waiting.devices) == size:
+            misfit = self._strangers(waiting)
         if misfit:
-            waiting.fail(invalid_argument(f"The collective {key[1]} can't be done: {misfit}"))
-        else:
-            count = sum(len(other.devices) for other in waiting.members.values())
-            if count > size:
-                waiting.fail(
-                    invalid_argument(
-                        f"The collective {key[1]} can't be done: {count} devices joined a group of "
-                        f"{size}: {', '.join(_devices(waiting.members.values()))}"
-                    )
-                )
-            elif count == size:
-                self._complete(key, waiting)
-        if waiting.failures or waiting.meeting:
-            if (misfit or waiting.meeting) and self._waiting.get(key) is waiting:
-                del self._waiting[key]
-            self._changed.notify_all()
+            refusal = f"The collective {waiting.key[1]} can't be done: {misfit}"
+            ended += self._end_all(waiting, invalid_argument(refusal))
+        elif len(waiting.devices) == size:
+            ended += self._end_all(waiting, self._meeting(waiting))
+        return ended
 
-    def _complete(self, key: MeetingKey, waiting: _Waiting) -> None:
+    def _end(self, waiting: _Waiting, wait: str, outcome: Outcome) -> tuple[str, str, Outcome]:
+        member = waiting.members.pop(wait)
+        del waiting.limits[wait]
+        for name in member.devices:
+            if waiting.devices.get(name) == wait:
+                del waiting.devices[name]
+        if not waiting.members and self._waiting.get(waiting.key) is waiting:
+            del self._waiting[waiting.key]
+        self._outcomes[wait] = outcome
+        while len(self._outcomes) > _MOST_KNOWN:
+            self._outcomes.popitem(last=False)
+        return member.task, wait, outcome
+
+    def _end_all(self, waiting: _Waiting, outcome: Outcome) -> list[tuple[str, str, Outcome]]:
+        return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
+
+    def _announce(self, ended: Iterable[tuple[str, str, Outcome]]) -> None:
+        for task, wait, outcome in ended:
+            self._settle(task, wait, outcome)
+
+    def _meeting(self, waiting: _Waiting) -> Meeting:
+        key = waiting.key
         members = sorted(waiting.members.values(), key=lambda x: (_task_order(x.task), x.devices))
-        waiting.meeting = Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
         group = _group(key)
         for member in members if not key[0] else ():
             self._known[group, member.session, member.devices[0]] = members
@@ -159,6 +188,7 @@ class CollectiveGroups:
             (group, session, device), _ = self._known.popitem(last=False)
             if self._sessions.get((group, device)) == session:
                 del self._sessions[group, device]
+        return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
 
     def _tell(self, key: MeetingKey, member: Member) -> None:
         """Raises that another member of the group failed, where this one has not been told.
@@ -177,89 +207,99 @@ class CollectiveGroups:
             if last == member.session or (last is None and is_recent):
                 raise left.error
 
-    def _stranger(self, key: MeetingKey, member: Member) -> str:
+    def _strangers(self, waiting: _Waiting) -> str:
         """What is wrong where a session's member met others under this group's key before."""
-        if key[0]:
-            return ""
-        group = _group(key)
-        waiting = self._waiting[key].members.values()
-        for other in waiting:
-            known = self._known.get((group, other.session, other.devices[0]))
+        group = _group(waiting.key)
+        checked: Sequence[Member] | None = None
+        for member in waiting.members.values() if not waiting.key[0] else ():
+            known = self._known.get((group, member.session, member.devices[0]))
+            if known is checked:
+                continue
+            checked = known
             devices = set(_devices(known or ()))
-            if known and not devices.issuperset(member.devices):
-                return (
-                    f"{member.devices[0]} joined, but the group is of {', '.join(sorted(devices))}"
-                )
+            others = sorted(waiting.devices.keys() - devices) if known else []
+            if others:
+                return f"{others[0]} joined, but the group is of {', '.join(sorted(devices))}"
         return ""
 
-    def _wait(self, key: MeetingKey, waiting: _Waiting, wait: str, limit_s: float) -> Meeting:
-        begun = asked = monotonic()
-        while True:
-            if wait in waiting.failures:
-                raise waiting.failures[wait]
-            if waiting.meeting is not None:
-                return waiting.meeting
-            if self.is_stopped:
-                raise AbortedError.of_no_node("The leader of the collectives has stopped")
-            now = monotonic()
-            if limit_s and now - begun > limit_s:
-                raise DeadlineExceededError.of_no_node(
-                    f"The collective {key[1]} waited {limit_s:g} s for {waiting.size} members; "
-                    f"there were {', '.join(_devices(waiting.members.values()))}"
-                )
-            if now - asked > _PATIENCE_S:
-                asked = now
-                gone = self._gone(key, waiting)
-                if gone and waiting.meeting is None:
-                    waiting.fail(
-                        UnavailableError.of_no_node(
-                            f"The collective {key[1]} waits for members, but {gone} does not answer"
-                        )
-                    )
-                    self._changed.notify_all()
-            else:
-                self._changed.wait(_SLICE_S)
+    def _watch(self) -> None:
+        """Looks after waits in a thread, as long as there are any."""
+        if self._waiting and not self._is_watched:
+            self._is_watched = True
+            threading.Thread(target=self._look, name="gpugraph-groups", daemon=True).start()
 
-    def _gone(self, key: MeetingKey, waiting: _Waiting) -> str:
-        """A task that had to come, and is gone: one of the last meeting, or all that might come."""
-        group = _group(key)
-        joined = {member.task for member in waiting.members.values()}
-        known: Sequence[Member] = ()
-        for member in waiting.members.values():
-            known = self._known.get((group, member.session, member.devices[0]), known)
+    def _look(self) -> None:
+        while True:
+            sleep(_SLICE_S)
+            with self._lock:
+                self._is_watched = bool(self._waiting)
+                if not self._is_watched:
+                    return
+                waits = list(self._waiting.values())
+                ended = [end for waiting in waits for end in self._ended_by_time(waiting)]
+                late = [waiting for waiting in waits if monotonic() - waiting.asked > _PATIENCE_S]
+            self._announce(ended)
+            for waiting in late:
+                self._ask_for(waiting)
+
+    def _ended_by_time(self, waiting: _Waiting) -> list[tuple[str, str, Outcome]]:
+        ended = []
+        for wait, (began, limit_s) in list(waiting.limits.items()):
+            if limit_s and monotonic() - began > limit_s:
+                error = DeadlineExceededError.of_no_node(
+                    f"The collective {waiting.key[1]} waited {limit_s:g} s for {waiting.size} "
+                    f"members; there were {', '.join(_devices(waiting.members.values()))}"
+                )
+                ended.append(self._end(waiting, wait, error))
+        return ended
+
+    def _ask_for(self, waiting: _Waiting) -> None:
+        """Fails members that wait for one whose server is gone."""
+        with self._lock:
+            waiting.asked = monotonic()
+            members = list(waiting.members.values())
+            joined = {member.task for member in members}
+            known: Sequence[Member] = ()
+            for member in members:
+                place = _group(waiting.key), member.session, member.devices[0]
+                known = self._known.get(place, known)
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
-        self._changed.release()
-        try:
-            gone = sorted(task for task in wanted if not self._is_there(task))
-        finally:
-            self._changed.acquire()
-        is_hopeless = bool(gone) and (bool(missing) or len(gone) == len(wanted))
-        return ", ".join(gone) if is_hopeless else ""
+        gone = sorted(task for task in wanted if not self._is_there(task))
+        if gone and (missing or len(gone) == len(wanted)):  # else another may yet come
+            error = UnavailableError.of_no_node(
+                f"The collective {waiting.key[1]} waits for members, but {', '.join(gone)} does "
+                "not answer"
+            )
+            with self._lock:
+                ended = self._end_all(waiting, error)
+            self._announce(ended)
 
     def leave(self, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str]) -> None:
         """A member will not come, or waits no more: those that wait for it fail with the error.
 
         devices: of a member whose own step failed; who comes later is told, too.
         """
-        with self._changed:
+        ended: list[tuple[str, str, Outcome]] = []
+        with self._lock:
             waiting = self._waiting.get(key)
-            informed = set()
             if waiting is not None and (not wait or wait in waiting.members):
                 informed = {member.devices[0] for member in waiting.members.values()}
-                waiting.fail(error)
-                del self._waiting[key]
-                self._changed.notify_all()
+                ended = self._end_all(waiting, error)
+            else:
+                informed = set()
             if devices:
                 earlier = self._left.get((_group(key), devices[0]))
                 informed |= earlier.informed if earlier is not None else set()
                 self._left[_group(key), devices[0]] = _Leaving(error, informed, monotonic())
+        self._announce(ended)
 
     def stop(self) -> None:
         """Ends all waits."""
-        with self._changed:
-            self.is_stopped = True
-            self._changed.notify_all()
+        error = AbortedError.of_no_node("The leader of the collectives has stopped")
+        with self._lock:
+            ended = [end for x in list(self._waiting.values()) for end in self._end_all(x, error)]
+        self._announce(ended)
 
 
 def _misfit(waiting: _Waiting, size: int, signature: Sequence[str], member: Member) -> str:

@@ -6,6 +6,7 @@ do, and is asked for over the same connections. Who waits for long asks whether 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from gpugraph.cluster.collectives.collective_groups import (
     Meeting,
     MeetingKey,
     Member,
+    Outcome,
 )
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.peer_tasks import PeerTasks
@@ -26,6 +28,15 @@ from gpugraph.config.environment import setting
 _LOOK_S = 1.0
 _STATUS_S = 2.0
 _TELL_S = 5.0
+_AGAIN_S = 5.0
+
+
+class _Ending:
+    """How a wait of this task ends."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self.outcome: Outcome | None = None
 
 
 class CollectivePeers:
@@ -43,7 +54,8 @@ class CollectivePeers:
         others: PeerTasks,
     ) -> None:
         self.task, self.mailboxes, self.peer, self.others = task, mailboxes, peer, others
-        self.groups = CollectiveGroups(tasks, self.is_there)
+        self.groups = CollectiveGroups(tasks, self.is_there, self.settle)
+        self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self.threads = DaemonThreads("gpugraph-collectives")
 
@@ -68,8 +80,35 @@ class CollectivePeers:
     ) -> Meeting:
         """The meeting of a collective, once all members have come; errors as of the leader's."""
         limit_s = float(setting("GPUGRAPH_COLLECTIVE_WAIT"))
-        if leader == self.task:
-            return self.groups.join(key, size, signature, wait, member, limit_s)
+        ending = self._endings[wait] = _Ending()
+        try:
+            join = self._join_here if leader == self.task else self._join_there
+            while not ending.is_over.is_set():
+                meeting = join(leader, key, size, signature, wait, member, limit_s)
+                if meeting is not None:
+                    return meeting
+                ending.is_over.wait(_AGAIN_S)  # and then again, as the leader may be a new one
+        finally:
+            del self._endings[wait]
+        if isinstance(ending.outcome, OpError):
+            raise ending.outcome
+        assert ending.outcome is not None
+        return ending.outcome
+
+    def _join_here(self, leader: str, *rest: Any) -> Meeting | None:
+        del leader
+        return self.groups.join(*rest)
+
+    def _join_there(
+        self,
+        leader: str,
+        key: MeetingKey,
+        size: int,
+        signature: Sequence[str],
+        wait: str,
+        member: Member,
+        limit_s: float,
+    ) -> Meeting | None:
         message = message_of(
             "JoinCollective",
             step=key[0],
@@ -86,10 +125,26 @@ class CollectivePeers:
             peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
             self._reached.add(leader)
         try:
-            return read_meeting(peer.call("JoinCollective", message))
+            answer = peer.call("JoinCollective", message)
         except UnavailableError:
             self._reached.discard(leader)
             raise
+        return _read_meeting(answer) if answer.member else None
+
+    def settle(self, task: str, wait: str, outcome: Outcome) -> None:
+        """Tells a task how one of its waits has ended."""
+        if task == self.task:
+            ending = self._endings.get(wait)
+            if ending is not None:
+                ending.outcome = outcome
+                ending.is_over.set()
+            return
+        message = message_of("CollectiveOutcome", wait=wait)
+        if isinstance(outcome, OpError):
+            write_failure(message.failure, outcome)
+        else:
+            _write_meeting(message.meeting, outcome)
+        self.peer(task).tell("SettleCollective", message, limit_s=_TELL_S)
 
     def leave(
         self, leader: str, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str]
@@ -115,7 +170,7 @@ class CollectivePeers:
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
-        """Answers a member of another task."""
+        """Answers a member of another task: the meeting, or nothing yet."""
         meeting = self.groups.join(
             (message.step, message.key),
             message.size,
@@ -124,10 +179,16 @@ class CollectivePeers:
             _read_member(message.member),
             message.limit_s,
         )
-        answer = message_of("CollectiveMeeting", step=meeting.step)
-        for member in meeting.members:
-            _write_member(answer.member.add(), member)
+        answer = message_of("CollectiveMeeting")
+        if meeting is not None:
+            _write_meeting(answer, meeting)
         return answer
+
+    def answer_settle(self, message: Any) -> None:
+        """Takes what the leader says of a wait of this task."""
+        is_failure = message.HasField("failure")
+        outcome = error_of(message.failure) if is_failure else _read_meeting(message.meeting)
+        self.settle(self.task, message.wait, outcome)
 
     def answer_leave(self, message: Any) -> None:
         """Answers a member of another task that does not come."""
@@ -200,6 +261,11 @@ def _read_member(message: Any) -> Member:
     return Member(message.task, message.session, tuple(message.device), segment)
 
 
-def read_meeting(message: Any) -> Meeting:
-    """The meeting that a leader answers."""
+def _write_meeting(message: Any, meeting: Meeting) -> None:
+    message.step = meeting.step
+    for member in meeting.members:
+        _write_member(message.member.add(), member)
+
+
+def _read_meeting(message: Any) -> Meeting:
     return Meeting(message.step, [_read_member(member) for member in message.member])

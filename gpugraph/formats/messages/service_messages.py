@@ -42,6 +42,7 @@ CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 pid int64
 JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5 wait string,
     6 limit_s double, 7 member CollectiveMember
 CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
+CollectiveOutcome: 1 wait string, 2 meeting CollectiveMeeting, 3 failure Failure
 LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device *string
 """
 
@@ -60,6 +61,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "GetPartState": ("PartOfStep", "PartState"),
     "AbortStep": ("AbortStep", "Nothing"),
     "JoinCollective": ("JoinCollective", "CollectiveMeeting"),
+    "SettleCollective": ("CollectiveOutcome", "Nothing"),
     "LeaveCollective": ("LeaveCollective", "Nothing"),
     "CloseWorkerSession": ("SessionHandle", "Nothing"),
     "ClearContainers": ("Containers", "Nothing"),
