@@ -201,11 +201,15 @@ class Members:
 
 
 def measure(
-    row: str, pythons: dict[str, str], rounds: int, size: int = 0
+    row: str, pythons: dict[str, str], rounds: int, size: int = 0, only: str = ""
 ) -> dict[str, list[float]]:
-    """The seconds of the steps of each variant of a row."""
+    """The seconds of the steps of each variant of a row, or of one."""
     count, variants = ROWS[row]
-    variants = [variant for variant in variants if variant.library in pythons]
+    variants = [
+        variant
+        for variant in variants
+        if variant.library in pythons and only in ("", " ".join(filter(None, variant)))
+    ]
     running: dict[str, Members] = {}
     try:
         for variant in variants:
