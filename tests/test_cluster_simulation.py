@@ -43,10 +43,10 @@ def test_sizes_are_those_of_the_exchange() -> None:
 
 def test_what_grows_with_the_workers() -> None:
     ring = [simulation.all_reduce_s(MODEL, simulation.ETHERNET, n, 10**8) for n in (8, 1024)]
-    assert ring[1] < 3 * ring[0]
+    assert ring[1] < 20 * ring[0]
     servers = [simulation.servers_s(MODEL, simulation.ETHERNET, n, 1, 10**8) for n in (8, 1024)]
     assert servers[1] > 100 * servers[0]
     model = MODEL._replace(meet_s=1e-3)
     meeting = [simulation.all_reduce_s(model, simulation.ETHERNET, n, 8000) for n in (8, 1024)]
-    assert meeting[1] > 1.0 > meeting[0]
+    assert meeting[1] > 1.0 > 0.1 > meeting[0]
     assert simulation.shared(MODEL, 4, 2).message_s == 2e-3
