@@ -15,7 +15,7 @@ from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.listener import Handlers, Listener
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master
-from gpugraph.cluster.part_specs import PartSpec
+from gpugraph.cluster.part_specs import PartSpec, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
@@ -224,7 +224,8 @@ class Server:
         if len(message.value) != run.num_feeds:
             raise invalid_argument(f"{len(message.value)} values are fed to {run.num_feeds}")
         values = self._listener.read_values(message.value)
-        return self._values(session.do(run, values, message.timeout_ms))
+        options = _options(message)
+        return self._values(session.do(run, values, options), options)
 
     def _run_part(self, message: Any) -> Any:
         try:
@@ -233,12 +234,18 @@ class Server:
         except OpError as error:
             self._worker.refuse(message.step, message.task, error)
             raise
-        return self._values(run(message.step, message.timeout_ms))
+        options = _options(message)
+        return self._values(run(message.step, options), options)
 
-    def _values(self, arrays: Sequence[Any]) -> Any:
-        values = message_of("Values")
+    def _values(self, arrays: Sequence[Any], options: StepOptions) -> Any:
+        values = message_of("Values", step_stats=options.trace or ())
         self._listener.write_values(values.value, arrays)
         return values
+
+
+def _options(message: Any) -> StepOptions:
+    """How the step of a message is run."""
+    return StepOptions(message.timeout_ms, [] if message.trace else None)
 
 
 def _answering_nothing(do: Callable[[Any], None]) -> Callable[[Any], Any]:

@@ -26,12 +26,13 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment
 from gpugraph.cluster.grpc_server import SERVERS
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master
-from gpugraph.cluster.part_specs import StepNames
+from gpugraph.cluster.part_specs import StepNames, StepOptions
 from gpugraph.cluster.transport import Peer, message_of, node_of
 from gpugraph.cluster.worker_links import devices_of, write_names
 from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
 from gpugraph.config.environment import setting
 from gpugraph.devices import DeviceAttributes
+from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.node_messages import graph_def_of
 from gpugraph.graph.client.operation import Operation
@@ -62,13 +63,13 @@ class _LocalMaster:
         self._master.session(handle).graph.extend(content, old_version, new_version)
 
     def run(
-        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], timeout_ms: int
+        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
         """The values of the fetches in one step."""
         session = self._master.session(handle)
         run = session.in_slot(slot, None) or session.in_slot(slot, names)
         assert run is not None
-        return session.do(run, values, timeout_ms)
+        return session.do(run, values, options)
 
     def close(self) -> None:
         """There is no connection."""
@@ -100,11 +101,12 @@ class _RemoteMaster:
         self._peer.call("ExtendSession", message)
 
     def run(
-        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], timeout_ms: int
+        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
         """The values of the fetches in one step. The names go along until the server has them."""
         for has_names in (True,) if slot not in self._known else (False, True):
-            message = message_of("RunStep", handle=handle, slot=slot, timeout_ms=timeout_ms)
+            message = message_of("RunStep", handle=handle, slot=slot)
+            message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
             if has_names:
                 write_names(message.names, names)
             self._peer.write_values(message.value, values)
@@ -115,6 +117,8 @@ class _RemoteMaster:
                     raise
                 continue
             self._known.add(slot)
+            if options.trace is not None:
+                options.trace.extend(answer.step_stats)
             return self._peer.read_values(answer.value)
         raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
 
@@ -223,12 +227,15 @@ class GrpcSession(SessionBackend):
             runner = self._runners[names] = GrpcRunner(self, next(self._slots), names, feeds)
         return runner
 
-    def run(self, slot: int, names: StepNames, values: Sequence[Any], timeout_ms: int) -> list[Any]:
+    def run(
+        self, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
+    ) -> list[Any]:
         """The values of the fetches, as a run of a DirectSession gives them."""
         try:
             handle = self.extend()
-            limit_ms = timeout_ms or max(self._config.operation_timeout_in_ms, 0)
-            results = self._master.run(handle, slot, names, values, limit_ms)
+            if not options.timeout_ms and self._config.operation_timeout_in_ms > 0:
+                options = options._replace(timeout_ms=self._config.operation_timeout_in_ms)
+            results = self._master.run(handle, slot, names, values, options)
         except OpError as error:
             raise self._with_op(error) from error.__cause__
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
@@ -283,34 +290,47 @@ class GrpcRunner(Runner):
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The fetches' values. ValueError for a value whose shape does not fit."""
-        return self._run(values, 0)
+        return self._run(values, StepOptions())
 
-    def _run(self, values: Sequence[Any], timeout_ms: int) -> list[Any]:
+    def _run(self, values: Sequence[Any], options: StepOptions) -> list[Any]:
         for tensor, value in zip(self._feeds, values):
             refuse_shape(tensor, value.shape)
-        return self._session.run(self._slot, self._names, values, timeout_ms)
+        return self._session.run(self._slot, self._names, values, options)
 
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """As `run`, with a time limit. The metadata stay empty: steps of a cluster are not traced.
-
-        UnimplementedError where a trace is asked for.
-        """
+        """As `run`, with a time limit; and with the statistics of all tasks into `metadata`."""
         chosen = options if options is not None else RunOptions()
-        if chosen.trace_level != RunOptions.NO_TRACE and metadata is not None:
-            raise UnimplementedError.of_no_node(
-                "Steps of a server are not traced: leave trace_level as it is"
-            )
-        if metadata is not None:
-            metadata.Clear()
-        return self._run(values, chosen.timeout_in_ms)
+        if metadata is None:
+            return self._run(values, StepOptions(chosen.timeout_in_ms))
+        is_traced = chosen.trace_level != RunOptions.NO_TRACE
+        trace: list[bytes] | None = [] if is_traced else None
+        results = self._run(values, StepOptions(chosen.timeout_in_ms, trace))
+        metadata.Clear()
+        if trace is not None:
+            metadata.step_stats = lambda: _joined(trace)
+        return results
 
     def explain(self, values: Sequence[Any]) -> Any:
         """UnimplementedError: other processes compile the plans."""
         raise UnimplementedError.of_no_node(
             "A session of a server does not explain its runs: use a session of this process"
         )
+
+
+def _joined(parts: Sequence[bytes]) -> Any:
+    """The StepStats of a step, by device, of those of its stages."""
+    joined = messages_pb2.StepStats()
+    by_device: dict[str, Any] = {}
+    for part in parts:
+        for stats in messages_pb2.StepStats.FromString(part).dev_stats:
+            if stats.device in by_device:
+                by_device[stats.device].MergeFrom(stats)
+            else:
+                by_device[stats.device] = joined.dev_stats.add()
+                by_device[stats.device].CopyFrom(stats)
+    return joined
 
 
 class GrpcSessionFactory:

@@ -22,7 +22,7 @@ from gpugraph.cluster.collectives.collective_buckets import (
     collective_specs,
     is_collective,
 )
-from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
+from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames, StepOptions
 from gpugraph.cluster.run_stages import Stage, cut_into_stages
 from gpugraph.cluster.task_sessions import SessionGraph, session_of
 from gpugraph.cluster.worker_links import PartRun, WorkerLink
@@ -98,7 +98,7 @@ class MasterSession:
                 self._slots.move_to_end(slot)
             return known
 
-    def do(self, run: RegisteredRun, values: Sequence[Any], timeout_ms: int) -> list[Any]:
+    def do(self, run: RegisteredRun, values: Sequence[Any], options: StepOptions) -> list[Any]:
         """The values of a run's fetches in one step."""
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
@@ -107,7 +107,7 @@ class MasterSession:
                 part_values = [values[index] for index in fed]
                 link = self.links[task]
                 part_run = link.run_part(
-                    PartStep(self.handle, number, step, part_values, timeout_ms, run.others[task])
+                    PartStep(self.handle, number, step, part_values, options, run.others[task])
                 )
                 running.add(part_run, fetched)
             for part_run, fetched in running.part_runs:

@@ -41,8 +41,15 @@ class PartSpec(NamedTuple):
     others: Sequence[str]
 
 
+class StepOptions(NamedTuple):
+    """How a step is run: its time limit (0: none), and what takes StepStats as bytes, or None."""
+
+    timeout_ms: int = 0
+    trace: list[bytes] | None = None
+
+
 class PartStep(NamedTuple):
-    """A step of a part: the session, the part's number, the fed values, the time limit.
+    """A step of a part: the session, the part's number, the fed values, how it is run.
 
     others: the other tasks of the step, which are told of a failure.
     """
@@ -51,5 +58,5 @@ class PartStep(NamedTuple):
     part: int
     step: int
     values: Sequence[Any]
-    timeout_ms: int
+    options: StepOptions
     others: Sequence[str]

@@ -13,7 +13,7 @@ from gpugraph.base.errors import AbortedError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
-from gpugraph.cluster.part_specs import PartStep, StageSpec
+from gpugraph.cluster.part_specs import PartStep, StageSpec, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.step_mailbox import SLICE_S, StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task, session_of
@@ -23,6 +23,7 @@ from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
 _NEVER_S = 1e9
+_PLAIN = StepOptions()
 _SIGNAL = np.zeros(0, np.bool_)
 
 
@@ -66,13 +67,13 @@ class Worker:
 
     def run_part(self, part_step: PartStep) -> list[Any]:
         """The values of the part's fetches in this step."""
-        handle, part, step, values, timeout_ms, _ = part_step
-        return self.begun(handle, part, values)(step, timeout_ms)
+        handle, part, step, values, options, _ = part_step
+        return self.begun(handle, part, values)(step, options)
 
     def begun(
         self, handle: str, number: int, values: Sequence[Any]
-    ) -> Callable[[int, int], list[Any]]:
-        """What runs a part with these values, of step and time limit.
+    ) -> Callable[[int, StepOptions], list[Any]]:
+        """What runs a part with these values, of a step's number and options.
 
         AbortedError where the session or the part is not there, InvalidArgumentError for other
         values: the other tasks of the step are not told of these.
@@ -82,20 +83,20 @@ class Worker:
         if len(values) != len(part.feeds):
             raise invalid_argument(f"{len(values)} values were fed to {len(part.feeds)} tensors")
         fed = dict(zip(part.feeds, values))
-        return lambda step, timeout_ms: self._run(handle, part, fed, step, timeout_ms)
+        return lambda step, options: self._run(handle, part, fed, step, options)
 
     def _run(
-        self, handle: str, part: Part, fed: dict[str, Any], step: int, timeout_ms: int
+        self, handle: str, part: Part, fed: dict[str, Any], step: int, options: StepOptions
     ) -> list[Any]:
         session = self.session(handle)
-        if part.is_alone and not part.waits and not timeout_ms:
-            return self._run_at_once(session, part, fed)
+        if part.is_alone and not part.waits and options == _PLAIN:
+            return self._run_at_once(part, fed)
         mailbox = self.mailboxes.of(step)
         collectives = self._collectives(session, handle, part, step)
         mailbox.is_running = True
         failure: OpError | None = None
         try:
-            store = self._run_stages(session, part, fed, step, mailbox, timeout_ms, collectives)
+            store = self._run_stages(part, fed, step, mailbox, options, collectives)
         except OpError as error:
             failure = mailbox.failure
             if failure is not None:  # told by another task; here, it met some operation
@@ -136,25 +137,25 @@ class Worker:
         for task in others:
             self._others.abort(task, step, error)
 
-    def _run_at_once(self, session: WorkerSession, part: Part, fed: dict[str, Any]) -> list[Any]:
+    def _run_at_once(self, part: Part, fed: dict[str, Any]) -> list[Any]:
         """Runs a part of one stage that takes nothing of other tasks and sends nothing."""
         try:
             for stage in part.stages:
-                self._run_stage(session, stage, fed, None)
+                self._run_stage(stage, fed, None)
         except OpError as error:
             raise from_task(self.task.name, error) from error
         return [fed[key] for key in part.fetches]
 
     def _run_stages(
         self,
-        session: WorkerSession,
         part: Part,
         store: dict[str, Any],
         step: int,
         mailbox: StepMailbox,
-        timeout_ms: int,
+        options: StepOptions,
         collectives: CollectiveStep | None,
     ) -> dict[str, Any]:
+        timeout_ms, trace = options
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
         limit = StepLimit(seconds, monotonic() + seconds)
         limit.mailbox = mailbox
@@ -172,7 +173,7 @@ class Worker:
             if collectives is not None:
                 self._take_results(stage.spec, part, collectives, store, limit)
                 collectives.begin(stage.spec.collectives)
-            self._run_stage(session, stage, store, execution_limit, collectives)
+            self._run_stage(stage, store, execution_limit, collectives, trace)
             for task, names, keys in stage.sends:
                 values = [store[key] if key else _SIGNAL for key in keys]
                 self._others.send_tensors(task, step, names, values)
@@ -194,11 +195,11 @@ class Worker:
 
     def _run_stage(
         self,
-        session: WorkerSession,
         stage: CompiledStage,
         store: dict[str, Any],
         limit: StepLimit | None,
         collectives: CollectiveStep | None = None,
+        trace: list[bytes] | None = None,
     ) -> None:
         if stage.runner is None:
             return
@@ -208,11 +209,13 @@ class Worker:
             refuse_shape(tensor, value.shape)
             values.append(value)
         execution = None
-        if limit is not None:
-            execution = TracedExecution(False, 0)
+        if limit is not None or trace is not None:
+            execution = TracedExecution(trace is not None, 0)
             execution.limit = limit
             execution.take = None if collectives is None else collectives.take
-        results = stage.runner.run(values, execution)  # type: ignore[call-arg]
+        results = stage.runner.run(values, execution)
+        if execution is not None and trace is not None:
+            trace.append(execution.statistics(stage.runner.graph_record).SerializeToString())
         for key, position in stage.fetches.items():
             store[key] = results[position]
 

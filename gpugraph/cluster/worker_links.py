@@ -128,13 +128,13 @@ class RemoteWorker:
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
         """Lets a part run."""
-        handle, part, step, values, timeout_ms, others = part_step
-        message = message_of(
-            "RunPart", handle=handle, part=part, step=step, timeout_ms=timeout_ms, task=others
-        )
+        handle, part, step, values, (timeout_ms, trace), others = part_step
+        message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
+        message.timeout_ms, message.trace = timeout_ms, trace is not None
         self.peer.write_values(message.value, values)
         peer = self.peer
-        return RemoteRun(peer, peer.begin("RunPart", message, limit_s=timeout_ms / 1000))
+        call = peer.begin("RunPart", message, limit_s=timeout_ms / 1000)
+        return RemoteRun(peer, call, trace)
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step, without waiting for the answer."""
@@ -159,12 +159,17 @@ class RemoteWorker:
 class RemoteRun:
     """A part that runs elsewhere."""
 
-    def __init__(self, peer: Peer, pending: PendingCall | StreamedCall) -> None:
-        self._peer, self._pending = peer, pending
+    def __init__(
+        self, peer: Peer, pending: PendingCall | StreamedCall, trace: list[bytes] | None
+    ) -> None:
+        self._peer, self._pending, self._trace = peer, pending, trace
 
     def __call__(self) -> list[Any]:
         """Waits for the values of its fetches."""
-        return self._peer.read_values(self._pending().value)
+        answer = self._pending()
+        if self._trace is not None:
+            self._trace.extend(answer.step_stats)
+        return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
         """Calls the function, in some thread, where the worker can't be reached any more.

@@ -16,7 +16,7 @@ from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, TaskSessio
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.session import Runner
+from gpugraph.session.direct_runner import DirectRunner
 
 MOST_PARTS = 1024
 """Of one session on a worker; the part that was run least recently goes first."""
@@ -29,7 +29,7 @@ class CompiledStage(NamedTuple):
     """
 
     spec: StageSpec
-    runner: Runner | None
+    runner: DirectRunner | None
     feeds: Sequence[tuple[Tensor, str]]
     fetches: Mapping[str, int]
     receives: Sequence[tuple[str, Sequence[str], Sequence[str]]]
@@ -109,7 +109,7 @@ class WorkerSession:
         fetched = dict(zip([key for _, key in spec.fetches], tensors))
         unique = list(dict.fromkeys(fetched.values()))
         positions = {key: unique.index(tensor) for key, tensor in fetched.items()}
-        runner = None
+        runner: DirectRunner | None = None
         if unique or spec.targets:
             runner = self.direct.prepare(
                 [tensor for tensor, _ in feeds],

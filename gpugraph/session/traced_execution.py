@@ -65,6 +65,11 @@ class TracedExecution:
         if options.output_partition_graphs:
             metadata.partition_graphs = lambda: partition_graphs(record)
 
+    def statistics(self, graph_record: Callable[[Plan], GraphRecord]) -> Any:
+        """The StepStats message of the run, which was traced."""
+        assert self.plan is not None and self.times is not None
+        return as_message(step_statistics(self.times, graph_record(self.plan)))
+
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
         """The report of the run, which was traced."""
         assert self.plan is not None and self.times is not None

@@ -11,6 +11,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.cluster import wire_values
+from gpugraph.inspection.timeline import Timeline
 
 from .local_cluster import local_cluster, over_grpc
 
@@ -194,13 +195,43 @@ def test_what_a_server_does_not_do(target: str) -> None:
     with tf.Session(target) as session:
         with pytest.raises(tf.errors.UnimplementedError, match="use a session of this process"):
             session.explain(x)
-        with pytest.raises(tf.errors.UnimplementedError, match="not traced"):
-            options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-            session.run(x, options=options, run_metadata=tf.RunMetadata())
         with pytest.raises(tf.errors.UnimplementedError, match="use a variable"):
             session.run(tf.get_session_handle(x))
         with pytest.raises(tf.errors.UnimplementedError, match="statistics of memory"):
             session.memory_stats()
+
+
+def test_a_trace_has_the_steps_of_all_tasks() -> None:
+    tasks = [f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker")]
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with local_cluster(ps=1, worker=1) as servers, tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2], name="x")
+        with tf.device("/job:ps"):
+            y = tf.exp(x, name="on_ps")
+        with tf.device("/job:worker"):
+            z = tf.reduce_sum(tf.sqrt(y, name="on_worker"), name="sum")
+        with tf.device("/job:ps"):
+            last = tf.sin(z, name="again_on_ps")
+        with over_grpc(servers["worker", 0]) as target, tf.Session(target) as session:
+            for _ in range(2):
+                metadata = tf.RunMetadata()
+                session.run(last, {x: [0.0, 1.0]}, options=options, run_metadata=metadata)
+                stats = {item.device: item for item in metadata.step_stats.dev_stats}
+                assert sorted(stats) == tasks
+                names = [{node.node_name for node in stats[task].node_stats} for task in tasks]
+                assert {"on_ps", "again_on_ps"} <= names[0]
+                assert any("sum" in name for name in names[1])
+                starts = {
+                    node.node_name: node.all_start_micros
+                    for item in stats.values()
+                    for node in item.node_stats
+                }
+                assert starts["on_ps"] <= starts["again_on_ps"]
+                text = Timeline(metadata.step_stats).generate_chrome_trace_format()
+                assert "again_on_ps" in text
+            untraced = tf.RunMetadata()
+            session.run(last, {x: [0.0, 1.0]}, run_metadata=untraced)
+            assert not untraced.step_stats.dev_stats
 
 
 def test_devices_and_filters() -> None:

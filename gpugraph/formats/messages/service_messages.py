@@ -10,7 +10,7 @@ SERVICE = """
 Nothing:
 Failure: 1 code int32, 2 message string, 3 node string
 Value: 1 dtype int32, 2 sizes *int64, 3 content bytes, 4 ticket string, 5 size int64
-Values: 1 value *Value
+Values: 1 value *Value, 2 step_stats *bytes
 Pair: 1 first string, 2 second string
 Device: 1 name string, 2 device_type string, 3 memory_limit int64, 4 incarnation int64,
     5 description string
@@ -23,7 +23,8 @@ ListDevices: 1 handle string, 2 filter *string
 Devices: 1 device *Device
 Containers: 1 container *string, 2 filter *string
 StepNames: 1 feed *string, 2 fetch *string, 3 target *string, 4 connection *Pair, 5 done *string
-RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 timeout_ms int64
+RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 timeout_ms int64,
+    6 trace bool
 Transfer: 1 key string, 2 task string, 3 value string
 Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
     6 receive *Transfer, 7 send *Pair, 8 collective *Collective, 9 take *string
@@ -32,7 +33,7 @@ RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string,
     5 task *string
 PartHandle: 1 part int64
 RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64,
-    6 task *string
+    6 task *string, 7 trace bool
 SendTensors: 1 step int64, 2 key *string, 3 value *Value
 PartOfStep: 1 step int64
 PartState: 1 state int32
