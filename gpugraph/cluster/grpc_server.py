@@ -186,6 +186,9 @@ class Server:
             "GetStatus": lambda _: self._status(),
             "CreateSession": self._create_session,
             "RunStep": self._run_step,
+            "ExplainStep": lambda m: message_of(
+                "Explanation", text=master.session(m.handle).explain(read_names(m.names))
+            ),
             "ListDevices": self._list_devices,
             "RegisterPart": self._register_part,
             "RunPart": self._run_part,

@@ -24,6 +24,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment
+from gpugraph.cluster.cluster_explanation import ClusterExplanation
 from gpugraph.cluster.grpc_server import SERVERS
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master
 from gpugraph.cluster.part_specs import StepNames, StepOptions
@@ -70,6 +71,10 @@ class _LocalMaster:
         run = session.in_slot(slot, None) or session.in_slot(slot, names)
         assert run is not None
         return session.do(run, values, options)
+
+    def explain(self, handle: str, names: StepNames) -> str:
+        """Which task does what in a run."""
+        return self._master.session(handle).explain(names)
 
     def close(self) -> None:
         """There is no connection."""
@@ -121,6 +126,12 @@ class _RemoteMaster:
                 options.trace.extend(answer.step_stats)
             return self._peer.read_values(answer.value)
         raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
+
+    def explain(self, handle: str, names: StepNames) -> str:
+        """Which task does what in a run."""
+        message = message_of("ExplainStep", handle=handle)
+        write_names(message.names, names)
+        return str(self._peer.call("ExplainStep", message).text)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
         """The devices of the session's cluster."""
@@ -240,6 +251,13 @@ class GrpcSession(SessionBackend):
             raise self._with_op(error) from error.__cause__
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
 
+    def explain(self, names: StepNames) -> ClusterExplanation:
+        """How a run is spread over the tasks; errors as of `run`."""
+        try:
+            return ClusterExplanation(self._master.explain(self.extend(), names))
+        except OpError as error:
+            raise self._with_op(error) from error.__cause__
+
     def _with_op(self, error: OpError) -> OpError:
         """The error with the client's operation, and with the lines of the client's program."""
         graph = self._graph
@@ -312,11 +330,10 @@ class GrpcRunner(Runner):
             metadata.step_stats = lambda: _joined(trace)
         return results
 
-    def explain(self, values: Sequence[Any]) -> Any:
-        """UnimplementedError: other processes compile the plans."""
-        raise UnimplementedError.of_no_node(
-            "A session of a server does not explain its runs: use a session of this process"
-        )
+    def explain(self, values: Sequence[Any]) -> ClusterExplanation:
+        """Which task does what; print it."""
+        del values
+        return self._session.explain(self._names)
 
 
 def _joined(parts: Sequence[bytes]) -> Any:

@@ -15,6 +15,7 @@ from gpugraph.base.errors import (
     UnimplementedError,
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
+from gpugraph.cluster.cluster_explanation import explanation_of
 from gpugraph.cluster.cluster_placement import ClusterPlacer
 from gpugraph.cluster.collectives.collective_buckets import (
     CollectiveSpec,
@@ -76,7 +77,8 @@ class MasterSession:
         with self._lock:
             run = self._runs.get(names)
             if run is None:
-                run = self._runs[names] = self._registered(names)
+                _, stages = self._placed(names)
+                run = self._runs[names] = self._register(stages, names)
                 while len(self._runs) > MOST_RUNS:
                     self._runs.popitem(last=False)
             else:
@@ -117,8 +119,14 @@ class MasterSession:
                     results[index] = value
         return results
 
-    def _registered(self, names: StepNames) -> RegisteredRun:
-        """Places a run, cuts it, and registers its parts."""
+    def explain(self, names: StepNames) -> str:
+        """Which task does what in a run, as text."""
+        return explanation_of(*self._placed(names))
+
+    def _placed(
+        self, names: StepNames
+    ) -> tuple[Mapping[str, str], Mapping[str, Sequence[StageSpec]]]:
+        """The task of each operation of a run, and the stages of each task."""
         graph = self.graph.graph
         feeds, fetches = self.graph.tensors(names.feeds), self.graph.tensors(names.fetches)
         targets, done = self.graph.operations(names.targets), self.graph.operations(names.done)
@@ -126,15 +134,13 @@ class MasterSession:
         tasks = self._placer.tasks(graph, feeds, fetches, targets, connections, done)
         used = list(dict.fromkeys(tasks.values())) or [next(iter(self.links))]
         if len(used) == 1 and not _is_joined_by_others(graph, tasks):
-            stages = {used[0]: [_whole(names)]}
-        elif names.connections or names.done:
+            return tasks, {used[0]: [_whole(names)]}
+        if names.connections or names.done:
             raise UnimplementedError.of_no_node(
                 "A partial run, or one with connected tensors, stays on one task, but this one is "
                 f"on {', '.join(used)}"
             )
-        else:
-            stages = self._cut(feeds, fetches, targets, tasks)
-        return self._register(stages, names)
+        return tasks, self._cut(feeds, fetches, targets, tasks)
 
     def _register(
         self, stages: Mapping[str, Sequence[StageSpec]], names: StepNames

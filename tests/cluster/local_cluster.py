@@ -13,7 +13,7 @@ from typing import Any
 import gpugraph as tf
 from gpugraph.cluster import grpc_server
 
-__all__ = ["free_ports", "local_cluster", "over_grpc", "server_processes"]
+__all__ = ["PROCESSES", "free_ports", "local_cluster", "over_grpc", "server_processes"]
 
 
 def free_ports(count: int) -> list[int]:
@@ -58,6 +58,10 @@ server.join()
 """
 
 
+PROCESSES: dict[str, subprocess.Popen[bytes]] = {}
+"""Those of `server_processes`, by address."""
+
+
 @contextlib.contextmanager
 def server_processes(num_cpus: int, **counts: int) -> Iterator[dict[str, list[str]]]:
     """Servers of so many tasks of each job, each in a process with so many devices: the cluster."""
@@ -77,6 +81,7 @@ def server_processes(num_cpus: int, **counts: int) -> Iterator[dict[str, list[st
         for process in processes:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
+        PROCESSES.update(zip([address for job in spec.values() for address in job], processes))
         yield spec
     finally:
         for process in processes:

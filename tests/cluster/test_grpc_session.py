@@ -193,8 +193,6 @@ def test_partial_runs_and_callables(target: str) -> None:
 def test_what_a_server_does_not_do(target: str) -> None:
     x = tf.constant(1.0)
     with tf.Session(target) as session:
-        with pytest.raises(tf.errors.UnimplementedError, match="use a session of this process"):
-            session.explain(x)
         with pytest.raises(tf.errors.UnimplementedError, match="use a variable"):
             session.run(tf.get_session_handle(x))
         with pytest.raises(tf.errors.UnimplementedError, match="statistics of memory"):
@@ -232,6 +230,26 @@ def test_a_trace_has_the_steps_of_all_tasks() -> None:
             untraced = tf.RunMetadata()
             session.run(last, {x: [0.0, 1.0]}, run_metadata=untraced)
             assert not untraced.step_stats.dev_stats
+
+
+def test_a_run_is_explained_by_tasks() -> None:
+    with local_cluster(ps=1, worker=1) as servers, tf.Graph().as_default():
+        with tf.device("/job:ps"):
+            x = tf.placeholder(tf.float32, [], name="x") + 1.0
+        with tf.device("/job:worker"):
+            y = tf.exp(x, name="y")
+        with over_grpc(servers["worker", 0]) as target:
+            for place in (target, servers["ps", 0].target):
+                with tf.Session(place) as session:
+                    lines = str(session.explain(y, {"x:0": 1.0})).splitlines()
+                    assert lines[0] == "A run over 2 tasks"
+                    tasks = [f"/job:{job}/replica:0/task:0" for job in ("ps", "worker")]
+                    first = f"  stage 1: computes {x.name}; sends {x.name} to {tasks[1]}"
+                    second = f"  stage 1: takes {x.name} of {tasks[0]}; computes y:0"
+                    on_ps = lines.index(f"{tasks[0]}: 2 operations: add/y, add")
+                    assert lines.index(first) == on_ps + 1
+                    assert lines.index(second) == lines.index(f"{tasks[1]}: 1 operations: y") + 1
+                    assert str(session.explain(x, {"x:0": 1.0})).startswith("A run over 1 task\n")
 
 
 def test_devices_and_filters() -> None:

@@ -23,6 +23,8 @@ ListDevices: 1 handle string, 2 filter *string
 Devices: 1 device *Device
 Containers: 1 container *string, 2 filter *string
 StepNames: 1 feed *string, 2 fetch *string, 3 target *string, 4 connection *Pair, 5 done *string
+ExplainStep: 1 handle string, 2 names StepNames
+Explanation: 1 text string
 RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 timeout_ms int64,
     6 trace bool
 Transfer: 1 key string, 2 task string, 3 value string
@@ -52,6 +54,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "CreateSession": ("CreateSession", "SessionHandle"),
     "ExtendSession": ("ExtendSession", "Nothing"),
     "RunStep": ("RunStep", "Values"),
+    "ExplainStep": ("ExplainStep", "Explanation"),
     "ListDevices": ("ListDevices", "Devices"),
     "CloseSession": ("SessionHandle", "Nothing"),
     "Reset": ("Containers", "Nothing"),
