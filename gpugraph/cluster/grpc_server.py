@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ from gpugraph.config.environment import setting
 from gpugraph.plan import check_run
 
 _GRACE_S = 1.0
+_TASK = re.compile(r"/job:(\w+)/replica:0/task:(\d{1,9})")
 _SLICE_S = 0.5
 
 SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary()
@@ -151,12 +153,17 @@ class Server:
         return links
 
     def peer(self, task: str) -> Peer:
-        """The connection to another task, which is made when it is first needed."""
+        """The connection to another task, which is made when it is first needed.
+
+        InvalidArgumentError for what is no task of the cluster.
+        """
         with self._lock:
             if task not in self._peers:
-                job, index = task.split("/")[1][4:], int(task.rpartition(":")[2])
+                match = _TASK.fullmatch(task)
                 try:
-                    address = self._cluster.task_address(job, index)
+                    if match is None:
+                        raise ValueError(f"{task[:80]!r} is no task")
+                    address = self._cluster.task_address(match[1], int(match[2]))
                 except ValueError as error:
                     raise invalid_argument(f"{error} of {self._task.name}'s cluster") from None
                 self._peers[task] = Peer(address, self._access)

@@ -136,7 +136,7 @@ def samples(handle: str) -> list[tuple[str, Any]]:
     stage["receive"] = [{"key": "a", "task": "/job:b/replica:0/task:0", "value": "x:0"}]
     config = tf.ConfigProto(device_count={"CPU": 1}).SerializeToString()
     graph_fields = {"handle": handle, "graph": content, "new_version": 1, "config": config}
-    part = {"handle": handle, "part": 1, "step": 5, "value": [value]}
+    part = {"handle": handle, "part": 1, "step": 5, "value": [value], "task": ["/job:b"]}
     names = {"feed": ["x:0"], "fetch": ["x:0"]}
     step = {"handle": handle, "slot": 1, "value": [value], "names": names}
     failure = {"code": 3, "message": "m"}
@@ -232,6 +232,13 @@ def check_malformed(peer: Peer, count: int, seed: int) -> None:
     with pytest.raises(OpError):
         peer.fetch("no ticket", 3)
     assert peer.call("GetStatus", message_of("Nothing")).task
+
+
+def test_a_message_that_names_no_task(peer: Peer) -> None:
+    for task in ("", "x", "/job:none/replica:0/task:0", "/job:localhost/replica:0/task:9"):
+        with pytest.raises(tf.errors.OpError, match="no|not") as info:
+            peer.call("RunPart", message_of("RunPart", handle="x", part=1, step=7, task=[task]))
+        assert info.value.error_code != tf.errors.INTERNAL
 
 
 def test_malformed_messages(peer: Peer) -> None:
