@@ -24,7 +24,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment
-from gpugraph.cluster.cluster_explanation import ClusterExplanation
+from gpugraph.cluster.cluster_placement import ClusterExplanation
 from gpugraph.cluster.grpc_server import SERVERS
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master
 from gpugraph.cluster.part_specs import StepNames, StepOptions

@@ -15,8 +15,7 @@ from gpugraph.base.errors import (
     UnimplementedError,
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
-from gpugraph.cluster.cluster_explanation import explanation_of
-from gpugraph.cluster.cluster_placement import ClusterPlacer
+from gpugraph.cluster.cluster_placement import ClusterPlacer, explanation_of
 from gpugraph.cluster.collectives.collective_buckets import (
     CollectiveSpec,
     collective_groups,
