@@ -161,6 +161,10 @@ def large() -> Iterator[tuple[str, Sample]]:
             yield "FusedBatchNormV2", case(x, vector, vector, *moments, **options)
             gradient = case(dy, x, vector, vector, vector, none, **options)
             yield "FusedBatchNormGradV3", gradient
+    for axis in range(3):
+        running = case(numbers(3, 700, 601) / 9, np.array(axis, np.int32), exclusive=axis == 1)
+        yield "Cumsum", running
+        yield "Cumprod", running
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Builder, Call, Decomposition, KernelContext, Launch, Signature
+from gpugraph.kernel import (
+    Arg,
+    Builder,
+    Call,
+    Decomposition,
+    KernelContext,
+    Launch,
+    RowSource,
+    Signature,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term
@@ -162,6 +172,18 @@ def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
     return running(Arg(0), Arg(1), axis, signature.input_types[0], combine, start, *options)
 
 
+def _native(multiplies: bool) -> RowSource:
+    """Running sums, or products."""
+
+    def parameters(signature: Signature) -> list[int]:
+        sizes, attrs = signature.input_shapes[0], signature.attrs
+        axis = normalize_axis(signature.value(1), len(sizes), "Axis")
+        around = prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :])
+        return [*around, int(multiplies), int(attrs["exclusive"]), int(attrs["reverse"])]
+
+    return RowSource("host_running.h", "gg_running", parameters)
+
+
 _SUM_OF_LOGS = (
     "((a) == (b) ? (a) + (gg_value)0.69314718055994530942 : (a) > (b) ? "
     "(a) + (gg_value)log1p(exp((b) - (a))) : (b) + (gg_value)log1p(exp((a) - (b))))"
@@ -179,6 +201,7 @@ def _declare(
     grad: Any,
     what: str,
     types: Sequence[DType] = NUMERIC,
+    native: RowSource | None = None,
 ) -> OpFunction:
     """on_gpu: an expression that combines a and b, and its start."""
     return op(
@@ -194,6 +217,7 @@ def _declare(
         infer=same_shape(0),
         host=[1],
         **cuda_kernels("scan.cu", partial(_launch, *on_gpu), kernel),
+        native=native,
         grad=grad,
         doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
         "from the end.",
@@ -239,7 +263,12 @@ def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 _cumsum = _declare(
-    "Cumsum", _running(np.add, _identity(np.add)), ("((a) + (b))", "0"), _cumsum_gradient, "sum"
+    "Cumsum",
+    _running(np.add, _identity(np.add)),
+    ("((a) + (b))", "0"),
+    _cumsum_gradient,
+    "sum",
+    native=_native(False),
 )
 _cumprod = _declare(
     "Cumprod",
@@ -247,6 +276,7 @@ _cumprod = _declare(
     ("((a) * (b))", "1"),
     _cumprod_gradient,
     "product",
+    native=_native(True),
 )
 _cumulative_logsumexp = _declare(
     "CumulativeLogsumexp",
