@@ -12,6 +12,7 @@ only type checkers see them: what a module must know to be read, it knows.
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import sys
 from collections.abc import Callable, Iterator
@@ -301,6 +302,7 @@ class Module:
         return parts if self.is_package else parts[:-1]
 
 
+@functools.cache
 def read_modules(root: Path) -> dict[str, Module]:
     """All modules under the package folder `root`, by dotted name."""
     modules = {}
@@ -359,14 +361,17 @@ def is_type_checking(test: ast.expr) -> bool:
     return name == "TYPE_CHECKING"
 
 
-def all_imports(root: Path) -> Iterator[tuple[Module, Import, str]]:
+@functools.cache
+def all_imports(root: Path) -> list[tuple[Module, Import, str]]:
     """Each module with each of its imports, and where in the package's folder it stands."""
     modules = read_modules(root)
     rooms = (room for row in FLOORS[""] for room in row.split())
     known = {*modules, *(f"{root.name}.{room}" for room in rooms)}
-    for module in modules.values():
-        for imported in read_imports(module, known):
-            yield module, imported, f"{module.path.relative_to(root)}:{imported.line}"
+    return [
+        (module, imported, f"{module.path.relative_to(root)}:{imported.line}")
+        for module in modules.values()
+        for imported in read_imports(module, known)
+    ]
 
 
 def rows_of(folder: str) -> dict[str, int]:
