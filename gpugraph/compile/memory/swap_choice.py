@@ -86,6 +86,7 @@ class _Choice:
         self.timeline = Timeline(unit, device)
         self.tensors = idle_tensors(unit, device, self.timeline)
         self.live = self._live_bytes()
+        self.position = unit.positions()
         self.out, self.back = _Lane(), _Lane()
         self.swaps: list[Swap] = []
         self.lines: list[str] = []
@@ -150,7 +151,7 @@ class _Choice:
     def _hidden(self, tensor: Idle) -> Places | None:
         """Where the tensor is on the host, if its copies take no time of their own."""
         seconds = copy_seconds(tensor.storage.size)
-        made = self.timeline.ends[self.unit.positions()[tensor.node.id]]
+        made = self.timeline.ends[self.position[tensor.node.id]]
         begin = self.out.earliest(made, seconds)
         end = self.back.latest(self.timeline.begin(tensor.last), seconds)
         return self._places(tensor, begin + seconds, end - seconds)
@@ -201,7 +202,7 @@ class _Choice:
         self.swaps.append(Swap(node, slot, size, uses, *names, why))
 
     def _take_lanes(self, tensor: Idle, seconds: float) -> None:
-        made = self.timeline.ends[self.unit.positions()[tensor.node.id]]
+        made = self.timeline.ends[self.position[tensor.node.id]]
         self.out.take(self.out.earliest(made, seconds), seconds)
         back = self.back.latest(self.timeline.begin(tensor.last), seconds)
         self.back.take(back - seconds, seconds)

@@ -19,6 +19,7 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.unit.compile_pass import Outcome
+from gpugraph.compile.analysis.fusibility import SWAP_HINT
 from gpugraph.compile.unit.compile_unit import Absorbed, Source, Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.kernel_registry import is_ours
@@ -170,9 +171,13 @@ def public_attrs(node: Node) -> dict[str, Any]:
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
-    """Whether an op of gpugraph may stand for these: kernels that others registered are to run."""
+    """Whether an op of gpugraph may stand for these: kernels that others registered are to run, and
+    what a hint says of an op's inputs is of that op."""
     types = unit.device_types
-    return all(is_ours(node.type, types[node.assigned_device], node.attrs) for node in nodes)
+    return all(
+        SWAP_HINT not in node.attrs and is_ours(node.type, types[node.assigned_device], node.attrs)
+        for node in nodes
+    )
 
 
 def is_reference(edge: Edge) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def test_a_transformer_trains_in_half_of_its_memory_with_the_same_losses() -> No
     assert losses == cheap_losses == all_losses
     assert least <= limit << 20 < cheap < 0.7 * whole
     assert "are computed again: all between checkpoints" in said
-    assert "MatMul MatMul/recomputed" in said
+    assert re.search(r"MatMul \w+/recomputed", said)
 
 
 @pytest.mark.parametrize("name", ["digits, convolutions", "RNN, while_loop"])
