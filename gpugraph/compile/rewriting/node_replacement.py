@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.compile.analysis.fusibility import SWAP_HINT
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.unit.compile_pass import Outcome
-from gpugraph.compile.analysis.fusibility import SWAP_HINT
 from gpugraph.compile.unit.compile_unit import Absorbed, Source, Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.kernel_registry import is_ours
