@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gpugraph.base.errors import AbortedError
+from gpugraph.base.errors import AbortedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.part_specs import PartSpec, StageSpec
@@ -64,7 +64,11 @@ class WorkerSession:
         self._lock = new_lock()
 
     def register(self, spec: PartSpec) -> int:
-        """The number of a new part; InvalidArgumentError for names that the graph has not."""
+        """The number of a new part.
+
+        InvalidArgumentError for names that the graph has not, and values that no stage gives.
+        """
+        _refuse_gaps(spec)
         stages, feeds, fetches, others = spec
         compiled = [self._compiled(stage) for stage in stages]
         collectives = [
@@ -121,6 +125,26 @@ class WorkerSession:
         receives = _by_task((task, meeting, key) for meeting, task, key in spec.receives)
         sends = _by_task((meeting.rpartition(">")[2], meeting, key) for meeting, key in spec.sends)
         return CompiledStage(spec, runner, feeds, positions, receives, sends)
+
+
+def _refuse_gaps(spec: PartSpec) -> None:
+    """InvalidArgumentError where a stage, or the client, is to get a value that nothing gives."""
+    known = {"", *spec.feeds}
+    for stage in spec.stages:
+        tasks = {task for _, task, _ in stage.receives}
+        tasks |= {meeting.rpartition(">")[2] for meeting, _ in stage.sends}
+        if not tasks.issubset(spec.others):
+            strange = min(tasks.difference(spec.others))
+            raise invalid_argument(f"{strange!r:.80} has no part in the run of a stage")
+        known.update(key for _, _, key in stage.receives)
+        known.update(f"{name}:0" for name in stage.takes)
+        missing = {key for _, key in stage.feeds} - known
+        known.update(key for _, key in stage.fetches)
+        missing |= {key for _, key in stage.sends} - known
+        if missing:
+            raise invalid_argument(f"Nothing gives {min(missing)!r:.80} to a stage of the part")
+    if not known.issuperset(spec.fetches):
+        raise invalid_argument("Nothing gives what is fetched of the part")
 
 
 def _by_task(

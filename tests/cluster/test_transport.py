@@ -146,7 +146,13 @@ def samples(handle: str) -> list[tuple[str, Any]]:
         "RegisterGraph": graph_fields,
         "RunStep": step,
         "ListDevices": {"handle": handle},
-        "RegisterPart": {"handle": handle, "stage": [stage], "feed": ["x:0"], "fetch": ["x:0"]},
+        "RegisterPart": {
+            "handle": handle,
+            "stage": [stage],
+            "feed": ["x:0"],
+            "fetch": ["x:0"],
+            "task": ["/job:b/replica:0/task:0"],
+        },
         "RunPart": part,
         "SendTensors": {"step": 6, "key": ["a"], "value": [value]},
         "GetPartState": {"step": 5},
@@ -239,6 +245,20 @@ def test_a_message_that_names_no_task(peer: Peer) -> None:
         with pytest.raises(tf.errors.OpError, match=r"[Nn]o ") as info:
             peer.call("RunPart", message_of("RunPart", handle="x", part=1, step=7, task=[task]))
         assert info.value.error_code != tf.errors.INTERNAL
+
+
+def test_a_part_whose_values_nothing_gives(peer: Peer) -> None:
+    handle = peer.call("CreateSession", message_of("CreateSession")).handle
+    known = dict(samples(handle))
+    for name in ("ExtendSession", "RegisterGraph"):
+        peer.call(name, known[name])
+    pair = {"first": "x:0", "second": "other"}
+    for stage, fetch in (({"feed": [pair]}, []), ({"send": [pair]}, []), ({}, ["other"])):
+        message = message_of(
+            "RegisterPart", handle=handle, stage=[stage], feed=["x:0"], fetch=fetch
+        )
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Nothing gives|has no part"):
+            peer.call("RegisterPart", message)
 
 
 def test_malformed_messages(peer: Peer) -> None:
