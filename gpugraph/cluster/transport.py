@@ -35,6 +35,9 @@ PROTOCOL = "2"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20
+_CONNECTING_S = 10.0
+"""How long who sends a tensor waits for the server that takes it."""
+
 SERVICE = "gpugraph.cluster.Cluster"
 OPTIONS = (
     ("grpc.max_receive_message_length", MOST_MESSAGE_BYTES),
@@ -160,9 +163,14 @@ class Peer:
         """Sends a message of a `ONE_WAY` method after those before it."""
         content = self._checked(method, message)
         with self._lock:
-            if self._sending is None or self._sending.is_over:
-                self._sending = self._open_stream()
-            self._sending.send_one_way(method, content)
+            stream = self._sending
+            if stream is None or stream.is_over:
+                # A server that has just been started may not be connected to yet.
+                self.call("GetStatus", message_of("Nothing"), wait_s=_CONNECTING_S)
+                stream = self._sending = self._open_stream()
+            stream.send_one_way(method, content)
+            if stream.is_over:
+                raise self._as_op_error(method, None, 0.0)
 
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
         """The answer to a message.
@@ -245,7 +253,7 @@ class Peer:
 
     def _as_op_error(self, method: str, error: Any, wait_s: float) -> OpError:
         if error is None:  # the stream has ended in order, as its server has
-            status, details = "UNAVAILABLE", "the server has stopped"
+            status, details = "UNAVAILABLE", "the connection has ended"
         else:
             status, details = error.code().name, error.details()
         if wait_s and status == "DEADLINE_EXCEEDED":

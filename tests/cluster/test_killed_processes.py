@@ -23,7 +23,7 @@ pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
 pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 TASKS = ("ps 0", "worker 0", "worker 1")
-WATCH_S = 120
+WATCH_S = 300
 
 
 class Process:
