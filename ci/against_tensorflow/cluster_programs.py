@@ -18,6 +18,7 @@ EXPLAINED: dict[str, str] = {
     "what_is_fed: ended by": UNREQUESTED,
     "what_is_fed: between": UNREQUESTED,
     "what_is_fed: constant": UNREQUESTED,
+    "variables_outlive_sessions: after reset": "TensorFlow's master may put a line of = first",
     "synchronous_replicas: threads left": "TensorFlow's runner waits for gradients for ever",
 }
 
