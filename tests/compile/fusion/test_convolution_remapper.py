@@ -200,13 +200,29 @@ def test_a_convolution_that_is_added_to_itself():
     assert unchanged([y + y], {x: (1, 1, 1, 3)})
 
 
-def test_other_formats_and_dtypes_stay():
+def test_channels_may_come_first():
     x = tf.placeholder(tf.float32, [2, 3, 6, 5])
     y = tf.nn.conv2d(x, tf.ones([2, 2, 3, 4]), [1, 1, 1, 1], "SAME", data_format="NCHW")
-    z = tf.nn.bias_add(y, vector(), data_format="NCHW")
-    assert unchanged([z], {x: (2, 3, 6, 5)})
-    half, y = convolved(tf.float16)
-    assert unchanged([tf.nn.bias_add(y, vector(tf.float16))], {half: SHAPE})
+    z = tf.nn.relu(tf.nn.bias_add(y, vector(), data_format="NCHW"))
+    assert not unchanged([z], {x: (2, 3, 6, 5)})
+    image = np.random.RandomState(0).randn(2, 3, 6, 5)
+    sums = image.sum(1)
+    sums = np.pad(sums, ((0, 0), (0, 1), (0, 1)))
+    windows = sums[:, :-1, :-1] + sums[:, 1:, :-1] + sums[:, :-1, 1:] + sums[:, 1:, 1:]
+    expected = np.maximum(windows[:, None] + np.linspace(-1, 2, 4)[:, None, None], 0)
+    for native in ("wait", "0"):
+        with tf.Session(config=config()) as session, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GPUGRAPH_NATIVE", native)
+            np.testing.assert_allclose(session.run(z, {x: image}), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16])
+def test_results_that_each_op_rounds_stay(dtype):
+    x, y = convolved(dtype)
+    z = tf.nn.bias_add(y, vector(dtype))
+    assert unchanged([z], {x: SHAPE})
+    with tf.Session(config=config()) as session:
+        assert session.run(z, {x: np.ones(SHAPE)}).shape == (2, 6, 5, 4)
 
 
 def test_a_bias_by_another_axis_stays():
