@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
+from typing import Any
 from weakref import WeakSet
 
 from gpugraph.base.dtypes import uint8
+from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.devices.device import Block, Device
 from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.memory import size_class
@@ -31,10 +33,17 @@ LEFT_OVER_PART = 8
 """The same, as a part of the largest block: 1 / LEFT_OVER_PART."""
 
 
-class SharedBlock(Block):
-    """A block of several users, which is freed when the last of them leaves it."""
+_USERS = new_rlock(brief=True)
+"""Held while the users of a block change: runs leave blocks while other threads compile."""
 
-    __slots__ = ("__weakref__", "is_given_up", "num_bytes", "number", "users")
+
+class SharedBlock(Block):
+    """A block of several users, which is freed when the last of them leaves it.
+
+    is_left: whether the last one has, after which nobody joins it.
+    """
+
+    __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
 
     def __init__(self, device: Device, num_bytes: int, number: int = 0) -> None:
         super().__init__(device, None, None)
@@ -42,18 +51,31 @@ class SharedBlock(Block):
         self.number = number
         self.users: Counter[tuple[str, int]] = Counter()
         self.is_given_up = False
+        self.is_left = False
 
-    def join(self, user: str, num_bytes: int) -> None:
-        """Has one more user, of so many bytes of it."""
-        self.users[user, num_bytes] += 1
+    def lease(self, user: str, num_bytes: int) -> Lease | None:
+        """One more user, of so many bytes of it; None if the last one has left it."""
+        with _USERS:
+            if self.is_left:
+                return None
+            self.users[user, num_bytes] += 1
+        self.note_users()
+        return Lease(self, user, num_bytes)
 
     def leave(self, user: str, num_bytes: int) -> None:
         """Has one user less."""
-        self.users[user, num_bytes] -= 1
-        if not self.users[user, num_bytes]:
-            del self.users[user, num_bytes]
-        if not self.users:
+        with _USERS:
+            self.users[user, num_bytes] -= 1
+            if not self.users[user, num_bytes]:
+                del self.users[user, num_bytes]
+            self.is_left = not self.users
+        if self.is_left:
             self.release()
+        else:
+            self.note_users()
+
+    def note_users(self) -> None:
+        """Says whose memory it is, where that depends on the users."""
 
 
 class ArenaBlock(SharedBlock):
@@ -61,29 +83,20 @@ class ArenaBlock(SharedBlock):
 
     __slots__ = ()
 
-    def join(self, user: str, num_bytes: int) -> None:
-        """A plan's arena is in it from now on."""
-        super().join(user, num_bytes)
-        self._note()
-
-    def leave(self, user: str, num_bytes: int) -> None:
-        """A plan's arena is in it no more."""
-        super().leave(user, num_bytes)
-        self._note()
-
-    def _note(self) -> None:
-        if self.users:
-            first, *others = dict.fromkeys(user for user, _ in self.users)
-            beside = f" and {len(others)} other plans in turns" if others else ""
-            self.device.note_owner(self, self.num_bytes, first + beside)
+    def note_users(self) -> None:
+        """The plans whose arenas are in it."""
+        with _USERS:
+            names = list(dict.fromkeys(user for user, _ in self.users))
+        if names:
+            beside = f" and {len(names) - 1} other plans in turns" if names[1:] else ""
+            self.device.note_owner(self, self.num_bytes, names[0] + beside)
 
 
 class Lease:
-    """A user's part in a block."""
+    """A user's part in a block, as `SharedBlock.lease` gives it."""
 
     def __init__(self, block: SharedBlock, user: str, num_bytes: int) -> None:
         self.block, self.user, self.num_bytes = block, user, num_bytes
-        block.join(user, num_bytes)
 
     def release(self) -> None:
         """Leaves the block."""
@@ -93,15 +106,15 @@ class Lease:
 class RunMemory:
     """The memory of plans whose runs take turns.
 
-    vacancy: `{0: True}` while no run has it: `pop(0, False)`, which takes it for a run, is one
-    call that no other thread comes into, and cheaper than a lock. why: what is said of it
-    where a plan is explained.
+    holder: `{0: plan}` while the run of a plan has it: `setdefault(0, plan) is plan`, which takes
+    it, is one call that no other thread comes into, and cheaper than a lock. why: what is said of
+    it where a plan is explained.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
         """give_up: gives up the plans in a block, whose memory goes at once, or with their runs."""
         self.why = why
-        self.vacancy = {0: True}
+        self.holder: dict[int, Any] = {}
         self.scratch: dict[str, ScratchPool] = {}
         self._blocks: WeakSet[ArenaBlock] = WeakSet()
         self._give_up = give_up
@@ -109,19 +122,21 @@ class RunMemory:
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
         """A part of the device's block, for an arena; None when memory is out."""
         block = self._largest(device)
-        if block is None or block.num_bytes < num_bytes:
+        lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
+        if lease is None:
             del block  # it may be given up
             self._shrink(device, num_bytes)
             block = ArenaBlock(device, num_bytes)
             if device.take(num_bytes, user, block) is None:
                 return None
+            lease = block.lease(user, num_bytes)
             self._blocks.add(block)
-        return Lease(block, user, num_bytes)
+        return lease
 
     def trim(self) -> None:
         """Gives blocks up of which the plans that are left need less than half."""
         for block in list(self._blocks):
-            most = max((num_bytes for _, num_bytes in block.users), default=0)
+            most = max((num_bytes for _, num_bytes in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):
                 self._retire(block)
 
@@ -132,16 +147,16 @@ class RunMemory:
         return [
             block
             for block in self._blocks
-            if block.device is device and block.address is not None and not block.is_given_up
+            if block.device is device and not (block.is_left or block.is_given_up)
         ]
 
     def _shrink(self, device: Device, num_bytes: int) -> None:
         """Gives up blocks, the largest first, until those left are little beside so many bytes."""
         most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
-        while sum(block.num_bytes for block in self._on(device)) > most:
-            largest = self._largest(device)
-            assert largest is not None
-            self._retire(largest)
+        blocks = self._on(device)
+        while sum(block.num_bytes for block in blocks) > most:
+            self._retire(max(blocks, key=lambda block: block.num_bytes))
+            blocks = self._on(device)
 
     def _retire(self, block: ArenaBlock) -> None:
         block.is_given_up = True
@@ -161,22 +176,25 @@ class ScratchPool:
         self._blocks: WeakSet[SharedBlock] = WeakSet()
         self._count = 0
 
-    def block(self, num_bytes: int, but: Collection[Block], owner: str) -> SharedBlock:
-        """A block of so many bytes or more, none of `but`, which the caller joins or releases.
+    def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
+        """A part in a block of so many bytes or more, none of `but`.
 
         ResourceExhaustedError, which names the owner, when memory is out.
         """
         fitting = [
             block
             for block in list(self._blocks)
-            if block.num_bytes >= num_bytes and block.address is not None and block not in but
+            if block.num_bytes >= num_bytes and not block.is_left and block not in but
         ]
-        if fitting:
-            return min(fitting, key=lambda block: (block.num_bytes, block.number))
+        for block in sorted(fitting, key=lambda block: (block.num_bytes, block.number)):
+            if (lease := block.lease(owner, num_bytes)) is not None:
+                return lease
         self._count += 1
         size = size_class(num_bytes)
         block = SharedBlock(self._device, size, self._count)
         if self._device.take(size, owner, block) is None:
             raise out_of_memory(self._device, size, tensor_words((size,), uint8), owner)
         self._blocks.add(block)
-        return block
+        lease = block.lease(owner, num_bytes)
+        assert lease is not None
+        return lease

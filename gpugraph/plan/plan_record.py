@@ -106,9 +106,9 @@ class Placement(NamedTuple):
 @dataclass
 class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
-    Whoever runs it has also taken its `memory`, to which other plans may be bound: `vacancy` is
-    `{0: True}` while no run has it, and `pop(0, False)` takes it. `has_arena_in` says whether the
-    arena is in a block.
+    Whoever runs it has also taken its `memory`, to which other plans may be bound: `holder` is
+    `{0: plan}` while the run of a plan has it, and `setdefault(0, plan) is plan` takes it.
+    `has_arena_in` says whether the arena is in a block.
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
     by device: what waits until it has computed all that was enqueued; `in_use`, by device: the
@@ -159,7 +159,7 @@ class Plan:
     sized_in_run: dict[str, tuple[int, int]] = field(default_factory=dict)
     whose_memory: str = ""
     memory: Any = None
-    vacancy: dict[int, bool] = field(default_factory=lambda: {0: True})
+    holder: dict[int, Plan] = field(default_factory=dict)
     has_arena_in: Callable[[Any], bool] = bool
 
     @property

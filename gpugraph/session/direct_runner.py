@@ -100,7 +100,12 @@ class DirectRunner(Runner):
             plan = None if cached is None else cached.plan
             if plan is None or not plan.lock.acquire(False):
                 plan = self._idle_plan(values, execution).plan
-            elif plan.stale or GATE.is_closed or not plan.vacancy.pop(0, False):
+            elif (
+                plan.running
+                or plan.stale
+                or GATE.is_closed
+                or plan.holder.setdefault(0, plan) is not plan
+            ):
                 plan.lock.release()
                 plan = self._idle_plan(values, execution).plan
             try:
@@ -111,12 +116,15 @@ class DirectRunner(Runner):
                     return plan.context.run(execute_in_context, plan, values)
                 return execution(plan, values, self)
             finally:
-                plan.vacancy[0] = True
+                plan.holder.pop(0, None)
                 plan.lock.release()
                 if plan.clock.interrupted is not None:
                     plan.clock.deliver()
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__
+        except KeyboardInterrupt:
+            self.session.plans.give_back()
+            raise
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
         """A plan that no run holds, with its lock held."""

@@ -65,7 +65,9 @@ class CachedPlan(NamedTuple):
 
 
 class PlanCache:
-    """At most `most` plans. All methods but `drop_idle`, `all` and `locked` want `lock` held."""
+    """At most `most` plans. All methods want `lock` held but `drop_idle`, `give_back`,
+    `all` and `locked`.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -141,7 +143,18 @@ class PlanCache:
                 self._plans.pop(id(cached.plan))
                 cached.forget()
                 cached.plan.stale = True
-                cached.plan.vacancy[0] = True
+                if cached.plan.holder.get(0) is cached.plan:
+                    cached.plan.holder.clear()
+
+    def give_back(self) -> None:
+        """After Ctrl-C: gives back what this thread took for a run that has not begun."""
+        plans = self.all()
+        holders = [plan.holder.get(0) for plan in plans]  # one of them may have been dropped
+        for plan in (*plans, *filter(None, holders)):
+            while not plan.running and plan.lock._is_owned():  # type: ignore[attr-defined]
+                if plan.holder.get(0) is plan:
+                    plan.holder.pop(0)
+                plan.lock.release()
 
     def all(self) -> list[Plan]:
         """The plans; whoever holds no lock gets those of this moment."""
@@ -261,7 +274,7 @@ class RunnerPlans:
         plan = cached.plan
         if plan.stale or not plan.lock.acquire(blocking=False):
             return False
-        is_beside = not plan.running and not plan.vacancy
+        is_beside = not plan.running and bool(plan.holder)
         plan.lock.release()
         if is_beside:
             with self._cache.locked(limit):
@@ -273,7 +286,7 @@ class RunnerPlans:
 
     def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
         """A plan on memory that no run has now."""
-        while self._memories and not self._memories[0].vacancy:
+        while self._memories and self._memories[0].holder:
             del self._memories[0]
         return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0])
 
@@ -304,7 +317,8 @@ def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
 def is_taken(plan: Plan) -> bool:
     """Takes a plan's lock and its memory if the plan can run now."""
     if plan.lock.acquire(blocking=False):
-        if not (plan.running or plan.stale or GATE.is_closed) and plan.vacancy.pop(0, False):
+        is_idle = not (plan.running or plan.stale or GATE.is_closed)
+        if is_idle and plan.holder.setdefault(0, plan) is plan:
             return True
         plan.lock.release()
     return False

@@ -7,7 +7,7 @@ import numpy as np
 import gpugraph as tf
 from gpugraph.base.dtypes import uint8
 from gpugraph.compile.steps import kernel_context
-from gpugraph.devices import ArenaBlock, Lease, RunMemory, ScratchPool
+from gpugraph.devices import ArenaBlock, Block, Lease, RunMemory, ScratchPool
 from tests.compile.stages import make_target
 
 MIB = 1 << 20
@@ -97,22 +97,44 @@ def test_without_room_there_is_no_lease():
 def test_a_step_has_blocks_of_its_own_and_steps_share_them():
     (device,) = make_target().devices
     pool = ScratchPool(device)
-    first = pool.block(1000, (), "a")
-    second = pool.block(1000, [first], "a")
+    first = pool.lease(1000, (), "a").block
+    second = pool.lease(1000, [first], "a").block
     assert first is not second
-    assert pool.block(500, (), "b") in (first, second)
-    assert pool.block(1000, [second], "b") is first
-    large = pool.block(100_000, (), "c")
+    assert pool.lease(500, (), "b").block in (first, second)
+    assert pool.lease(1000, [second], "b").block is first
+    leases = [pool.lease(100_000, (), "c")]
+    large = leases[0].block
     assert large not in (first, second)
-    assert pool.block(600, [first, second], "d") is large
+    leases += [pool.lease(600, [first, second], "d") for _ in range(2)]
+    assert {lease.block for lease in leases} == {large}
     device.view(large.address, (100_000,), uint8)[...] = 1
     assert device.view(large.address, (100_000,), uint8).all()
-    leases = [Lease(large, "c", 1), Lease(large, "d", 1), Lease(large, "d", 1)]
     for lease in leases:
         assert large.address is not None
         lease.release()
     assert large.address is None
-    assert pool.block(600, [first, second], "d") is not large
+    assert pool.lease(600, [first, second], "d").block is not large
+
+
+def test_a_block_that_its_last_user_is_leaving_is_joined_by_nobody(monkeypatch):
+    """A run that ends gives memory back while another thread compiles."""
+    (device,) = make_target().devices
+    memory, pool = RunMemory("a test's"), ScratchPool(device)
+    arena, scratch = memory.lease(device, 1000, "a run"), pool.lease(1000, (), "a")
+    late: list[Lease] = []
+    release = Block.release
+
+    def compiled_meanwhile(block):
+        monkeypatch.undo()
+        late.append(memory.lease(device, 1000, "another run"))
+        late.append(pool.lease(1000, (), "b"))
+        release(block)
+
+    for lease in (arena, scratch):
+        monkeypatch.setattr(Block, "release", compiled_meanwhile)
+        lease.release()
+        assert all(other.block.address is not None for other in late)
+        device.view(late[-1].block.address, (1000,), uint8)[...] = 1
 
 
 def loss_of_many_convolutions():

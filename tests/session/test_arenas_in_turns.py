@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -267,3 +269,51 @@ def test_a_reset_waits_for_the_run_and_leaves_memory_whole() -> None:
             session.run(total)
         session.run(variable.initializer)
         assert session.run(total) == 2 * MIB
+
+
+def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
+    """Runs, with Ctrl-C at a call of the run; whether there are so many."""
+    calls = 0
+
+    def profile(frame: Any, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_return")
+        if calls == number:
+            calls += 1
+            signal.raise_signal(signal.SIGINT)
+
+    try:
+        sys.setprofile(profile)
+        run()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def in_thread(function: Callable[[], Any]) -> Any:
+    """What a function returns in another thread; it is not waited for after a while."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
+    thread.start()
+    thread.join(30)
+    return results[0]
+
+
+def test_ctrl_c_takes_memory_and_locks_from_nobody() -> None:
+    number, fetches = sums(range(2, 4), "/cpu:0")
+    feeds = {number: 1.0}
+    session = tf.Session()
+    runs = [session.make_callable(fetch, [number]) for fetch in fetches]
+    for _ in range(2):
+        expected = [run(1.0) for run in runs]
+    count = 1
+    while interrupted_at(count, lambda: runs[0](1.0)):
+        assert [run(1.0) for run in runs] == expected, count
+        assert in_thread(lambda: [run(1.0) for run in runs]) == expected, count
+        count += 1
+    assert count > 10
+    words = [session.explain(fetch, feeds) for fetch in fetches]
+    assert all("runs of the session have this memory in turns" in str(text) for text in words)
+    in_thread(session.close)

@@ -87,7 +87,7 @@ def bind(unit: Unit) -> Plan:
         sized_in_run=binder.sized_in_run(),
         whose_memory=binder.run_memory.why,
         memory=binder.run_memory,
-        vacancy=binder.run_memory.vacancy,
+        holder=binder.run_memory.holder,
         has_arena_in=holdings.has_arena_in,
     )
 

@@ -16,7 +16,6 @@ from gpugraph.devices import (
     Block,
     Device,
     KeptTensors,
-    Lease,
     NewHandle,
     Resources,
     ScratchPool,
@@ -103,9 +102,9 @@ class KernelMemory(NamedTuple):
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
         """A block that steps share, none of `but`; `owned` has a part in it."""
         pool = self.pools.setdefault(device.name, ScratchPool(device))
-        block = pool.block(num_bytes, but, user)
-        self.owned.append(Lease(block, user, num_bytes))
-        return block
+        lease = pool.lease(num_bytes, but, user)
+        self.owned.append(lease)
+        return lease.block
 
 
 class KernelBinding:
