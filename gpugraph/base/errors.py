@@ -11,6 +11,7 @@ the `Operation` stays behind with its graph.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 OK = 0
@@ -71,6 +72,10 @@ class OpError(Exception):
     def error_code(self) -> int:
         """The canonical code, 1 to 16."""
         return self._error_code
+
+    def bare(self) -> OpError:
+        """An equal error without traceback and operation: to keep it keeps no frame's arrays."""
+        return copy(self)
 
     def __str__(self) -> str:
         return self._message

@@ -245,11 +245,11 @@ class Server:
             self._worker.refuse(message.step, message.task, error)
             raise
         options = _options(message)
-        return self._values(run(message.step, options), options)
+        return self._values(run(message.step, options), options, message.step)
 
-    def _values(self, arrays: Sequence[Any], options: StepOptions) -> Any:
+    def _values(self, arrays: Sequence[Any], options: StepOptions, step: int = 0) -> Any:
         values = message_of("Values", step_stats=options.trace or ())
-        self._listener.write_values(values.value, arrays)
+        self._listener.write_values(values.value, arrays, step)
         return values
 
 

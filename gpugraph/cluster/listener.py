@@ -101,9 +101,9 @@ class Listener:
         self._server.stop(grace_s).wait()
         self._executor.shutdown()
 
-    def write_values(self, field: Any, arrays: Any) -> None:
-        """Adds arrays to an answer."""
-        write_values(field, arrays, self.parcels.put)
+    def write_values(self, field: Any, arrays: Any, step: int = 0) -> None:
+        """Adds arrays to an answer, which may be of a step."""
+        write_values(field, arrays, partial(self.parcels.put, step=step))
 
     def read_values(self, field: Any) -> list[Any]:
         """The arrays of a message."""

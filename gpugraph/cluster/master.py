@@ -214,6 +214,13 @@ class _Step:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is None:
             return
+        try:
+            self._end(error)
+        finally:
+            self._failure = None  # it holds the frames of the step, which hold this
+
+    def _end(self, error: BaseException) -> None:
+        """Ends what goes on; raises the failure that was first, where that is another."""
         for part_run, _ in self.part_runs[self.num_ended :]:
             part_run.cancel()
         first = self._failure
@@ -224,7 +231,10 @@ class _Step:
                 else AbortedError.of_no_node(f"The step ended with {type(error).__name__}")
             )
         elif isinstance(error, OpError) and error is not first:
-            raise first from None
+            try:
+                raise first from None
+            finally:
+                first = None
 
 
 def _whole(names: StepNames) -> StageSpec:

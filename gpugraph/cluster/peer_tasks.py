@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import OpError
@@ -28,8 +29,12 @@ class PeerTasks:
     def send_tensors(self, task: str, step: int, keys: Sequence[str], values: list[Any]) -> None:
         """Sends tensors of a step, without waiting for their arrival. Large ones are fetched."""
         message = message_of("SendTensors", step=step, key=keys)
-        write_values(message.value, values, self._parcels.put)
+        write_values(message.value, values, partial(self._parcels.put, step=step))
         self._peer(task).send("SendTensors", message)
+
+    def forget(self, step: int) -> None:
+        """What of a failed step waits here to be fetched is not kept."""
+        self._parcels.end(step)
 
     def read_values(self, task: str, messages: Sequence[Any]) -> list[Any]:
         """The arrays that a task has sent."""

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import mmap
 import os
 from collections import OrderedDict
+from collections.abc import Iterable
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +25,11 @@ from gpugraph.base.fork_safe_locks import new_lock
 _HEAD_BYTES = 64
 _TOKEN_BYTES = 32
 _MOST_FREE_BYTES = 2 << 30
+_IDLE_S = 10.0
+"""How long a free segment is kept: shapes that come once only leave nothing."""
+
 _MOST_MAPPED = 256
+_MOST_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
 
 
@@ -51,7 +58,14 @@ class Segment:
         token = os.urandom(_TOKEN_BYTES)
         memory[:_TOKEN_BYTES] = token
         self.name = SegmentName(os.getpid(), self._file, token, size)
+        self._memory = memory
+        self.idle_since = 0.0
         self.content = np.frombuffer(memory, np.uint8)[_HEAD_BYTES:]
+
+    def free(self) -> None:
+        """Gives its memory back to the system, though others have it mapped: they read zeros."""
+        with contextlib.suppress(OSError):  # where the system can't, it goes with the last mapping
+            self._memory.madvise(mmap.MADV_REMOVE)
 
     def __del__(self) -> None:
         if "_file" in self.__dict__:
@@ -88,10 +102,11 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class SegmentPool:
-    """Segments of one session that are free, by size, and those of others that it has mapped."""
+    """Segments of one task that are free, by size, and those of others that it has mapped."""
 
     def __init__(self) -> None:
-        self._free: OrderedDict[int, list[Segment]] = OrderedDict()
+        self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # those used last come last
+        self._free_bytes = 0
         self._mapped: OrderedDict[SegmentName, Any] = OrderedDict()
         self._lock = new_lock()
 
@@ -100,7 +115,9 @@ class SegmentPool:
         with self._lock:
             free = self._free.get(size)
             if free:
+                self._free_bytes -= size
                 return free.pop()
+            self._shrink()
         if not is_possible():
             return None
         try:
@@ -110,15 +127,24 @@ class SegmentPool:
 
     def give_back(self, segment: Segment) -> None:
         """Nobody reads or writes it any more."""
+        size = segment.name.size
+        segment.idle_since = monotonic()
         with self._lock:
-            self._free.setdefault(segment.name.size, []).append(segment)
-            self._free.move_to_end(segment.name.size)
-            while sum(size * len(kept) for size, kept in self._free.items()) > _MOST_FREE_BYTES:
-                size, kept = next(iter(self._free.items()))
-                if kept:
-                    kept.pop()
-                if not kept:
-                    del self._free[size]
+            self._free.setdefault(size, []).append(segment)
+            self._free.move_to_end(size)
+            self._free_bytes += size
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Frees what has not been used for long, and what is too much."""
+        for size, kept in list(self._free.items()):
+            while kept and (
+                self._free_bytes > _MOST_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S
+            ):
+                kept.pop(0).free()
+                self._free_bytes -= size
+            if not kept:
+                del self._free[size]
 
     def map(self, name: SegmentName) -> Any | None:
         """The content of another's segment, or None; what was mapped is kept for later steps."""
@@ -133,12 +159,22 @@ class SegmentPool:
         if memory is not None:
             with self._lock:
                 self._mapped[name] = memory
-                while len(self._mapped) > _MOST_MAPPED:
-                    self._mapped.popitem(last=False)
+                sizes = sum(other.size for other in self._mapped)
+                while len(self._mapped) > _MOST_MAPPED or sizes > _MOST_MAPPED_BYTES:
+                    sizes -= self._mapped.popitem(last=False)[0].size
         return memory
 
-    def clear(self) -> None:
-        """Forgets all: memory goes when nobody has it mapped."""
+    def forget(self, names: Iterable[SegmentName]) -> None:
+        """Maps these no longer: their owners have failed, and do not use them again."""
         with self._lock:
+            for name in names:
+                self._mapped.pop(name, None)
+
+    def clear(self) -> None:
+        """Frees all that is not in use."""
+        with self._lock:
+            for segment in itertools.chain(*self._free.values()):
+                segment.free()
             self._free.clear()
+            self._free_bytes = 0
             self._mapped.clear()

@@ -77,7 +77,7 @@ class StepMailbox:
             with self._changed:
                 is_there = self._changed.wait_for(lambda: self._has(keys), slice_s)
                 if self.failure is not None:
-                    raise self.failure
+                    raise self.failure.bare()
                 if is_there:
                     return [self._values.pop(key) for key in keys]
             check()
@@ -100,9 +100,13 @@ class StepMailbox:
 
 
 class StepMailboxes:
-    """The mailboxes of the steps that this task takes part in."""
+    """The mailboxes of the steps that this task takes part in.
 
-    def __init__(self) -> None:
+    on_abort: called with the number of each step that fails.
+    """
+
+    def __init__(self, on_abort: Callable[[int], Any] = lambda _: None) -> None:
+        self._on_abort = on_abort
         self._lock = new_lock()
         self._open: dict[int, StepMailbox] = {}
         self._ended: OrderedDict[int, OpError] = OrderedDict()
@@ -118,7 +122,7 @@ class StepMailboxes:
             if mailbox is None:
                 failure = self._ended.get(step)
                 if failure is not None:
-                    raise failure
+                    raise failure.bare()
                 if len(self._open) >= _MOST_EARLY:
                     self._drop_old()
                 mailbox = self._open[step] = StepMailbox()
@@ -149,11 +153,13 @@ class StepMailboxes:
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step, also for calls that come late."""
+        error = error.bare()
         with self._lock:
             mailbox = self._open.pop(step, None)
             _remember(self._ended, step, error)
         if mailbox is not None:
             mailbox.abort(error)
+        self._on_abort(step)
 
     def abort_all(self, error: OpError) -> None:
         """Ends all steps."""

@@ -7,6 +7,7 @@ a stream of its own, and the message has its ticket.
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from time import monotonic
@@ -28,6 +29,10 @@ MOST_PARCEL_BYTES = 16 << 30
 """Of all parcels that wait in a server."""
 
 KEPT_S = 600.0
+_KEPT_OF_ENDED_S = 2.0
+"""Who fetches a tensor of a step that has failed is told of that meanwhile."""
+
+_MOST_ENDED = 4096
 _MOST_RANK = 254
 
 Memory = Any
@@ -124,6 +129,11 @@ def joined(pieces: Iterable[bytes], size: int) -> Memory:
     raise invalid_argument(f"A parcel is not of {size} bytes")
 
 
+def _came_of_ended() -> float:
+    """When what may stay for a short while only is said to have come."""
+    return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
+
+
 class Parcels:
     """The memory of large values that are on their way, by ticket. Each is taken once.
 
@@ -133,11 +143,16 @@ class Parcels:
     def __init__(self) -> None:
         self._memory: dict[str, Memory] = {}  # in the order of their coming
         self._came: dict[str, float] = {}
+        self._step_of: dict[str, int] = {}
+        self._ended: OrderedDict[int, None] = OrderedDict()
         self._bytes = 0
         self._lock = new_lock()
 
-    def put(self, memory: Memory) -> str:
-        """Keeps it; the ticket. ResourceExhaustedError where too much waits."""
+    def put(self, memory: Memory, step: int = 0) -> str:
+        """Keeps it; the ticket. ResourceExhaustedError where too much waits.
+
+        step: which it is of, with which it ends (`end`); 0 for none.
+        """
         ticket = os.urandom(16).hex()
         with self._lock:
             self._forget_old()
@@ -147,9 +162,21 @@ class Parcels:
                     f"{memory.nbytes} more"
                 )
             self._memory[ticket] = memory
-            self._came[ticket] = monotonic()
+            self._came[ticket] = _came_of_ended() if step in self._ended else monotonic()
+            self._step_of[ticket] = step
             self._bytes += memory.nbytes
         return ticket
+
+    def end(self, step: int) -> None:
+        """A step has failed: what it has left here is soon forgotten."""
+        with self._lock:
+            self._ended[step] = None
+            if len(self._ended) > _MOST_ENDED:
+                self._ended.popitem(last=False)
+            for ticket, owner in self._step_of.items():
+                if owner == step:
+                    self._came[ticket] = _came_of_ended()
+            self._forget_old()
 
     def _forget_old(self) -> None:
         limit = monotonic() - KEPT_S
@@ -160,6 +187,7 @@ class Parcels:
         memory = self._memory.pop(ticket, None)
         if memory is not None:
             self._came.pop(ticket)
+            self._step_of.pop(ticket)
             self._bytes -= memory.nbytes
         return memory
 

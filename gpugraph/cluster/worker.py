@@ -15,6 +15,7 @@ from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
 from gpugraph.cluster.part_specs import PartStep, StageSpec, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks
+from gpugraph.cluster.shared_segments import SegmentPool
 from gpugraph.cluster.step_mailbox import SLICE_S, StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task, session_of
 from gpugraph.cluster.worker_sessions import CompiledStage, Part, WorkerSession
@@ -34,7 +35,8 @@ class Worker:
         self.task, self._others = task, others
         self._sessions: dict[str, WorkerSession] = {}
         self._lock = new_lock()
-        self.mailboxes = StepMailboxes()
+        self._segments = SegmentPool()
+        self.mailboxes = StepMailboxes(others.forget)
         self.is_stopped = False
         self.peers: CollectivePeers | None = None  # of a server with other tasks
 
@@ -88,11 +90,10 @@ class Worker:
     def _run(
         self, handle: str, part: Part, fed: dict[str, Any], step: int, options: StepOptions
     ) -> list[Any]:
-        session = self.session(handle)
         if part.is_alone and not part.waits and options == _PLAIN:
             return self._run_at_once(part, fed)
         mailbox = self.mailboxes.of(step)
-        collectives = self._collectives(session, handle, part, step)
+        collectives = self._collectives(handle, part, step)
         mailbox.is_running = True
         failure: OpError | None = None
         try:
@@ -100,7 +101,7 @@ class Worker:
         except OpError as error:
             failure = mailbox.failure
             if failure is not None:  # told by another task; here, it met some operation
-                raise failure from None
+                raise failure.bare() from None
             failure = from_task(self.task.name, error)
             self._fail(part, step, mailbox, failure)
             raise failure from error
@@ -111,17 +112,16 @@ class Worker:
         finally:
             if collectives is not None:
                 collectives.close(failure)
+            failure = None  # it holds this frame, with all that the step has computed
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
 
-    def _collectives(
-        self, session: WorkerSession, handle: str, part: Part, step: int
-    ) -> CollectiveStep | None:
+    def _collectives(self, handle: str, part: Part, step: int) -> CollectiveStep | None:
         """What does the collectives over processes of a run, where there are such."""
         if not part.collectives:
             return None
         assert self.peers is not None
-        pool = session.segments
+        pool = self._segments
         buckets = [BucketRun(spec, operations, pool) for spec, operations in part.collectives]
         return CollectiveStep(self.peers, pool, handle, step, buckets)
 
@@ -235,7 +235,7 @@ class Worker:
             session = self._sessions.pop(handle, None)
         if session is not None:
             session.direct.close()
-            session.segments.clear()
+            self._segments.clear()
 
     def clear(self, containers: Sequence[str]) -> None:
         """Clears these containers."""

@@ -11,7 +11,6 @@ from gpugraph.base.errors import AbortedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.part_specs import PartSpec, StageSpec
-from gpugraph.cluster.shared_segments import SegmentPool
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, TaskSession
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.operation import Operation
@@ -58,7 +57,6 @@ class WorkerSession:
     def __init__(self, task: TaskDevices, config: ConfigProto, graph: SessionGraph) -> None:
         self.graph = graph
         self.direct = TaskSession(task, config, graph.graph)
-        self.segments = SegmentPool()
         self._parts: OrderedDict[int, Part] = OrderedDict()
         self._numbers = itertools.count(1)
         self._lock = new_lock()

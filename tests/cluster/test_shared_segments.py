@@ -94,3 +94,30 @@ def test_where_there_is_no_memory_to_share_there_is_none(monkeypatch: pytest.Mon
     assert pool.map(SegmentName()) is None
     monkeypatch.delattr(os, "memfd_create")
     assert pool.take(100) is None
+
+
+def test_what_a_pool_frees_is_gone_though_others_have_it_mapped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool, reader = SegmentPool(), SegmentPool()
+    once: Any = pool.take(1 << 20)
+    once.content[:] = 1
+    seen = reader.map(once.name)
+    assert seen is not None and seen[0] == 1
+    status = os.fstat(once.name.number)
+    assert status.st_blocks * 512 >= 1 << 20
+    monkeypatch.setattr(shared_segments, "_IDLE_S", -1.0)  # all that is free has been so for long
+    pool.give_back(once)
+    assert os.fstat(once.name.number).st_blocks == 0
+
+
+def test_mappings_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_segments, "_MOST_MAPPED_BYTES", 2500)
+    segments = [Segment(1000) for _ in range(3)]
+    reader = SegmentPool()
+    first, second, _ = [reader.map(segment.name) for segment in segments]
+    assert reader.map(segments[1].name) is second
+    again = reader.map(segments[0].name)
+    assert again is not None and again is not first
+    reader.forget([segments[1].name])
+    assert reader.map(segments[1].name) is not second

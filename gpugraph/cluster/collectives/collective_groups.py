@@ -128,7 +128,7 @@ class CollectiveGroups:
             outcome = self._outcomes.get(wait)
         self._announce(end for end in ended if end[1] != wait)
         if isinstance(outcome, OpError):
-            raise outcome
+            raise outcome.bare()
         return outcome
 
     def _enter(
@@ -165,7 +165,7 @@ class CollectiveGroups:
                 del waiting.devices[name]
         if not waiting.members and self._waiting.get(waiting.key) is waiting:
             del self._waiting[waiting.key]
-        self._outcomes[wait] = outcome
+        self._outcomes[wait] = outcome.bare() if isinstance(outcome, OpError) else outcome
         while len(self._outcomes) > _MOST_KNOWN:
             self._outcomes.popitem(last=False)
         return member.task, wait, outcome
@@ -205,7 +205,7 @@ class CollectiveGroups:
             left.informed.add(device)
             is_recent = monotonic() - left.time < _FRESH_S
             if last == member.session or (last is None and is_recent):
-                raise left.error
+                raise left.error.bare()
 
     def _strangers(self, waiting: _Waiting) -> str:
         """What is wrong where a session's member met others under this group's key before."""
@@ -291,7 +291,7 @@ class CollectiveGroups:
             if devices:
                 earlier = self._left.get((_group(key), devices[0]))
                 informed |= earlier.informed if earlier is not None else set()
-                self._left[_group(key), devices[0]] = _Leaving(error, informed, monotonic())
+                self._left[_group(key), devices[0]] = _Leaving(error.bare(), informed, monotonic())
         self._announce(ended)
 
     def stop(self) -> None:

@@ -91,7 +91,7 @@ class CollectivePeers:
         finally:
             del self._endings[wait]
         if isinstance(ending.outcome, OpError):
-            raise ending.outcome
+            raise ending.outcome.bare()
         assert ending.outcome is not None
         return ending.outcome
 
@@ -241,7 +241,7 @@ class PeerWire:
 
     def _check(self) -> None:
         if self._mailbox.failure is not None:
-            raise self._mailbox.failure
+            raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
         """All is sent and taken that this member sends and takes."""

@@ -223,6 +223,8 @@ class CollectiveStep:
             for bucket in self._buckets:
                 if not bucket.is_over.is_set():
                     self._leave(bucket, error, is_own)
+            for bucket in self._buckets:
+                self._drop(bucket)
             return
         for bucket in self._buckets:
             if bucket.segment is not None:
@@ -260,6 +262,20 @@ class CollectiveStep:
                 self._leave(bucket, reason or AbortedError.of_no_node(repr(error)), False)
         finally:
             bucket.is_over.set()
+            self._drop(bucket)
+
+    def _drop(self, bucket: BucketRun) -> None:
+        """Lets the memory of a bucket go whose step has failed, once nothing here works on it."""
+        with self._lock:
+            if self._failure is None or (bucket.is_begun and not bucket.is_over.is_set()):
+                return
+            segment, bucket.segment, bucket.flat = bucket.segment, None, None
+            bucket.inputs, bucket.results = {}, {}
+            meeting, is_done = bucket.meeting, bucket.is_begun and bucket.error is None
+        if segment is not None and is_done:  # all have read it
+            self._pool.give_back(segment)
+        elif meeting is not None:  # some may yet read it, so that no other run may have it
+            self._pool.forget(member.segment for member in meeting.members)
 
     def _exchange(self, bucket: BucketRun) -> None:
         if bucket.merge_op:
