@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import COMPLEX, FLOATING, int32, int64
+from gpugraph.base.dtypes import COMPLEX, FLOATING, float32, int32, int64
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.client.tensor import Tensor
@@ -54,7 +54,23 @@ def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[An
 def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
     """The callable that computes a MatMul by NumPy."""
     [matrices] = matrices_of(context, a, b, out)
-    return partial(np.matmul, *matrices)
+    return _bind_product(context, *matrices)
+
+
+def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Callable[[], Any]:
+    """The callable of out = left @ right. NumPy has no fast product of float16: its factors become
+    float32, and what was added up in float32 is rounded once, as in TensorFlow."""
+    if out.dtype != np.float16 or not isinstance(out, np.ndarray):
+        return partial(np.matmul, left, right, out)
+    wide = [context.scratch(array.shape, float32) for array in (left, right, out)]
+
+    def run() -> None:
+        np.copyto(wide[0], left)
+        np.copyto(wide[1], right)
+        np.matmul(*wide)
+        np.copyto(out, wide[2], casting="same_kind")
+
+    return run
 
 
 def _matmul_back(op: Any, dy: Any) -> list[Any]:
@@ -116,7 +132,7 @@ def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Calla
 
     left = operand(x, 0, context.attrs["adj_x"])
     right = operand(y, 1, context.attrs["adj_y"])
-    product = partial(np.matmul, left, right, out)
+    product = _bind_product(context, left, right, out)
     if not conjugates:
         return product
 

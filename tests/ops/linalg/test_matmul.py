@@ -47,6 +47,12 @@ class TestMatMul:
         assert value.dtype == dtype
         assert tensor.shape.as_list() == [2, 4]
 
+    @pytest.mark.parametrize("batch", [(), (2,)])
+    def test_float16_is_added_up_in_float32_and_rounded_once(self, batch):
+        a, b = random(*batch, 40, 2000).astype(np.float16), random(2000, 30).astype(np.float16)
+        wanted = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
+        np.testing.assert_array_equal(evaluate(linalg.matmul(a, b)), wanted)
+
     def test_names(self):
         x = constant(random(2, 2))
         assert [linalg.matmul(x, x).op.name, (x @ x).op.name] == ["MatMul", "matmul_1"]
