@@ -75,10 +75,11 @@ static void GG_NAME(gg_norm_block)(const gg_real *x, int64_t rows, int64_t chann
     }
 }
 
+/* An infinite mean stays so (of inf and a number), or becomes NaN (of inf and -inf). */
 GG_ALWAYS void GG_NAME(gg_norm_join)(double *mean, double *squares, double had, double more,
                                      double other_mean, double other_squares) {
     const double total = had + more, step = other_mean - *mean;
-    *mean += step * (more / total);
+    *mean += isinf(*mean) ? other_mean : step * (more / total);
     *squares += other_squares + step * step * (had * more / total);
 }
 

@@ -205,6 +205,19 @@ def test_functions_of_rows_give_the_numbers_of_the_host(
     assert not failures, "\n".join(["", *failures])
 
 
+@pytest.mark.parametrize("form", ["NHWC", "NCHW"])
+def test_a_mean_is_infinite_where_an_element_is(form: str) -> None:
+    images, vector, none = numbers(2, 20, 20, 20), numbers(20), np.zeros(0, np.float32)
+    images[0, 0, 0, 0], images[0, 3, 3, 3], images[1, 3, 3, 3] = -np.inf, -np.inf, np.inf
+    sample = case(images, vector, vector, none, none, data_format=form, is_training=True)
+    native = Native("FusedBatchNormV2", sample)
+    native.prepare()
+    wanted = Alone("FusedBatchNormV2", sample, host_kernel("FusedBatchNormV2", sample))()
+    for result, host in zip(native.alone()[:3], wanted[:3], strict=True):
+        np.testing.assert_allclose(result, host, 1e-4, 1e-4)
+    assert np.isneginf(wanted[1][0]) and np.isnan(wanted[1][3]) and np.isfinite(wanted[1][1])
+
+
 OUTSIDE = {
     "GatherV2": 1,
     "GatherNd": 1,
