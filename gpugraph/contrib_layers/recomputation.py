@@ -57,6 +57,7 @@ def recompute_grad(
         scope, options = get_variable_scope(), current_arg_scope()
         calls: list[Any] = []
 
+        @wraps(fn)
         def computed(*inputs: Tensor) -> Any:
             keywords = {"is_recomputing": bool(calls)} if is_asked else {}
             calls.append(inputs)
@@ -93,6 +94,7 @@ def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callab
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 
     @custom_gradient
+    @wraps(f)
     def marked(*args: Tensor) -> Any:
         inputs = [identity(arg) for arg in args]  # where they are used, in a branch too
         with graph._attr_scope({RECOMPUTED: call}):
@@ -102,7 +104,9 @@ def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callab
             sources = [*inputs, *(variables or ())]
             with graph.control_dependencies(dresults):
                 with graph._attr_scope({RECOMPUTED: None, RECOMPUTES: call}):
-                    grads = gradients(flatten(results), sources, list(dresults))
+                    grads = gradients(
+                        flatten(results), sources, list(dresults), stop_gradients=inputs
+                    )
             if tupleize_grads:
                 grads = gated(grads)
             of_args, of_variables = grads[: len(args)], grads[len(args) :]

@@ -14,6 +14,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.nest import flatten, pack_sequence_as
+from gpugraph.control_flow.cond_context import CondContext
 from gpugraph.gradients.gradient_registry import CUSTOM
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -122,7 +123,19 @@ class _Call:
                 f"The grad_fn of '{self.name}' must give a gradient for each of the "
                 f"{len(self.variables)} variables, but it gave {len(of_variables)}"
             )
-        return [None] * self.count + of_args + of_variables
+        return [None] * self.count + of_args + _in_branch(op, of_variables)
+
+
+def _in_branch(op: Operation, of_variables: Sequence[Any]) -> list[Any]:
+    """Gradients at variables, which a `grad_fn` computes from outside a branch into it and out
+    again: none where the branch is not taken."""
+    context = op._control_flow_context
+    if not isinstance(context, CondContext):
+        return list(of_variables)
+    return [
+        None if grad is None else context.merge_gradient(op, grad)[context.branch]
+        for grad in of_variables
+    ]
 
 
 def _pair(results: Any, name: str) -> tuple[Any, list[Any]]:

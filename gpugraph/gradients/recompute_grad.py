@@ -36,7 +36,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                 results = flatten(f(*again))
                 values = [_values(graph.get_operations()[before:], v) for v in variables or ()]
                 sources = [*again, *(value for parts in values for value in parts)]
-                grads = iter(gradients(results, sources, list(dresults)))
+                grads = iter(gradients(results, sources, list(dresults), stop_gradients=again))
                 of_args = list(islice(grads, len(args)))
                 of_variables = [_total(list(islice(grads, len(parts)))) for parts in values]
             return of_args if variables is None else (of_args, of_variables)

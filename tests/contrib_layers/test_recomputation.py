@@ -129,6 +129,8 @@ def test_one_in_another_and_in_a_branch() -> None:
 
 
 def test_bad_input() -> None:
+    with pytest.raises(TypeError, match="'block' creates 'dense/kernel:0', which is none"):
+        tf.contrib.layers.recompute_grad(block)(tf.ones([ROWS, WIDTH]))
     x = tf.placeholder(tf.float32, [3])
     with pytest.raises(ValueError, match="All inputs to function must be Tensors"):
         tf.contrib.layers.recompute_grad(tf.tanh)(1.0)

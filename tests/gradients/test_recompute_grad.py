@@ -74,3 +74,39 @@ def test_gradients_pass_through():
     with tf.Session() as session:
         value, slope = session.run([y, tf.gradients(3 * y, x)[0]])
     assert value.tolist() == [1, 3] and slope.tolist() == [3, 3]
+
+
+WRAPPERS = {"recompute_grad": tf.recompute_grad, "layers": tf.contrib.layers.recompute_grad}
+
+
+def slopes_of_calls(wrap: Any, flow: str) -> list[Any]:
+    """A loss and its gradients, of a layer that is called again and again with one variable."""
+    with tf.Graph().as_default(), tf.variable_scope("net", use_resource=True, reuse=tf.AUTO_REUSE):
+        x = tf.placeholder(tf.float32, [2, 4])
+        weights = tf.get_variable("w", initializer=np.sin(np.arange(16.0)).reshape(4, 4))
+
+        def layer(a: Any) -> Any:
+            return tf.tanh(tf.matmul(a, tf.cast(tf.get_variable("w", dtype=tf.float64), "float32")))
+
+        function = wrap(layer)
+        y = x
+        if flow != "branch alone":
+            y = function(function(x))
+        if flow == "in another":
+            y = wrap(lambda a: function(function(a)) + a)(y)
+        if flow.startswith("branch"):
+            y = tf.cond(tf.reduce_sum(x) > 0, lambda: function(y), lambda: tf.exp(-y))
+        loss = tf.reduce_sum(tf.square(y))
+        fetches = [loss, *tf.gradients(loss, [weights, x])]
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            feeds = [sign * np.ones((2, 4)) for sign in (1, -1)]
+            return [value for feed in feeds for value in session.run(fetches, {x: feed})]
+
+
+@pytest.mark.parametrize("flow", ["calls", "in another", "branch", "branch alone"])
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_a_variable_of_several_calls(wrap: str, flow: str) -> None:
+    expected = slopes_of_calls(lambda function: function, flow)
+    for got, wanted in zip(slopes_of_calls(WRAPPERS[wrap], flow), expected):
+        np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-7)
