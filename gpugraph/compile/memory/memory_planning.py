@@ -260,7 +260,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Whether the node can write an output where it reads that input."""
+        """Whether the node can write an output where it reads that input, or several views."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -286,6 +286,7 @@ class _Planner:
                 and home.shape == shape
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
+                and self._may_overwrite(node, slot, storage)
             ):
                 self.unit.modes[node.id] = f"in place of {storage.owner}"
                 return storage

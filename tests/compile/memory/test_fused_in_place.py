@@ -49,6 +49,36 @@ def test_an_input_that_a_later_member_reads(is_late):
     assert (owners[0] == z.op.name) == (not is_late)
 
 
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_an_input_that_is_also_another_input(is_copied, monkeypatch):
+    """A view of it, which a later member reads."""
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
+    x = tf.placeholder(tf.float32, (64, 64))
+    z = producer(x)
+    with tf.control_dependencies([tf.matmul(x, x, transpose_b=True)]):
+        view = tf.identity(z)
+    other = tf.matmul(view, x)
+    late = tf.identity(z) if is_copied else z
+    first = tf.exp(late)
+    second = tf.sigmoid(other)
+    fetches = [second, first * (second * view)]
+    unit = compiled(fetches, {x: (64, 64)})
+    (fused,) = [fused for fused in unit.order if fused.type == "_Fused"]
+    sources = [edge.src for edge in fused.input_edges()]
+    assert {source.type for source in sources} == {"MatMul", "Identity"}
+    shared = unit.homes[node(unit, z.op.name).id, 0].storage
+    assert unit.homes[fused.id, 0].storage is not shared
+    assert len({unit.homes[source.id, 0].storage for source in sources}) == 2 < len(sources)
+    values = np.random.RandomState(0).uniform(-0.3, 0.3, (64, 64)).astype("float32")
+    product = values @ values
+    a = 1 / (1 + np.exp(-(product @ values)))
+    with tf.Session() as session:
+        for _ in range(2):
+            results = session.run(fetches, {x: values})
+            for result, wanted in zip(results, [a, np.exp(product) * (a * product)]):
+                np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("reduced", [tf.nn.softmax, lambda y: y - tf.reduce_sum(y, 1, True)])
 def test_an_input_that_a_further_loop_reads(reduced, monkeypatch):
     """Its rows are read again once their sums are known, when the first output is written."""
