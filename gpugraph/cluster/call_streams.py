@@ -5,17 +5,23 @@ its method (one byte), with a key 32 bytes that prove it, and the message behind
 stream does one call after the other; who makes several at the same time takes several
 (`core_streams.StreamPool`). The server answers each frame with one frame, but for those of
 `ONE_WAY` methods.
+
+A client that is killed or interrupted, or a master whose process has ended, takes no answer any
+more: its step must not go on to wait, say for an element of a queue, which would be lost: `Caller`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import queue
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpugraph.base.errors import UnauthenticatedError, invalid_argument
+from gpugraph.base.errors import CancelledError, UnauthenticatedError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import WRONG_KEY
 from gpugraph.formats.messages.service_messages import METHODS
 
@@ -121,3 +127,69 @@ class CallStream:
     def close(self) -> None:
         """Ends the stream when what was sent has gone."""
         self._frames.put(None)
+
+
+class Caller:
+    """Who waits for the answer to a call, or to the calls of a stream, of this gRPC context."""
+
+    def __init__(self, context: Any) -> None:
+        self._on_end: set[Callable[[], Any]] = set()
+        self._is_gone = False
+        self._lock = new_lock()
+        if not context.add_callback(self._end):
+            self._end()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._is_gone = True
+            functions = list(self._on_end)
+        for function in functions:
+            function()
+
+    def add(self, function: Callable[[], Any]) -> None:
+        """The function is called, in some thread, when the caller goes; now if it has gone."""
+        with self._lock:
+            self._on_end.add(function)
+            is_gone = self._is_gone
+        if is_gone:
+            function()
+
+    def discard(self, function: Callable[[], Any]) -> None:
+        """The function is called no more."""
+        with self._lock:
+            self._on_end.discard(function)
+
+
+class _Current(threading.local):
+    caller: Caller | None = None
+
+
+_CURRENT = _Current()
+
+
+@contextlib.contextmanager
+def answering(caller: Caller | None) -> Iterator[None]:
+    """What this thread does meanwhile is for this caller."""
+    before, _CURRENT.caller = _CURRENT.caller, caller
+    try:
+        yield
+    finally:
+        _CURRENT.caller = before
+
+
+@contextlib.contextmanager
+def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
+    """Calls `end` with an error if the caller goes meanwhile; who is of this process stays."""
+    caller = _CURRENT.caller
+    if caller is None:
+        yield
+        return
+
+    def on_end() -> None:
+        end(CancelledError.of_no_node("Who asked for the step does not wait for it any more"))
+
+    caller.add(on_end)
+    try:
+        yield
+    finally:
+        caller.discard(on_end)

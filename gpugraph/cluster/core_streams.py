@@ -9,6 +9,7 @@ answers. It is no public interface. Where a release of grpcio lacks what is used
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 from collections.abc import Callable, Iterator, Sequence
@@ -139,7 +140,9 @@ class CoreStream:
         """Ends the stream at once."""
         if not self.is_over:
             self._call.cancel(_CANCELLED, "Locally cancelled by application!")
-            self._wait_for("")
+            with contextlib.suppress(KeyError):  # an interrupt has lost an event of the call
+                self._wait_for("")
+            self.is_over = True
 
     close = cancel
 

@@ -12,6 +12,7 @@ from typing import Any
 from gpugraph.base.errors import AbortedError, NotFoundError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
+from gpugraph.cluster.call_streams import while_waited_for
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.listener import Handlers, Listener
@@ -244,8 +245,10 @@ class Server:
         except OpError as error:
             self._worker.refuse(message.step, message.task, error)
             raise
-        options = _options(message)
-        return self._values(run(message.step, options), options, message.step)
+        options, step = _options(message), message.step
+        with while_waited_for(lambda error: self._worker.refuse(step, message.task, error)):
+            results = run(step, options)
+        return self._values(results, options, step)
 
     def _values(self, arrays: Sequence[Any], options: StepOptions, step: int = 0) -> Any:
         values = message_of("Values", step_stats=options.trace or ())

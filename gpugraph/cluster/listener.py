@@ -17,7 +17,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.version import VERSION
 from gpugraph.cluster.access import Access, Proofs, add_port
-from gpugraph.cluster.call_streams import NUMBERS, FrameProofs, unsealed
+from gpugraph.cluster.call_streams import NUMBERS, Caller, FrameProofs, answering, unsealed
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
@@ -128,10 +128,12 @@ class Listener:
         """Answers the frames of a stream: by the core in this thread, else by what this gives."""
         try:
             proofs = FrameProofs(self._access.key, self._check(context, "Exchange", b""))
+            caller = Caller(context)
 
             def answer(frame: bytes) -> bytes | None:
                 method, content = proofs.opened(frame)
-                answered = self._answer(method, handlers[method], content)
+                with answering(None if method in ONE_WAY else caller):
+                    answered = self._answer(method, handlers[method], content)
                 return None if method in ONE_WAY else answered
 
             def answer_now(frame: bytes) -> bool:
@@ -158,6 +160,8 @@ class Listener:
         try:
             if context is not None:
                 self._check(context, method, content)
+                with answering(Caller(context)):
+                    return self._answer(method, handler, content)
             message = _parsed(method, unsealed(method, content))
             answer: bytes = handler(message).SerializeToString()
             return b"\0" + answer

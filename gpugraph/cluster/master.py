@@ -15,6 +15,7 @@ from gpugraph.base.errors import (
     UnimplementedError,
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
+from gpugraph.cluster.call_streams import while_waited_for
 from gpugraph.cluster.cluster_placement import ClusterPlacer, explanation_of
 from gpugraph.cluster.collectives.collective_buckets import (
     CollectiveSpec,
@@ -103,7 +104,7 @@ class MasterSession:
         """The values of a run's fetches in one step."""
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
-        with _Step(self.links, step, run.parts) as running:
+        with _Step(self.links, step, run.parts) as running, while_waited_for(running.fail):
             for task, (number, fed, fetched) in run.parts.items():
                 part_values = [values[index] for index in fed]
                 link = self.links[task]
@@ -199,9 +200,10 @@ class _Step:
         """Another part, with the fetches that it computes."""
         self.part_runs.append((part_run, fetched))
         if len(self._tasks) > 1:
-            part_run.when_done(self._fail)
+            part_run.when_done(self.fail)
 
-    def _fail(self, error: OpError | None) -> None:
+    def fail(self, error: OpError | None) -> None:
+        """Ends the step on all tasks, if this is the first error."""
         if error is None or self._failure is not None:
             return
         self._failure = error
@@ -225,7 +227,7 @@ class _Step:
             part_run.cancel()
         first = self._failure
         if first is None:
-            self._fail(
+            self.fail(
                 error
                 if isinstance(error, OpError)
                 else AbortedError.of_no_node(f"The step ended with {type(error).__name__}")
