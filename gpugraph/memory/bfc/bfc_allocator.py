@@ -360,7 +360,8 @@ class BFCAllocator(Allocator):
         size = sum(region.size for region in regions)
         if not size or rounded > self._source.memory_limit - self._source.held_bytes + size:
             return False
-        log_regions_returned(_logger, self._name, size, len(regions))
+        if rounded:  # not only to give memory back
+            log_regions_returned(_logger, self._name, size, len(regions))
         for region in regions:
             self._store.remove_region(region)
             self._source.give_back(region)

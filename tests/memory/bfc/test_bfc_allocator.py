@@ -135,14 +135,16 @@ def test_bins_count_chunks_in_use_and_free() -> None:
         assert info.total_bytes_in_bin >= once
 
 
-def test_regions_without_chunks_in_use_are_given_back() -> None:
+def test_regions_without_chunks_in_use_are_given_back(caplog: pytest.LogCaptureFixture) -> None:
     sub = FakeSubAllocator()
     allocator = BFCAllocator(sub, 2 * GIB, "GPU_0_bfc", allow_growth=True)
     addresses = [get(allocator, 4 * MIB) for _ in range(128)]
     assert [region.size // MIB for region in allocator.regions()] == [4, 4, 8, 16, 32, 64, 128, 256]
     for address in addresses[:-1]:
         free(allocator, address)
-    assert allocator.deallocate_free_regions(0)
+    with caplog.at_level(logging.WARNING):
+        assert allocator.deallocate_free_regions(0)
+    assert not caplog.text  # memory is not short
     allocator.check()
     assert len(allocator.regions()) == 1
     infos = allocator.bin_debug_info()
