@@ -25,7 +25,7 @@ from gpugraph.base.errors import UnavailableError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.grpc_server import Server
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import change_setting, setting
 from gpugraph.graph.client.client_graph import Graph
 
 _LOG = logging.getLogger("gpugraph")
@@ -111,7 +111,7 @@ class ServerActor:
                         "gone: make another cluster"
                     )
                 if place.key:
-                    os.environ[_KEY] = place.key
+                    change_setting(_KEY, place.key)
                 self._server = Server(dict(place.addresses), self._job, self._index)
         return os.getpid()
 
@@ -213,7 +213,7 @@ class RayCluster:
         self.cluster_spec = ClusterSpec(self.addresses)
         key = setting(_KEY) or ("" if is_here else os.urandom(32).hex())
         if key:
-            os.environ[_KEY] = key
+            change_setting(_KEY, key)
         self._places = {
             task: Place(self.addresses, node, key)
             for task, (node, _, _) in zip(self._actors, places)

@@ -129,6 +129,12 @@ def value_of(name: str) -> str | None:
     return os.environ.get(name)
 
 
+def change_setting(name: str, value: str) -> None:
+    """Sets a variable of the table for this process and those that it starts."""
+    assert name in VARIABLES
+    os.environ[name] = value
+
+
 def put_first_in_python_path(folder: str) -> None:
     """Changes PYTHONPATH of this process, which Python processes that it starts inherit."""
     before = os.environ.get("PYTHONPATH", "")

@@ -69,10 +69,10 @@ def new_process(monkeypatch):
 
 def chain(x, count):
     """`count` steps, half of which have native code."""
-    y = x
+    y = tf.reshape(x, [2, 2])
     for _ in range(count // 2):
-        y = tf.cumsum(tf.tanh(y))
-    return y
+        y = tf.matrix_band_part(tf.tanh(y), 1, 1)
+    return tf.reshape(y, [4])
 
 
 def counted(monkeypatch, owner, name):
