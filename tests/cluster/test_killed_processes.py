@@ -101,8 +101,8 @@ def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple
     finally:
         training.stop()
     reader = tf.train.load_checkpoint(str(folder))
-    # Each worker may be in a step when another one does the last, and one that is started anew does a
-    # step before StopAtStepHook looks, as in TensorFlow.
+    # Each worker may be in a step when another one does the last, and one that is started anew
+    # does a step before StopAtStepHook looks, as in TensorFlow.
     beyond = WORKERS - 1 + bool(killed) if mode == "asynchronous" else 0
     assert STEPS <= reader.get_tensor("global_step") <= STEPS + beyond
     return reader.get_tensor("w"), training
