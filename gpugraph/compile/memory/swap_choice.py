@@ -151,8 +151,8 @@ class _Choice:
     def _hidden(self, tensor: Idle) -> Places | None:
         """Where the tensor is on the host, if its copies take no time of their own."""
         seconds = copy_seconds(tensor.storage.size)
-        made = self.timeline.ends[self.position[tensor.node.id]]
-        begin = self.out.earliest(made, seconds)
+        computed_s = self.timeline.ends[self.position[tensor.node.id]]
+        begin = self.out.earliest(computed_s, seconds)
         end = self.back.latest(self.timeline.begin(tensor.last), seconds)
         return self._places(tensor, begin + seconds, end - seconds)
 
@@ -202,8 +202,8 @@ class _Choice:
         self.swaps.append(Swap(node, slot, size, uses, *names, why))
 
     def _take_lanes(self, tensor: Idle, seconds: float) -> None:
-        made = self.timeline.ends[self.position[tensor.node.id]]
-        self.out.take(self.out.earliest(made, seconds), seconds)
+        computed_s = self.timeline.ends[self.position[tensor.node.id]]
+        self.out.take(self.out.earliest(computed_s, seconds), seconds)
         back = self.back.latest(self.timeline.begin(tensor.last), seconds)
         self.back.take(back - seconds, seconds)
 
