@@ -128,8 +128,10 @@ class Proofs:
         self._lock = new_lock()
 
     def check(self, shown: str, method: str, message: bytes) -> None:
-        """UnauthenticatedError for a proof that is none, old, or of before."""
+        """UnauthenticatedError for a proof that is wrong, old or repeated, or not asked for."""
         if not self._access.key:
+            if shown:
+                raise UnauthenticatedError.of_no_node(WRONG_KEY)
             return
         seconds, _, rest = shown.partition(".")
         nonce, _, digest = rest.partition(".")

@@ -62,22 +62,6 @@ def test_two_clients_of_one_session() -> None:
     server.stop()
 
 
-def test_a_wrong_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GPUGRAPH_CLUSTER_KEY", "the key of the server")
-    server = tf.train.Server.create_local_server()
-    with over_grpc(server) as target, tf.Graph().as_default():
-        x = tf.constant(1.0)
-        for key, text in (("some other secret key", "is not that of the server"), ("", "is not")):
-            monkeypatch.setenv("GPUGRAPH_CLUSTER_KEY", key)
-            with tf.Session(target) as session:
-                with pytest.raises(tf.errors.UnauthenticatedError, match=text):
-                    session.run(x)
-        monkeypatch.setenv("GPUGRAPH_CLUSTER_KEY", "the key of the server")
-        with tf.Session(target) as session:
-            assert [session.run(x) for _ in range(3)] == [1.0] * 3
-    server.stop()
-
-
 def test_a_worker_that_dies_while_a_tensor_is_fetched() -> None:
     size = 32 << 20
     with server_processes(1, a=1, b=1) as spec, tf.Graph().as_default():

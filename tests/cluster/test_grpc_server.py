@@ -123,6 +123,18 @@ def test_a_wrong_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     server.stop()
 
 
+def test_a_key_where_the_server_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = tf.train.Server.create_local_server()
+    with tf.Graph().as_default(), over_grpc(server) as target:
+        x = tf.constant(1)
+        monkeypatch.setenv("GPUGRAPH_CLUSTER_KEY", KEY)
+        with pytest.raises(tf.errors.UnauthenticatedError, match="The caller's key is not that"):
+            tf.Session(target).run(x)
+        monkeypatch.delenv("GPUGRAPH_CLUSTER_KEY")
+        assert tf.Session(target).run(x) == 1
+    server.stop()
+
+
 def test_clusters_that_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_CLUSTER_WAIT", "5")
     ports = free_ports(2)
