@@ -85,6 +85,17 @@ class Training:
         chief = self.processes["worker 0"]
         return "end" in chief.lines or max(chief.losses, default=-1) >= steps
 
+    def has_ended(self) -> bool:
+        """Whether the chief is done.
+
+        One that has failed is started anew, as by what runs the processes: a parameter server that
+        dies while the last checkpoint is written ends the chief, as in TensorFlow.
+        """
+        chief = self.processes["worker 0"]
+        if chief.process.poll():
+            self.processes["worker 0"] = chief = self.start("worker 0")
+        return "end" in chief.lines
+
     def stop(self) -> None:
         for process in self.processes.values():
             process.kill()
@@ -97,7 +108,7 @@ def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple
         if killed:
             training.wait_for(lambda: training.chief_has_done(moment))
             training.kill_and_restart(killed)
-        training.wait_for(lambda: "end" in training.processes["worker 0"].lines)
+        training.wait_for(training.has_ended)
     finally:
         training.stop()
     reader = tf.train.load_checkpoint(str(folder))
