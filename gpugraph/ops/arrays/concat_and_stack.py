@@ -114,7 +114,8 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
         dy = convert_to_tensor(dy)
     if axis.dtype.base_dtype is not dtypes.int32:
         axis = raw_ops.Cast(axis, DstT=dtypes.int32)
-    shapes = raw_ops.ShapeN(parts)
+    are_known = all(part.shape.is_fully_defined() for part in parts)  # then no loop keeps the parts
+    shapes = [shape(part) for part in parts] if are_known else raw_ops.ShapeN(parts)
     offsets = raw_ops.ConcatOffset(axis, shapes)
     pieces = [raw_ops.Slice(dy, begin, size) for begin, size in zip(offsets, shapes, strict=True)]
     for piece, part in zip(pieces, parts, strict=True):

@@ -1,7 +1,7 @@
 """ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
 Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits; or
-for a quarter of the elements that the last run had on such a stack.
+for up to a quarter, a power of 2, of the elements that the last run had on such a stack.
 A chunk is freed with the last element that is popped from it: the memory of a gradient grows with
 the steps of its loop and shrinks as they are taken back.
 """
@@ -138,7 +138,9 @@ class ElementStack:
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
         is_small = self.expected * size <= SMALL_CHUNK
-        room = max(room, self.expected if is_small else -(-self.expected // 4))
+        # A power of 2: chunks that are freed make holes into which others fit.
+        part = 1 << max(self.expected // 4, 1).bit_length() - 1
+        room = max(room, self.expected if is_small else part)
         return max(1, min(room, LARGEST_CHUNK // size))
 
     def _set_top(self, chunk: _Chunk | None) -> None:

@@ -28,3 +28,20 @@ def test_rows_of_a_concat_along_a_negative_axis_need_a_known_rank():
     joined = tf.gather(tf.concat([x, y], -1), [0])
     with pytest.raises(ValueError, match="negative concat_dim when first value rank is statically"):
         tf.gradients(joined, x)
+
+
+def test_a_gradient_knows_the_sizes_that_are_known_before():
+    """A loop keeps nothing for them, as in TensorFlow."""
+    types = {}
+    for rows in (2, None):
+        with tf.Graph().as_default() as graph:
+            parts = [tf.placeholder(tf.float32, [rows, width]) for width in (3, 4)]
+            gradients = tf.gradients(tf.concat(parts, 1) * 2.0, parts)
+            types[rows] = {operation.type for operation in graph.get_operations()}
+            with tf.Session() as session:
+                values = session.run(
+                    gradients, {part: np.ones([2, part.shape[1]]) for part in parts}
+                )
+        assert [value.tolist() for value in values] == [[[2.0] * 3] * 2, [[2.0] * 4] * 2]
+    assert "ShapeN" not in types[2]
+    assert "ShapeN" in types[None]
