@@ -354,9 +354,7 @@ class BFCAllocator(Allocator):
         return True
 
     def _deallocate_free_regions(self, rounded: int) -> bool:
-        if not self._garbage_collection:
-            return False
-        regions = self._store.free_regions()
+        regions = self._store.free_regions() if self._garbage_collection else []
         size = sum(region.size for region in regions)
         if not size or rounded > self._source.memory_limit - self._source.held_bytes + size:
             return False

@@ -1,12 +1,18 @@
-"""Launches of the CUDA kernels of batch normalization (kernels/cuda/nn/batch_norm.cu)."""
+"""Compiled kernels of batch normalization: launches of the CUDA ones, functions in C.
+
+Sources: kernels/cuda/nn/batch_norm.cu, kernels/host/host_batch_norm.h.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, prod
 from typing import NamedTuple
 
+import numpy as np
+
 from gpugraph.base.dtypes import DType, float32, float64
-from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
+from gpugraph.kernel import Arg, Call, Launch, RowSource, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.nn.windows.window_geometry import IMAGES
 from gpugraph.ops.nn.windows.window_launches import place_type
@@ -167,3 +173,29 @@ def norm_back_gpu(host: Call, inputs: int) -> Source:
     """The gradients of batch normalization, for an op with so many inputs; a sixth is empty."""
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)
+
+
+def native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
+    """A function of host_batch_norm.h: images are input `images`; extra: its last integer."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shape = signature.input_shapes[images]
+        last = IMAGES.channels_last(signature.attrs)
+        channels, pixels = shape[3 if last else 1], prod(shape[1:3] if last else shape[2:])
+        if not prod(shape):
+            raise NotImplementedError("there are no images")
+        training = signature.attrs["is_training"]
+        epsilon = int.from_bytes(np.float64(signature.attrs["epsilon"]).tobytes(), "little")
+        return [shape[0], pixels, channels, int(last), int(training), extra(signature), epsilon]
+
+    return RowSource(
+        "host_batch_norm.h", function, parameters, images, takes_empty=True, is_exact=False
+    )
+
+
+def no_moments(signature: Signature) -> int:
+    """0. NotImplementedError where it trains and yet is elements moments, which NumPy refuses."""
+    elements = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
+    if signature.attrs["is_training"] and elements:
+        raise NotImplementedError("mean and variance are not empty")
+    return 0

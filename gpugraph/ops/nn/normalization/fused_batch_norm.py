@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, RowSource, Signature
+from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.op_declaration import Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -33,7 +32,12 @@ from gpugraph.ops.nn.normalization.batch_norm_gradients import (
     forward_gradient,
     gradient_of_gradient,
 )
-from gpugraph.ops.nn.normalization.batch_norm_launches import norm_back_gpu, norm_gpu
+from gpugraph.ops.nn.normalization.batch_norm_launches import (
+    native,
+    no_moments,
+    norm_back_gpu,
+    norm_gpu,
+)
 from gpugraph.ops.nn.windows.window_geometry import IMAGES, check_equal
 
 _SMALLEST_EPSILON = 1.001e-5  # what cuDNN asks for
@@ -233,35 +237,6 @@ def _less_what_moves(
     ]
 
 
-# -- native
-
-
-def _native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
-    """A function of host_batch_norm.h: images are input `images`; extra: its last integer."""
-
-    def parameters(signature: Signature) -> list[int]:
-        shape = signature.input_shapes[images]
-        last = IMAGES.channels_last(signature.attrs)
-        channels, pixels = shape[3 if last else 1], prod(shape[1:3] if last else shape[2:])
-        if not prod(shape):
-            raise NotImplementedError("there are no images")
-        training = signature.attrs["is_training"]
-        epsilon = int.from_bytes(np.float64(signature.attrs["epsilon"]).tobytes(), "little")
-        return [shape[0], pixels, channels, int(last), int(training), extra(signature), epsilon]
-
-    return RowSource(
-        "host_batch_norm.h", function, parameters, images, takes_empty=True, is_exact=False
-    )
-
-
-def _no_moments(signature: Signature) -> int:
-    """0. NotImplementedError where it trains and yet is elements moments, which NumPy refuses."""
-    elements = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
-    if signature.attrs["is_training"] and elements:
-        raise NotImplementedError("mean and variance are not empty")
-    return 0
-
-
 # -- shapes
 
 
@@ -346,7 +321,7 @@ def _declare(version: _Version) -> Any:
         infer=_infer_backward,
         cpu=Call(make=_bind_backward),
         gpu=norm_back_gpu(Call(make=_bind_backward), 3 + len(reserves)),
-        native=_native("gg_batch_norm_back", 0, lambda _: len(reserves)),
+        native=native("gg_batch_norm_back", 0, lambda _: len(reserves)),
         grad=gradient_of_gradient,
         doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
         "reserve_space_1 and _2 are the mean and variance that it normalized by.",
@@ -359,7 +334,7 @@ def _declare(version: _Version) -> Any:
         infer=_infer_forward if version.third else _infer_forward_without_third,
         cpu=Call(make=_bind_forward),
         gpu=norm_gpu(Call(make=_bind_forward)),
-        native=_native("gg_batch_norm", 0, _no_moments),
+        native=native("gg_batch_norm", 0, no_moments),
         grad=partial(forward_gradient, backward),
         doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. Training: of the "
         "images' own mean and variance, which follow (batch_variance is the sample's, over n - 1).",
