@@ -121,6 +121,7 @@ UNSAMPLED = {
         ),
         "several belong together: tests/ops/collectives has them run",
     ),
+    "_CollectiveInput": "the compiler alone makes it: tests/cluster/test_collectives.py has it run",
     **dict.fromkeys(
         (
             *("ParseExample", "ParseSingleExample", "ParseSequenceExample", "ParseTensor"),
