@@ -109,10 +109,10 @@ def test_a_stack() -> None:
         if push.refuses():
             break
         pushed = number
-    assert pushed == 1999  # the room of a chunk
-    assert stack.size() == 2000
-    assert copy.tolist() == [1999] * 3
-    for number in range(1999, 0, -1):
+    assert pushed == 1023  # the room of a chunk: a power of 2, up to a quarter of what is expected
+    assert stack.size() == 1024
+    assert copy.tolist() == [1023] * 3
+    for number in range(1023, 0, -1):
         assert not pop.refuses()
         assert out.tolist() == [number] * 3
     assert pop.refuses()  # the last one of a chunk, whose memory is freed
