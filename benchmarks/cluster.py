@@ -3,10 +3,12 @@
     PEERS="tensorflow=/path/to/python" python benchmarks/cluster.py [--rows ROW ...] [--check]
 
 Each measurement starts a cluster of two tasks, `/job:w/task:0` and `/job:w/task:1`, each in a
-process of its own with one thread of computation, and a session on the first. A row is a function
-of the library that gives a step of such a session (`ROWS`). How well two processes share work is
-the ratio of the two rows that compute. See benchmarks/peers.py for how peers are found and what is
-measured.
+process of its own, and a session on the first. A server computes in one thread: one within an
+operation and one between operations, so that two chains that do not need each other go one after
+the other. That is measured, too: a server that uses more than one processor in the rows that
+compute ends the row. A row is a function of the library that gives a step of such a session
+(`ROWS`). How well two processes share work is the ratio of the two rows that compute. See
+benchmarks/peers.py for how peers are found and what is measured.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +33,7 @@ SERVE = """
 import importlib, json, os, sys, threading
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 tf = importlib.import_module(sys.argv[1])
-config = tf.ConfigProto(intra_op_parallelism_threads=1)
+config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
 server = tf.train.Server(json.loads(sys.argv[2]), "w", int(sys.argv[3]), config=config)
 print("ready", flush=True)
 sys.stdin.read()
@@ -41,6 +45,10 @@ LIMITS = ("GPUGRAPH_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NU
 MODULES = {"gpugraph": "gpugraph", "tensorflow": "tensorflow.compat.v1"}
 TASKS = ("/job:w/task:0", "/job:w/task:1")
 MEGABYTE, SIZE, PRODUCTS = 1_000_000, 512, 8
+MOST_PROCESSORS = 1.15
+"""Seconds of processor time of one server in a second: of its thread, and of what gRPC's do."""
+
+COUNTED_STEPS = 12
 TINY = 8
 """The size of the work that a test has time for."""
 
@@ -49,8 +57,8 @@ def own() -> Any:
     return importlib.import_module("gpugraph")
 
 
-def start_cluster(column: str) -> str:
-    """Starts the two servers; the target of the first."""
+def start_cluster(column: str) -> tuple[str, list[int]]:
+    """Starts the two servers; the target of the first, and the ids of their processes."""
     listeners = [socket.socket() for _ in TASKS]
     for listener in listeners:
         listener.bind(("localhost", 0))
@@ -71,7 +79,26 @@ def start_cluster(column: str) -> str:
         atexit.register(server.kill)
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
-    return f"grpc://{spec['w'][0]}"
+    return f"grpc://{spec['w'][0]}", [server.pid for server in servers]
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process's threads have computed so far, but not its children."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def check_threads(step: Step, servers: Sequence[int]) -> None:
+    """RuntimeError where a server computes in more than one thread."""
+    for _ in range(COUNTED_STEPS):  # kernels are compiled meanwhile
+        step()
+    before, start = [processor_seconds(pid) for pid in servers], time.perf_counter()
+    for _ in range(COUNTED_STEPS):
+        step()
+    seconds = time.perf_counter() - start
+    used = [(processor_seconds(pid) - old) / seconds for pid, old in zip(servers, before)]
+    if max(used) > MOST_PROCESSORS:
+        raise RuntimeError(f"The servers use {used} processors, not one each")
 
 
 # -- rows: what is built with a library, and run on the first server
@@ -136,12 +163,15 @@ ROWS: dict[str, Callable[[Any, int], Any]] = {
 }
 """What builds each row's fetch, of a library and a number that sizes are divided by."""
 
+COMPUTING = tuple(build for row, build in ROWS.items() if row.startswith("products"))
+
 
 def step_on_servers(
     library: Callable[[], Any], column: str, build: Callable[[Any, int], Any], scale: int
 ) -> Step:
     """A step of a session on a new cluster."""
-    tf, target = library(), start_cluster(column)
+    tf = library()
+    target, servers = start_cluster(column)
     graph = tf.Graph()
     with graph.as_default():
         with tf.device(TASKS[0]):
@@ -149,7 +179,10 @@ def step_on_servers(
         initialize = tf.global_variables_initializer()
     session = tf.Session(target, graph=graph)
     session.run(initialize)
-    return session.make_callable(fetch)  # type: ignore[no-any-return]
+    step: Step = session.make_callable(fetch)
+    if build in COMPUTING and scale == 1 and Path("/proc/self/stat").exists():
+        check_threads(step, servers)
+    return step
 
 
 def rows(scale: int = 1) -> Rows:

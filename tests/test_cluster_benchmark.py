@@ -24,7 +24,8 @@ RESULTS = {
 
 
 def test_rows() -> None:
-    target = cluster.start_cluster("gpugraph")
+    target, servers = cluster.start_cluster("gpugraph")
+    assert all(cluster.processor_seconds(pid) > 0 for pid in servers)
     for name, build in cluster.ROWS.items():
         tf.Session.reset(target)
         with tf.Graph().as_default():

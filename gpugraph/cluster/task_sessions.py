@@ -48,6 +48,7 @@ class TaskDevices:
 
     def __init__(self, name: str, config: ConfigProto) -> None:
         self.name = name
+        self.num_threads = config.inter_op_parallelism_threads  # what sessions have by default
         self.devices = DeviceFactory.add_devices(SessionOptions("", config), name)
         self.resources = Resources()
         self.sessions: WeakSet[TaskSession] = WeakSet()
@@ -90,6 +91,7 @@ class TaskSession(DirectSession):
         local = ConfigProto()
         local.CopyFrom(config)
         local.isolate_session_state, local.device_filters = False, []  # they are heeded here
+        local.inter_op_parallelism_threads = config.inter_op_parallelism_threads or task.num_threads
         super().__init__(SessionOptions("", local))
         self.target = self.target._replace(task=task.name)
         self.create(graph)

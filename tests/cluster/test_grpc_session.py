@@ -11,6 +11,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.cluster import wire_values
+from gpugraph.cluster.task_sessions import TaskDevices, TaskSession
 from gpugraph.inspection.timeline import Timeline
 
 from .local_cluster import local_cluster, over_grpc
@@ -269,3 +270,15 @@ def test_devices_and_filters() -> None:
 def test_addresses_that_are_none(address: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="is no address of a server"):
         tf.Session(f"grpc://{address}", graph=tf.Graph())
+
+
+@pytest.mark.parametrize("of_server, of_session, count", [(1, 0, 1), (0, 0, 0), (1, 3, 3)])
+def test_a_session_has_the_threads_of_its_server(
+    of_server: int, of_session: int, count: int
+) -> None:
+    server_config = tf.ConfigProto(inter_op_parallelism_threads=of_server)
+    config = tf.ConfigProto(inter_op_parallelism_threads=of_session)
+    task = TaskDevices("/job:worker/replica:0/task:0", server_config)
+    session = TaskSession(task, config, tf.Graph())
+    assert session.target.config.inter_op_parallelism_threads == count
+    task.close()
