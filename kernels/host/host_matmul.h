@@ -3,8 +3,9 @@
    One factor is packed for all threads, panel by panel, a part of its lines and of k at a time: a
    stage. The other one's panels are packed by whoever multiplies with them. Which factor that is
    depends on which side of the result is longer: it is cut into parts along that. Parts are taken
-   in order, so that a thread may wait for what an earlier part does; stages have two buffers in
-   turn, so that the next one is packed while the last tiles of this one are computed.
+   in order, so that a thread may wait for what an earlier part does; stages, if there are more than
+   one, have two buffers in turn, so that the next one is packed while the last tiles of this one
+   are computed.
 
    Of many small products a part is a whole one. */
 
@@ -75,7 +76,7 @@ static gg_matmul gg_matmul_of(gg_source *source, int64_t item) {
     m.is_apart = p->count > 4 * source->threads || source->threads == 1;
     m.shared_bytes = gg_lines((m.lines_each * m.depth_each + GG_VECTOR) * item);
     m.own_bytes = gg_lines((m.own.width * m.depth_each + GG_VECTOR) * item);
-    m.progress = m.is_apart ? 0 : 2 * m.shared_bytes;
+    m.progress = m.is_apart ? 0 : gg_min(m.depths * m.chunks * p->count, 2) * m.shared_bytes;
     m.slots = m.progress + (m.is_apart ? 0 : gg_lines(m.panels * sizeof(int64_t)));
     m.slot_bytes = m.own_bytes + (m.is_apart ? m.shared_bytes : 0);
     return m;

@@ -139,6 +139,28 @@ def test_batches_by_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None
         assert out.tobytes() == first
 
 
+def test_one_stage_is_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second buffer is for the next stage: a part of k, of the shared factor, or a product."""
+    monkeypatch.setenv("GPUGRAPH_THREADS", "2")
+    asked = []
+
+    def new_scratch(size: int) -> np.ndarray:
+        asked.append(size)
+        return scratch(size)
+
+    for count, k in (1, 256), (2, 256), (1, 512):
+        a, b = random(count, 252, k), random(count, k, 252, seed=1)
+        out = np.full((count, 252, 252), np.nan, np.float32)
+        call = tiled_product(code(), (a, b, out), new_scratch)
+        for _ in range(5):
+            out[...] = np.nan
+            assert call() == 0
+            np.testing.assert_allclose(out, a @ b, 1e-4, 1e-3)
+    packed = 252 * 256 * 4
+    one, of_two, of_long = asked
+    assert packed < one < 2 * packed < of_two == of_long
+
+
 @pytest.mark.parametrize("flag", ["-march=x86-64", "-march=x86-64-v3"])
 def test_of_other_processors(flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Narrower vectors, fewer registers, no fused multiply-add."""
