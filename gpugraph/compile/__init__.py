@@ -14,6 +14,7 @@
     attention  products around a softmax are one kernel
     epilogues  a matrix product does its bias, addition and activation itself
     restores   a checkpoint is read into the memory of variables
+    stacks     loops do not keep what their gradients can compute of what else they keep
     recompute  what gradients need of the forward pass is computed again, where that is asked for
     sums       large sums add each term when it comes
     fuse       groups of ops that run as one kernel
@@ -62,6 +63,7 @@ from gpugraph.compile.rewriting.constant_folding import fold
 from gpugraph.compile.rewriting.dependency_optimization import dependencies
 from gpugraph.compile.rewriting.gradual_sums import sums
 from gpugraph.compile.rewriting.no_op_elimination import simplify
+from gpugraph.compile.rewriting.stacked_values import stacks
 from gpugraph.compile.rewriting.transpose_folding import transposes
 from gpugraph.compile.steps.early_compilation import compile_early
 from gpugraph.compile.unit.compile_unit import (
@@ -90,6 +92,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     attention,
     epilogues,
     restores,
+    stacks,
     recompute,
     sums,
     fuse,

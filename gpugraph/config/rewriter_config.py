@@ -70,6 +70,7 @@ class RewriterConfig(Message):
       dependency_optimization: ops that are only waited for, and change nothing, are not run.
       remapping: a convolution, the addition of a bias and an activation are one op; so are, on
         GPUs, a matrix product and what follows it, and attention.
+      loop_optimization: a loop does not keep what its gradient can compute of what else it keeps.
       disable_meta_optimizer: none of these.
       memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients compute cheap parts
         of the forward pass again, so that these are not stored until then. With HEURISTICS or
@@ -81,7 +82,7 @@ class RewriterConfig(Message):
         processes are done at once (`docs/cluster.md`); scoped_allocator_opts names the op types.
       recomputation_limit_mb: not TensorFlow's. Recompute only if a step needs more MiB for its
         arenas, and then, where cheap parts do not do, all between checkpoints.
-    Each of the first five is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
+    Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
     OptimizerOptions says. The other fields are TensorFlow's too, and have no effect here:
     `Session.explain` says so where one is set.
     """
@@ -115,7 +116,8 @@ class RewriterConfig(Message):
     dependency_optimization = _toggle()
     remapping = _toggle()
     disable_meta_optimizer = boolean()
-    layout_optimizer, shape_optimization, loop_optimization = _unused_toggles()
+    layout_optimizer, shape_optimization = _unused_toggles()[:2]
+    loop_optimization = _toggle()
     function_optimization, debug_stripper = _unused_toggles()[:2]
     scoped_allocator_optimization = _toggle()
     pin_to_host_optimization, implementation_selector, auto_mixed_precision = _unused_toggles()

@@ -1,0 +1,196 @@
+"""Stacks: a loop does not keep for its gradient what that can compute of other values it keeps.
+
+    forward     g -> push            1 - g -> push           in each iteration
+    backward    pop -> g             pop -> 1 - g            in reverse
+
+    becomes     pop -> g -> 1 - g                            one stack less
+
+That is so for one cheap op of values that the same iterations push, and the same iterations of the
+backward loop pop, and of constants; and for what is kept twice. The op is one that rounds at most
+once, of a dtype in which the value is kept as it was computed, so that its bits stay. It takes less
+time than a push and a pop do; most often it is fused with the gradient that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import float32, float64
+from gpugraph.compile.analysis.flow_analysis import flow_of
+from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.rewriting.node_replacement import are_ours, behind, known_value, public_attrs
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Absorbed, Source, TensorId, Unit
+from gpugraph.compile.unit.guards import Flow, holds_never
+from gpugraph.graph.nodes.graph_walks import topological_order
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.memory import human_readable_bytes
+
+_CHEAP = {
+    *("Add", "AddV2", "Sub", "Mul", "Neg", "Abs", "Square"),
+    *("Maximum", "Minimum", "Relu", "Relu6"),
+}
+
+_SMALL = 1 << 10
+"""Bytes of a value whose push and pop take less time than an op may."""
+
+_HANDED_ON = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH}
+
+
+@compile_pass("loop_optimization")
+def stacks(unit: Unit) -> Outcome:
+    """Takes pushes, pops and their stacks out of the graph."""
+    if not any(node.type == "StackPopV2" for node in unit.graph.op_nodes()):
+        return "no loop keeps values", ()
+    order = {node.id: index for index, node in enumerate(topological_order(unit.graph))}
+    lines = []
+    for group in _groups(unit):
+        group.sort(key=lambda kept: order[kept.value[0].id])  # inputs first
+        lines += _Group(unit).reduce(group)
+    if lines:
+        drop_unneeded(unit)
+    return f"{len(lines)} values are computed of others that a loop keeps", lines
+
+
+class _Kept(NamedTuple):
+    """A tensor that a loop keeps: what pushes it, what pops it, and the tensor itself."""
+
+    push: Node
+    pop: Node
+    value: Source
+
+
+def _groups(unit: Unit) -> Iterable[list[_Kept]]:
+    """What is pushed in the same iterations, and popped in the same iterations."""
+    flow = flow_of(unit)
+    roots = {node.id for node in unit.roots}
+    groups: dict[Any, list[_Kept]] = {}
+    for stack in unit.graph.op_nodes():
+        users = _users(stack) if stack.type == "StackV2" else []
+        by_type = {node.type: node for node in users}
+        if len(users) != 2 or set(by_type) != {"StackPushV2", "StackPopV2"}:
+            continue
+        push, pop = by_type["StackPushV2"], by_type["StackPopV2"]
+        size = known_value(unit, stack.input_edge(0))
+        is_endless = size is not None and int(size) < 0
+        if is_endless and not roots & {push.id, pop.id} and _is_reverse(flow, push, pop):
+            edge = behind(push.input_edge(1), [])
+            when = [(flow.frames.at(node), flow.guards[node.id]) for node in (stack, push, pop)]
+            key = *when, push.assigned_device, pop.assigned_device
+            groups.setdefault(key, []).append(_Kept(push, pop, (edge.src, edge.src_output)))
+    return groups.values()
+
+
+def _users(stack: Node) -> list[Node]:
+    """What takes the handle of a stack, also where it enters a loop or a branch."""
+    users, waiting = [], [stack]
+    while waiting:
+        for edge in waiting.pop()._out:
+            if not edge.is_control:
+                is_handed_on = edge.dst.node_class in _HANDED_ON
+                (waiting if is_handed_on else users).append(edge.dst)
+    return users
+
+
+def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
+    """Whether one loop pushes and another one, beside it, pops."""
+    forward, backward = flow.frames.at(push), flow.frames.at(pop)
+    elem = push.input_edge(1)
+    return (
+        flow.frames.root not in (forward, backward)
+        and forward not in backward.up()
+        and backward not in forward.up()
+        and not flow.carried & {forward, backward}
+        and not any(holds_never(flow.guards[node.id]) for node in (push, pop))
+        and flow.guards[push.id] == flow.of_output(elem.src, elem.src_output)
+    )
+
+
+class _Group:
+    """The tensors of a group by where the backward loop has them."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.known: dict[TensorId, Source] = {}
+
+    def reduce(self, group: Sequence[_Kept]) -> list[str]:
+        """Has what can be computed of the others computed; says of each what that is."""
+        lines = []
+        for kept in group:
+            node, slot = kept.value
+            source = self.known.get((node.id, slot)) or self._computed(kept)
+            if source is None:
+                self.known[node.id, slot] = kept.pop, 0
+                continue
+            self.known[node.id, slot] = source
+            lines.append(f"{kept.pop.name}: {node.name} ({node.type}), {self._size(kept)}")
+            self._forget(kept, source)
+        return lines
+
+    def _size(self, kept: _Kept) -> str:
+        num_bytes = self._bytes(kept)
+        return f"{human_readable_bytes(num_bytes)} in each iteration" if num_bytes else "open sizes"
+
+    def _bytes(self, kept: _Kept) -> int | None:
+        node, slot = kept.value
+        elements = self.unit.shapes[node.id][slot].num_elements()
+        return None if elements is None else elements * node.output_types[slot].itemsize
+
+    def _computed(self, kept: _Kept) -> Source | None:
+        """The value, computed of others that are popped; None where it can't, or hardly pays."""
+        unit, (node, _) = self.unit, kept.value
+        num_bytes = self._bytes(kept)
+        if (
+            node.type not in _CHEAP
+            or node.output_types[0] not in (float32, float64)
+            or node.assigned_device != kept.pop.assigned_device
+            or (num_bytes is not None and num_bytes < _SMALL)
+            or node.id in unit.failures
+            or not are_ours(unit, [node])
+        ):
+            return None
+        edges = [behind(edge, []) for edge in node.input_edges()]
+        known = [self.known.get((edge.src.id, edge.src_output)) for edge in edges]
+        values = [known_value(unit, edge) for edge in edges]
+        if all(value is not None for value in values) or any(
+            source is None and value is None for source, value in zip(known, values)
+        ):
+            return None
+        sources = [source or self._constant(kept, value) for source, value in zip(known, values)]
+        new = unit.add_op(
+            node.type,
+            kept.pop,
+            sources,
+            attrs=public_attrs(node),
+            output_types=node.output_types,
+            suffix="again",
+            shapes=unit.shapes[node.id],
+        )
+        unit.add_control_inputs(new, kept.pop.control_inputs)
+        unit.reasons[new.id] = unit.reasons[kept.pop.id]
+        return new, 0
+
+    def _constant(self, kept: _Kept, value: Any) -> Source:
+        constant = self.unit.add_constant(
+            kept.pop, "constant", value, reason=f"for {kept.pop.name}"
+        )
+        self.unit.reasons[constant.id] = self.unit.reasons[kept.pop.id]
+        return constant, 0
+
+    def _forget(self, kept: _Kept, source: Source) -> None:
+        """Takes the push and the pop out; what waited for them waits for what is in their place."""
+        unit, graph = self.unit, self.unit.graph
+        push, pop, _ = kept
+        elem = push.input_edge(1)
+        passed = unit.add_identity(elem.src, elem.src_output, "not_kept")
+        unit.reasons[passed.id] = unit.reasons[push.id]
+        unit.add_control_inputs(passed, push.control_inputs)
+        for old, (new, slot) in ((push, (passed, 0)), (pop, source)):
+            for edge in list(old._out):
+                if edge.is_control:
+                    graph.add_control_edge(new, edge.dst)
+                else:
+                    graph.update_edge(new, slot, edge.dst, edge.dst_input)
+            unit.remove(old)
+            unit.absorbed[old.name] = Absorbed(old.type, old.origin, new.name, "replaced by")
