@@ -84,7 +84,8 @@ def _groups(unit: Unit) -> Iterable[list[_Kept]]:
 
 def _users(stack: Node) -> list[Node]:
     """What takes the handle of a stack, also where it enters a loop or a branch."""
-    users, waiting = [], [stack]
+    users: list[Node] = []
+    waiting = [stack]
     while waiting:
         for edge in waiting.pop()._out:
             if not edge.is_control:
