@@ -44,7 +44,10 @@ class OpTable(dict[str, V]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The entry, or `default`."""
-        return dict.get(self, name, default) if name in self else default
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def __iter__(self) -> Iterator[str]:
         self.load_all()

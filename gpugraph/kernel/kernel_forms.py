@@ -62,6 +62,10 @@ class Call(NamedTuple):
             return bind_widened(self._bind, context, arrays, self.writes, self.dynamic)
         return self._bind(context, arrays)
 
+    def is_plain(self, signature: Signature) -> bool:
+        """Whether `bind` gives the function of the arrays, and no more."""
+        return self.make is None and (self.direct or not has_bfloat16(signature))
+
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
         if self.make is not None:
             return self.make(context, *arrays)

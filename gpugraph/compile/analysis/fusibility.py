@@ -17,7 +17,7 @@ from gpugraph.devices.native import Fusion, NotNativeError, not_native
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Decomposition, Elementwise, NodeSignature, Reduction, reference
+from gpugraph.kernel import Call, Decomposition, Elementwise, NodeSignature, Reduction, reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.fusion.op_expressions import Expressions, expressions_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
@@ -58,12 +58,18 @@ def is_large(sizes: Shape) -> bool:
 
 
 class Fusible(NamedTuple):
-    """What is known of an op that may be in a group. Ops of one `kind` differ in names alone."""
+    """What is known of ops that may be in a group, and differ in names alone.
+
+    signature: of one of them. kind: their number. slots: the inputs that are not on the host.
+    call: the NumPy kernel.
+    """
 
     signature: NodeSignature
     space: Space
     expressions: Expressions
     kind: int
+    slots: Sequence[int]
+    call: Call
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
@@ -118,44 +124,41 @@ class FusibleOps:
         self._attrs: dict[int, Hashable] = {}  # what stands for attrs, by their id
 
     def find(self, node: Node) -> Fusible | None:
-        """Signature, space and expressions of an op that may be in a group; None for others."""
-        native = self._natives.get(node.assigned_device)
-        if native is None or node.op_def.is_stateful or not node.output_types:
+        """What is known of an op that may be in a group, and of those like it; None for others."""
+        if node.assigned_device not in self._natives or node.op_def.is_stateful:
+            return None
+        if not node.output_types:
             return None
         edges = node.input_edges()
-        signature = _signature_over(self._unit, node, edges)
-        if signature is None:
-            return None
-        key = self._key(node, edges, signature)
+        key = self._key(node, edges)
         if key is None:
-            return self._look(node, edges, signature, native)
+            return self._look(node, edges)
         if key not in self._kinds:
-            self._kinds[key] = self._look(node, edges, signature, native)
-        first = self._kinds[key]
-        if first is None:
-            return None
-        alike = first.signature  # whose records are kept, as those of a million ops are many
-        signature.input_shapes = alike.input_shapes
-        signature.output_shapes = alike.output_shapes
-        signature.host_values = alike.host_values
-        return Fusible(signature, first.space, first.expressions, first.kind)
+            self._kinds[key] = self._look(node, edges)
+        return self._kinds[key]
 
-    def _key(self, node: Node, edges: Sequence[Edge], signature: NodeSignature) -> Hashable:
+    def _key(self, node: Node, edges: Sequence[Edge]) -> Hashable:
         """All that matters of an op but its name; None where that can't be told in short."""
-        values = signature.host_values.values()
-        if any(value.size > _SMALL or value.dtype.kind == "O" for value in values):
-            return None
-        return (
+        shapes = self._unit.shapes
+        parts: list[Any] = [
             node.type,
             node.assigned_device,
             self._attrs.get(id(node.attrs)) or self._key_of_attrs(node.attrs),
-            *[id(edge.src.output_types[edge.src_output]) for edge in edges],
-            *map(id, node.input_types),
-            *map(id, node.output_types),
-            *signature.input_shapes,
-            *signature.output_shapes,
-            *[(value.shape, value.dtype, value.tobytes()) for value in values],
-        )
+            id(node.input_types),  # of a graph's nodes each such tuple is there once
+            id(node.output_types),
+        ]
+        for edge in edges:
+            source, slot = edge.src, edge.src_output
+            parts += id(source.output_types[slot]), shapes[source.id][slot].sizes
+        parts += [shape.sizes for shape in shapes[node.id]]
+        key = tuple(parts)
+        if not node.op_def.host_inputs:
+            return key
+        signature = _signature_over(self._unit, node, edges)
+        values = () if signature is None else signature.host_values.values()
+        if signature is None or any(v.size > _SMALL or v.dtype.kind == "O" for v in values):
+            return None
+        return *key, *[(value.shape, value.dtype, value.tobytes()) for value in values]
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
         """Equal for equal attrs; of those that can't be compared, their id: nodes hold them."""
@@ -167,12 +170,12 @@ class FusibleOps:
         self._attrs[id(attrs)] = key
         return key
 
-    def _look(
-        self, node: Node, edges: Sequence[Edge], signature: NodeSignature, native: bool
-    ) -> Fusible | None:
+    def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
         """The op as the first of its kind; None where it is in no group."""
-        if APART in node.attrs or SWAP_HINT in node.attrs:
+        signature = _signature_over(self._unit, node, edges)
+        if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
+        native = self._natives[node.assigned_device]
         device_type = self._unit.device_types[node.assigned_device]
         expressions = expressions_of(node.type, node.attrs, device_type)
         if expressions is None or not (native or isinstance(expressions, Elementwise)):
@@ -192,7 +195,8 @@ class FusibleOps:
         if space is None or not prod(space.sizes) or not (native or is_large(space.sizes)):
             return None
         self._count += 1
-        return Fusible(signature, space, expressions, self._count)
+        slots = signature.device_inputs()
+        return Fusible(signature, space, expressions, self._count, slots, call)
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:

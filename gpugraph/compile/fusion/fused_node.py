@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from gpugraph.compile.analysis.fusibility import Fusible
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
-from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import NodeSignature, reference
-from gpugraph.ops.fusion.fused_members import Member
+from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.kernel import NodeSignature
+from gpugraph.ops.fusion.fused_members import Layout, Member
 from gpugraph.ops.fusion.op_expressions import build
+
+
+class Kind:
+    """What is known of groups that differ in names alone.
+
+    is_kernel: whether each is one native kernel; None while that was not asked for.
+    """
+
+    __slots__ = ("is_kernel", "layout")
+
+    def __init__(self) -> None:
+        self.is_kernel: bool | None = None
+        self.layout = Layout()
 
 
 class Record:
     """The nodes of a group, inputs first, as members; which tensors they take and give.
 
-    known: whether groups are one kernel, by all that matters of them; it grows.
+    kinds: what is known of groups, by all that matters of them; it grows.
     """
 
     def __init__(
@@ -26,53 +39,75 @@ class Record:
         unit: Unit,
         group: Sequence[Node],
         candidates: Mapping[int, Fusible],
-        known: dict[Hashable, bool],
+        roots: Collection[int],
+        kinds: dict[Hashable, Kind],
     ) -> None:
         self.unit = unit
-        self._known = known
-        self._kinds = [candidates[node.id].kind for node in group]
         self.group = group
-        self.inside = {node.id for node in group}
-        roots = {node.id for node in unit.roots}
-        sources = {node.id: _sources(node, candidates[node.id].signature) for node in group}
-        outside = [key for keys in sources.values() for key in keys if key[0] not in self.inside]
-        self.inputs = {key: number for number, key in enumerate(dict.fromkeys(outside))}
+        self.inside = inside = {node.id for node in group}
+        self.inputs: dict[TensorId, int] = {}
+        self.leaving: list[Edge] = []  # edges from the group to others
+        fusible = [candidates[node.id] for node in group]
+        sources = [self._sources(node, op.slots) for node, op in zip(group, fusible)]
         self.values = dict(self.inputs)
-        self.members = [self._member(node, candidates[node.id], sources[node.id]) for node in group]
-        self.outputs = [
-            (node.id, slot)
-            for node in group
-            for slot in range(len(node.output_types))
-            if self._leaves(node, slot, node.id in roots)
-        ]
+        self.members = [self._member(*of_node) for of_node in zip(group, fusible, sources)]
+        self.outputs = [key for node in group for key in self._leave(node, node.id in roots)]
+        self.stores = tuple([self.values[key] for key in self.outputs])
+        ops = tuple([op.kind for op in fusible])
+        numbers = [number for member in self.members for number in member.sources]
+        key = ops, (*numbers, len(self.inputs)), self.stores
+        self.kind = kinds.get(key) or kinds.setdefault(key, Kind())
 
-    def _leaves(self, node: Node, slot: int, is_root: bool) -> bool:
-        """Whether a node outside reads a tensor, or none at all reads the node."""
-        readers = [edge for edge in node._out if not edge.is_control]
-        if slot == 0 and (is_root or not readers):
-            return True
-        return any(edge.src_output == slot and edge.dst.id not in self.inside for edge in readers)
-
-    def _member(self, node: Node, candidate: Fusible, keys: Sequence[TensorId]) -> Member:
-        sources = tuple([self.values[key] for key in keys])
+    def _member(self, node: Node, fusible: Fusible, keys: Sequence[TensorId]) -> Member:
+        values = self.values
+        sources = tuple([values[key] for key in keys])
         for slot in range(len(node.output_types)):
-            self.values[node.id, slot] = len(self.values)
-        kernel = reference(self.unit.kernel(node))
+            values[node.id, slot] = len(values)
+        alike = fusible.signature
+        signature = NodeSignature(
+            node.name,
+            node.attrs,
+            node.input_types,
+            node.output_types,
+            alike.input_shapes,
+            alike.output_shapes,
+            alike.host_values,
+        )
         return Member(
-            node.type, candidate.signature, kernel, candidate.expressions, sources, node.origin
+            node.type, signature, fusible.call, fusible.expressions, sources, node.origin
         )
 
-    def stores(self) -> tuple[int, ...]:
-        """The values that are outputs."""
-        return tuple(self.values[key] for key in self.outputs)
+    def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
+        """The tensors that a node takes, but on the host; those of others are inputs."""
+        edges = node.input_edges()
+        if len(slots) < len(edges):
+            edges = [edges[slot] for slot in slots]
+        keys = [(edge.src.id, edge.src_output) for edge in edges]
+        for key in keys:
+            if key[0] not in self.inside and key not in self.inputs:
+                self.inputs[key] = len(self.inputs)
+        return keys
+
+    def _leave(self, node: Node, is_root: bool) -> list[TensorId]:
+        """The tensors of a node that others read; the first one if none at all reads any."""
+        slots = set()
+        is_read = False
+        for edge in node._out:
+            is_data = edge.src_output >= 0
+            is_read |= is_data
+            if edge.dst.id not in self.inside:
+                self.leaving.append(edge)
+                if is_data:
+                    slots.add(edge.src_output)
+        if is_root or not is_read:
+            slots.add(0)
+        return [(node.id, slot) for slot in sorted(slots)] if slots else []
 
     def is_one_kernel(self) -> bool:
         """Whether there is one native kernel of all the nodes."""
-        sources = [member.sources for member in self.members]
-        key = (*self._kinds, *sources, self.stores(), len(self.inputs))
-        if key not in self._known:
-            self._known[key] = self._builds_kernel()
-        return self._known[key]
+        if self.kind.is_kernel is None:
+            self.kind.is_kernel = self._builds_kernel()
+        return self.kind.is_kernel
 
     def _builds_kernel(self) -> bool:
         unit = self.unit
@@ -86,19 +121,13 @@ class Record:
             for member in self.members:
                 sources = [values[number] for number in member.sources]
                 values += build(fusion, member.expressions, member.signature, sources)
-            for number, (key, slot) in zip(self.stores(), self.outputs):
+            for number, (key, slot) in zip(self.stores, self.outputs):
                 value = values[number]
                 fusion.output(value, _stored_shape(fusion.shape(value), unit, key, slot))
             fusion.finish()
         except (NotNativeError, NotImplementedError, ValueError):
             return False
         return True
-
-
-def _sources(node: Node, signature: NodeSignature) -> list[TensorId]:
-    """The tensors that a node takes, but on the host. (Groups before this one may be nodes now.)"""
-    edges = node.input_edges()
-    return [(edges[slot].src.id, edges[slot].src_output) for slot in signature.device_inputs()]
 
 
 def _stored_shape(
@@ -109,19 +138,16 @@ def _stored_shape(
     return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
 
 
-def rewrite(record: Record, tiled: bool) -> str:
-    """Puts a `_Fused` in the place of the nodes; a line about it."""
+def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
+    """Puts a `_Fused` in the place of the nodes; it, and a line about it."""
     unit, group = record.unit, record.group
     fused = _add(unit, record, tiled)
     names = ", ".join(node.name for node in group)
     unit.fused[fused.id] = [(node.name, node.type, node.origin) for node in group]
     shape = max((unit.shapes[node.id][0] for node in group), key=lambda s: s.num_elements() or 0)
-    for node in group:
-        unit.remove(node)
-    unit.roots = list(
-        dict.fromkeys(fused if node.id in record.inside else node for node in unit.roots)
-    )
-    return f"{fused.name}: {len(group)} ops over {shape}, {len(record.outputs)} results: {names}"
+    unit.remove(*group)
+    count = len(record.outputs)
+    return fused, f"{fused.name}: {len(group)} ops over {shape}, {count} results: {names}"
 
 
 def _add(unit: Unit, record: Record, tiled: bool) -> Node:
@@ -136,8 +162,9 @@ def _add(unit: Unit, record: Record, tiled: bool) -> Node:
         "Tout": output_types,
         "shapes": shapes,
         "members": tuple(record.members),
-        "stores": record.stores(),
+        "stores": record.stores,
         "tiled": tiled,
+        "layout": record.kind.layout,
     }
     fused = unit.add_op(
         "_Fused",
@@ -163,13 +190,14 @@ def _connect(unit: Unit, record: Record, fused: Node) -> None:
     """Leads the group's control inputs to the node, and its outputs from it."""
     graph = unit.graph
     for node in record.group:
-        outside = [source for source in node.control_inputs if source.id not in record.inside]
-        unit.add_control_inputs(fused, outside)
-        for edge in list(node._out):
-            if edge.dst.id in record.inside or not edge.dst.is_op:
-                continue
-            if edge.is_control:
-                graph.add_control_edge(fused, edge.dst)
-            else:
-                slot = record.outputs.index((node.id, edge.src_output))
-                graph.update_edge(fused, slot, edge.dst, edge.dst_input)
+        if len(node._in) > len(node.input_types):
+            outside = [source for source in node.control_inputs if source.id not in record.inside]
+            unit.add_control_inputs(fused, outside)
+    for edge in record.leaving:
+        if not edge.dst.is_op:
+            continue
+        if edge.is_control:
+            graph.add_control_edge(fused, edge.dst)
+        else:
+            slot = record.outputs.index((edge.src.id, edge.src_output))
+            graph.update_edge(fused, slot, edge.dst, edge.dst_input)

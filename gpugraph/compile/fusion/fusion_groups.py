@@ -15,11 +15,11 @@ are in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.analysis.fusibility import Fusible, FusibleOps, Shape, kernels_on
-from gpugraph.compile.fusion.fused_node import Record, rewrite
+from gpugraph.compile.fusion.fused_node import Kind, Record, rewrite
 from gpugraph.compile.fusion.group_dependencies import Dependencies, Group
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
@@ -28,7 +28,7 @@ from gpugraph.compile.unit.loop_levels import loops_whole
 from gpugraph.config import OptimizerOptions
 from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.node_and_edge import Edge
-from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import Node
 
 MOST = 256
 """What a group may weigh: a compiler's time grows faster than the source."""
@@ -46,10 +46,15 @@ def fuse(unit: Unit) -> Outcome:
     lines: list[str] = []
     count = 0
     search = _Search(unit, kernels_on(unit, native.is_on))
+    fused: dict[int, Node] = {}  # by the id of a root, what has it from now on
     for group in search.groups():
         for record in _kernels(search, group):
-            lines.append(rewrite(record, group.is_tiled()))
+            node, line = rewrite(record, group.is_tiled())
+            fused.update(dict.fromkeys(search.roots & record.inside, node))
+            lines.append(line)
             count += len(record.group)
+    if fused:
+        unit.roots = list(dict.fromkeys(fused.get(node.id, node) for node in unit.roots))
     summary = f"{count} ops became {len(lines)} fused steps" if lines else "nothing to fuse"
     return summary if native.is_on else f"{summary} (no native kernels: {native.reason})", lines
 
@@ -76,7 +81,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
         if len(nodes) < 2:
             continue
         if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
-            record = Record(search.unit, nodes, search.candidates, search.is_kernel)
+            record = Record(search.unit, nodes, search.candidates, search.roots, search.kinds)
             if not search.native[nodes[0].assigned_device] or record.is_one_kernel():
                 yield record
                 continue
@@ -91,7 +96,8 @@ class _Search:
         self.unit = unit
         self.native = native
         self.candidates: dict[int, Fusible] = {}
-        self.is_kernel: dict[Hashable, bool] = {}  # of groups that differ in names alone
+        self.roots = {node.id for node in unit.roots}
+        self.kinds: dict[Hashable, Kind] = {}  # of groups that differ in names alone
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
@@ -118,63 +124,49 @@ class _Search:
         groups = [
             group for group in dependencies.groups if group.into is None and len(group.nodes) > 1
         ]
-        position = {node.id: index for index, node in enumerate(order)}
-        for group in groups:
+        mixed = [group for group in groups if group.has_taken_in]
+        position = {node.id: index for index, node in enumerate(order)} if mixed else {}
+        for group in mixed:
             group.nodes.sort(key=lambda node: position[node.id])
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
         """Notes a node; one that may be fused joins a group of its inputs, or begins one."""
         candidate = self.candidates.get(node.id)
-        self.dependencies.note(node, may_join=candidate is not None)
+        dependencies = self.dependencies
         if candidate is None:
+            dependencies.note(node, node._in, may_join=False)
             return
+        edges = node.input_edges()
+        if len(edges) < len(node._in):
+            edges += [edge for edge in node._in if edge.is_control]
+        reach = dependencies.note(node, edges, may_join=True)
+        groups = [dependencies.group(edge.src) for edge in edges]
         space = candidate.space
         key = (node.assigned_device, place)
-        group, has_taken_in = self._join(node, key, space.sizes)
+        barred = self._barred_groups(edges, groups, reach)
+        is_native = self.native[node.assigned_device]
+        group, has_taken_in = _join(groups, barred, key, space.sizes, is_native)
         if group is None:
-            group = self.dependencies.new_group(key, space.sizes)
+            group = dependencies.new_group(key, space.sizes)
         group.is_elementwise &= space.is_elementwise and space.sizes == group.sizes
-        self.dependencies.put(node, group, has_taken_in)
+        dependencies.put(node, group, has_taken_in)
 
-    def _join(self, node: Node, key: Hashable, sizes: Shape) -> tuple[Group | None, bool]:
-        """The group that takes in the groups of the node's inputs which stay convex with it, and
-        whether it is more than one of these."""
-        joined: Group | None = None
-        has_taken_in = False
-        barred = self._barred_groups(node)
-        for edge in node.input_edges():
-            group = self.dependencies.group(edge.src)
-            if group is None or group is joined or group.key != key or group.bits & barred:
-                continue
-            common = _common(group.sizes, sizes, self.native[node.assigned_device])
-            if common is None or (joined is not None and _depend(joined, group)):
-                continue
-            if joined is None:
-                joined = group
-            else:
-                joined.take_in(group)
-                has_taken_in = True
-            sizes = joined.sizes = common
-        return joined, has_taken_in
+    def _barred_groups(
+        self, edges: Sequence[Edge], groups: Sequence[Group | None], reach_by_edge: Sequence[int]
+    ) -> int:
+        """The bits of a node's groups that it can't join: a path from them to the node leads
+        through others, or a kernel knows what the node takes of them only when it is done.
 
-    def _barred_groups(self, node: Node) -> int:
-        """The bits of the node's groups that it can't join: a path from them to the node leads
-        through others, or a kernel knows what the node takes of them only when it is done."""
+        By edge into the node: the group at its start, and all that this depends on.
+        """
+        if len(edges) == 1:  # no other path than this edge
+            (group,) = groups
+            return 0 if group is None or self._is_inside(edges[0]) else group.bits
         barred = 0
-        if len(node._in) == 1:  # no other path than this edge
-            (edge,) = node._in
-            group = self.dependencies.group(edge.src)
-            return 0 if group is None or self._is_inside(edge) else group.bits
-        dependencies = self.dependencies
-        may_loop = node.node_class is NodeClass.MERGE
         reach_by_source: dict[Group | Node, int] = {}
-        for edge in node._in:
-            if may_loop and edge.is_back_edge:
-                continue
-            group = dependencies.group(edge.src)
+        for edge, group, reach in zip(edges, groups, reach_by_edge):
             source = edge.src if group is None else group
-            reach = dependencies.reach(edge.src)
             reach_by_source[source] = reach_by_source.get(source, 0) | reach
             if group is not None and not self._is_inside(edge):
                 barred |= group.bits
@@ -189,6 +181,30 @@ class _Search:
         if edge.is_control:
             return True
         return self.candidates[edge.src.id].space.inside[edge.src_output]
+
+
+def _join(
+    groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
+) -> tuple[Group | None, bool]:
+    """The group that takes in the groups of a node's inputs which stay convex with it, and whether
+    it is more than one of these. sizes: the node's."""
+    joined: Group | None = None
+    has_taken_in = False
+    for group in groups:
+        if group is None or group is joined or group.key != key or group.bits & barred:
+            continue
+        if group.into is not None:  # it is part of what is joined by now
+            continue
+        common = _common(group.sizes, sizes, is_native)
+        if common is None or (joined is not None and _depend(joined, group)):
+            continue
+        if joined is None:
+            joined = group
+        else:
+            joined.take_in(group)
+            has_taken_in = True
+        sizes = joined.sizes = common
+    return joined, has_taken_in
 
 
 def _depend(one: Group, other: Group) -> bool:

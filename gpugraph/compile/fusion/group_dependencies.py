@@ -16,15 +16,15 @@ group has changed since.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
 from gpugraph.compile.analysis.fusibility import Shape, is_large
 from gpugraph.graph.nodes.loop_frames import Frame
-from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Group:
     """Nodes that run as one, in an order of inputs first, over a space of `sizes`.
 
@@ -38,6 +38,7 @@ class Group:
     bits: int
     is_elementwise: bool
     above: int = 0
+    has_taken_in: bool = False
     into: Group | None = field(default=None)
 
     def whole(self) -> Group:
@@ -54,6 +55,7 @@ class Group:
     def take_in(self, other: Group) -> None:
         """Makes the other group part of this one."""
         self.nodes += other.nodes
+        self.has_taken_in = True
         self.bits |= other.bits
         self.above = (self.above | other.above) & ~self.bits
         self.is_elementwise &= other.is_elementwise and self.sizes == other.sizes
@@ -92,16 +94,23 @@ class Dependencies:
             group = self.group_of[node.id] = group.whole()
         return group
 
-    def note(self, node: Node, may_join: bool) -> None:
-        """Notes what a node depends on; it stays outside of groups unless it `may_join` one."""
+    def note(self, node: Node, edges: Iterable[Edge], may_join: bool) -> list[int]:
+        """Notes what a node depends on; it stays outside of groups unless it `may_join` one.
+
+        edges: all edges into the node. Returns what it depends on by each; nothing comes over an
+        edge that closes a loop.
+        """
+        if node.node_class is NodeClass.MERGE:
+            reach = [0 if edge.is_back_edge else self.reach(edge.src) for edge in edges]
+        else:
+            reach = [self.reach(edge.src) for edge in edges]
         bits = 0
-        may_loop = node.node_class is NodeClass.MERGE
-        for edge in node._in:
-            if not (may_loop and edge.is_back_edge):
-                bits |= self.reach(edge.src)
+        for part in reach:
+            bits |= part
         self._notes[node.id] = _Note(bits, self._time)
         if not may_join:
             self._depended_on |= bits
+        return reach
 
     def note_loop(self, node: Node, frame: Frame) -> None:
         """Notes that all Exits of a loop depend on what any of its Enters depends on."""

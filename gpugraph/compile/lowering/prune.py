@@ -157,9 +157,8 @@ def _as_it_is(op: Operation) -> Lowered:
         if dtype.is_ref_dtype:
             input_types = _read_or_referred(op, input_types)
             break
-    return Lowered(
-        op_def, attrs, input_types, [tensor._dtype for tensor in op._outputs], op._device
-    )
+    output_types = [tensor._dtype for tensor in op._outputs]
+    return Lowered(op_def, attrs, input_types, output_types, op._device)
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
@@ -233,7 +232,9 @@ def _add_edges(
     for op, node in nodes.items():
         for index, tensor in enumerate(op._inputs):
             source = fed_by.get(tensor) if fed_by else None
-            if source is not None:
+            if source is None:
+                graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
+            else:
                 fed_type = source[0].output_types[source[1]]
                 if node.input_types[index].is_ref_dtype and not fed_type.is_ref_dtype:
                     raise _refusal(
@@ -242,8 +243,6 @@ def _add_edges(
                         f"fed for '{tensor.name}'",
                     )
                 graph.add_edge(*source, node, index)
-            else:
-                graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)
         if op.type == "ResourceGather":
             add_axis(unit, op, node)
         for other in op._control_inputs:

@@ -29,6 +29,10 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 
+_CHANGED = {*LOWERED, *HANDLE_MOVES, "GuaranteeConst"}
+"""Types of ops that have, or may have, to do with resource variables."""
+
+
 class Lowered(NamedTuple):
     """What an operation is as a node."""
 
@@ -41,6 +45,8 @@ class Lowered(NamedTuple):
 
 def lowered(op: Operation) -> Lowered | None:
     """What stands for the operation; None where it has to do with no resource variable."""
+    if op._op_def.name not in _CHANGED:
+        return None
     lowering = _lowering(op)
     if op._op_def.name == "GuaranteeConst" and op._inputs[0]._dtype is resource:
         raise InvalidArgumentError(

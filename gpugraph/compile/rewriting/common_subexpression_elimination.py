@@ -126,6 +126,15 @@ def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
     """Nodes after all that leads to them, by rising id where that is such an order."""
     done: set[int] = set()
     for start in graph.op_nodes():
+        if start.id in done:
+            continue
+        for edge in start._in:
+            if edge.src.id not in done and edge.src.id > SINK_ID:
+                break
+        else:
+            done.add(start.id)
+            yield start
+            continue
         stack = [start]
         while stack:
             node = stack[-1]

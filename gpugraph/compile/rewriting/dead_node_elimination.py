@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.graph_walks import reachable_backwards
+from gpugraph.graph.nodes.runtime_graph import NodeClass
 
 
 def drop_unneeded(unit: Unit) -> int:
     """Removes what does not lead to `unit.roots`, but what is fed; how many nodes that were."""
     graph = unit.graph
+    if _all_are_taken(unit):
+        return 0
     kept = reachable_backwards(graph, unit.roots)
     kept.update(node.id for node in unit.args)
     unneeded = [node for node in graph.op_nodes() if node.id not in kept]
     for node in unneeded:
         unit.remove(node)
     return len(unneeded)
+
+
+def _all_are_taken(unit: Unit) -> bool:
+    """Whether each node but the roots leads to another, which in a graph without loops leads to a
+    root: cheaper than a walk, and mostly so."""
+    ends = {node.id for node in (*unit.roots, *unit.args)}
+    for node in unit.graph.op_nodes():
+        if node.node_class is NodeClass.ENTER or not (node._out or node.id in ends):
+            return False
+    return True

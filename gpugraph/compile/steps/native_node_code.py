@@ -272,11 +272,22 @@ def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: E
     return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind, mark)
 
 
-def library_of(step: Candidate) -> str:
-    """What computes the matrix products of a step; empty for other steps."""
+def library_of(step: Candidate, known: dict[Any, str]) -> str:
+    """What computes the matrix products of a step; empty for other steps.
+
+    known: what is known of steps that are alike; it grows.
+    """
     native = step.native
     if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:
         return ""
+    layouts = [(array.shape, array.strides, array.dtype.char) for array in step.arrays]
+    key = id(native), id(step.context.attrs), *layouts
+    if key not in known:
+        known[key] = _library_of(native, step)
+    return known[key]
+
+
+def _library_of(native: MatrixProducts | MatmulWithEpilogue, step: Candidate) -> str:
     try:
         form = native if isinstance(native, MatrixProducts) else native.products
         triples = form.matrices(step.context, *step.arrays)

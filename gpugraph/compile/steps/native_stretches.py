@@ -46,7 +46,8 @@ def _report_line(members: Sequence[Entry]) -> str:
     others = [entry.step for entry in without_guards(members) if entry.native is None]
     rest = [step for step in others if getattr(step.run, "native", None) is None]
     line = f"native from {members[0].step.name} to {members[-1].step.name}: {num_native} steps"
-    products = [library_of(entry.native) for entry in members if entry.native is not None]
+    known: dict[Any, str] = {}
+    products = [library_of(entry.native, known) for entry in members if entry.native is not None]
     counts = Counter(filter(None, products))
     if counts:
         line += f" ({', '.join(f'{count} by {name}' for name, count in counts.items())})"

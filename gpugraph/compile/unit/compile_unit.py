@@ -316,11 +316,12 @@ class Unit:
         for source in sources:
             self.graph.add_control_edge(source, node)
 
-    def remove(self, node: Node) -> None:
-        """Removes a node and its edges."""
-        self.graph.remove_node(node)
-        self.shapes.pop(node.id, None)
-        self.folded.pop(node.id, None)
+    def remove(self, *nodes: Node) -> None:
+        """Removes nodes and their edges."""
+        self.graph.remove_nodes(nodes)
+        for node in nodes:
+            self.shapes.pop(node.id, None)
+            self.folded.pop(node.id, None)
 
     def positions(self) -> dict[int, int]:
         """The place of each node in the order; nodes that run at the same time have one."""

@@ -34,10 +34,15 @@ def topological_order(graph: RuntimeGraph) -> list[Node]:
     while ready:
         node = by_id[heappop(ready)]
         order.append(node)
-        for after in _followers(node):
-            pending[after.id] -= 1
-            if not pending[after.id]:
-                heappush(ready, after.id)
+        may_loop = node.node_class is NodeClass.NEXT_ITERATION
+        for edge in node._out:
+            key = edge.dst.id
+            if key <= SINK_ID or (may_loop and edge.is_back_edge):
+                continue
+            left = pending[key] - 1
+            pending[key] = left
+            if not left:
+                heappush(ready, key)
     if len(order) < len(nodes):
         _refuse_cycle(graph)
     return order
@@ -127,8 +132,12 @@ def _count_inputs(graph: RuntimeGraph) -> list[int]:
     """By node id: how many edges from ops come in, loop-closing ones not counted."""
     pending = [0] * graph.num_node_ids
     for node in graph.op_nodes():
-        for after in _followers(node):
-            pending[after.id] += 1
+        count = len(node._in)
+        if node.node_class is NodeClass.MERGE:
+            count -= sum(edge.is_back_edge for edge in node._in)
+        pending[node.id] = count
+    for edge in graph.source._out:
+        pending[edge.dst.id] -= 1
     return pending
 
 

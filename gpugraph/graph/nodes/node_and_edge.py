@@ -227,27 +227,18 @@ class Node:
         Raises InternalError when two edges meet one input, InvalidArgumentError when an input
         has none.
         """
-        in_order = list(self._in)
-        if len(in_order) == len(self.input_types):  # mostly they were added in slot order
-            for slot, edge in enumerate(in_order):
-                if edge.dst_input != slot:
-                    break
-            else:
-                return in_order
-        by_slot: list[Edge | None] = [None] * len(self.input_types)
-        for edge in in_order:
-            index = edge.dst_input
-            if index == CONTROL_SLOT:
-                continue
-            if by_slot[index] is not None:
-                message = f"Duplicate edge input number: {index} of node {self.name}"
-                raise InternalError.of_no_node(message)
-            by_slot[index] = edge
-        edges = [edge for edge in by_slot if edge is not None]
-        if len(edges) < len(by_slot):
+        by_slot: list[Any] = [None] * len(self.input_types)
+        for edge in self._in:
+            slot = edge.dst_input
+            if slot >= 0:
+                if by_slot[slot] is not None:
+                    message = f"Duplicate edge input number: {slot} of node {self.name}"
+                    raise InternalError.of_no_node(message)
+                by_slot[slot] = edge
+        if None in by_slot:
             message = f"Missing edge input number: {by_slot.index(None)} of node {self.name}"
             raise invalid_argument(message)
-        return edges
+        return by_slot
 
     @property
     def control_inputs(self) -> list[Node]:

@@ -16,7 +16,7 @@ TensorFlow's core/graph/graph.cc and validate.cc.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, ValuesView
+from collections.abc import Collection, Iterable, Mapping, ValuesView
 from typing import Any
 
 from gpugraph.base.dtypes import DType
@@ -46,8 +46,7 @@ class RuntimeGraph:
         self._by_name: dict[str, Node] = {}
         self._next_node_id = 0
         self._next_edge_id = 0
-        self.source = self._insert("_SOURCE", _NO_OP, {}, (), (), "", None)
-        self.sink = self._insert("_SINK", _NO_OP, {}, (), (), "", None)
+        self.source, self.sink = self.add_node("_SOURCE", _NO_OP), self.add_node("_SINK", _NO_OP)
         self._link(self.source, CONTROL_SLOT, self.sink, CONTROL_SLOT)
 
     # Nodes
@@ -64,8 +63,8 @@ class RuntimeGraph:
         origin: object = None,
         shares_attrs: bool = False,
     ) -> Node:
-        """Adds a node without edges. It has its own `attrs`, or with `shares_attrs` those given,
-        which nobody changes any more.
+        """Adds a node without edges. It has its own `attrs`, or with `shares_attrs` those given:
+        they, and its name, are those of a client's operation.
 
         Raises AlreadyExistsError when `name` is taken, InvalidArgumentError when it is no name:
         a letter, digit, dot or underscore, followed by those, `-`, `/` or `>`.
@@ -73,13 +72,16 @@ class RuntimeGraph:
         if name in self._by_name:
             where = origins(self._by_name[name])
             raise AlreadyExistsError.of_no_node(f"Node already exists: {name}{where}")
-        if not _NAME.fullmatch(name):
+        if not shares_attrs and not _NAME.fullmatch(name):
             raise invalid_argument(f"Node name is not valid: '{name}'")
-        is_shared = shares_attrs and type(attrs) is dict
-        node_attrs: Any = attrs if is_shared else dict(attrs or ())
+        node_attrs: Any = attrs if shares_attrs and type(attrs) is dict else dict(attrs or ())
         takes, makes = tuple(input_types), tuple(output_types)
         takes, makes = self._types.setdefault(takes, takes), self._types.setdefault(makes, makes)
-        return self._insert(name, op_def, node_attrs, takes, makes, requested_device, origin)
+        id = self._next_node_id
+        node = Node(id, name, op_def, node_attrs, takes, makes, requested_device, origin)
+        self._next_node_id = id + 1
+        self._nodes[id] = self._by_name[name] = node
+        return node
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:
         """Adds a node like `node`, of this graph or another, with its cost id and no edges.
@@ -109,14 +111,28 @@ class RuntimeGraph:
 
         Raises InvalidArgumentError for _SOURCE, _SINK and nodes that are not in this graph.
         """
-        self._check_own(node)
-        if not node.is_op:
-            raise invalid_argument(f"Node {node.name} cannot be removed")
-        for edge in [*node._in, *node._out]:
-            if edge.id in self._edges:  # an edge from the node to itself is in both
-                self._unlink(edge)
-        del self._nodes[node.id]
-        del self._by_name[node.name]
+        self.remove_nodes((node,))
+
+    def remove_nodes(self, nodes: Collection[Node]) -> None:
+        """The same for several nodes, each named once; all are removed or none."""
+        for node in nodes:
+            self._check_own(node)
+            if not node.is_op:
+                raise invalid_argument(f"Node {node.name} cannot be removed")
+        edges, gone = self._edges, {node.id for node in nodes}
+        for node in nodes:
+            for edge in node._in:
+                del edges[edge.id]
+                if edge.src.id not in gone:
+                    del edge.src._out[edge]
+            for edge in node._out:
+                if edge.dst.id not in gone:  # other edges are edges into one of the nodes
+                    del edges[edge.id]
+                    del edge.dst._in[edge]
+            del self._nodes[node.id]
+            del self._by_name[node.name]
+        for node in nodes:
+            node._in, node._out = {}, {}
 
     def rename_node(self, node: Node, name: str) -> None:
         """Gives a node another name; AlreadyExistsError when it is taken."""
@@ -168,7 +184,15 @@ class RuntimeGraph:
         slot, dtypes that do not fit (a reference may feed a value, never a value a reference),
         and nodes of another graph.
         """
-        self._check_edge(src, src_output, dst, dst_input)
+        nodes, makes, takes = self._nodes, src.output_types, dst.input_types
+        if not (
+            nodes.get(src.id) is src
+            and nodes.get(dst.id) is dst
+            and 0 <= src_output < len(makes)
+            and 0 <= dst_input < len(takes)
+            and makes[src_output] is takes[dst_input]
+        ):  # what is not the common case
+            self._check_edge(src, src_output, dst, dst_input)
         return self._link(src, src_output, dst, dst_input)
 
     def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
@@ -248,23 +272,7 @@ class RuntimeGraph:
             defs.append(node_def)
         return defs
 
-    # The two places where records are made, and the one where an edge is taken out
-
-    def _insert(
-        self,
-        name: str,
-        op_def: OpDef,
-        attrs: dict[str, Any],
-        input_types: tuple[DType, ...],
-        output_types: tuple[DType, ...],
-        requested_device: str,
-        origin: object,
-    ) -> Node:
-        id = self._next_node_id
-        node = Node(id, name, op_def, attrs, input_types, output_types, requested_device, origin)
-        self._next_node_id = id + 1
-        self._nodes[id] = self._by_name[name] = node
-        return node
+    # Where edges are made, and where one is taken out
 
     def _link(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
         id = self._next_edge_id

@@ -9,26 +9,19 @@ run by their own host kernels, one after the other; large elementwise groups til
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from gpugraph.base.dtypes import uint8
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Builder, Call, Decomposition, KernelContext, Signature, note_op
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.fusion.fused_members import Member, MemberContext
+from gpugraph.ops.fusion.fused_members import Layout, Member, MemberContext
 from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.ops.fusion.tiled_execution import tiled
 
 Run = Callable[[], Any]
-
-_ALIGNMENT = 64
-"""Of values in a block, in bytes: a line of the cache."""
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     return context.attrs["shapes"]
@@ -90,73 +83,27 @@ class Steps:
     def _bind(self) -> list[Run]:
         count = len(self.context.input_shapes)
         values = list(self.arrays[:count])
-        stored = dict(zip(self.stores, self.arrays[count:]))
-        last_uses = {k: index for index, member in enumerate(self.members) for k in member.sources}
-        temporaries = _Temporaries(last_uses)
-        number = count
-        for index, member in enumerate(self.members):
-            for shape, dtype in zip(member.signature.output_shapes, member.output_types):
-                if number not in stored:
-                    temporaries.plan(number, shape, dtype)
-                number += 1
-            temporaries.free_after(index)
-        stored.update(temporaries.arrays(self.allocate))
-        runs = []
-        for member in self.members:
-            inputs = [values[k] for k in member.sources]
+        layout: Layout = self.context.attrs["layout"]
+        layout.plan(count, self.members, self.stores)
+        stored = layout.arrays(self.allocate)
+        stored.update(zip(self.stores, self.arrays[count:]))
+        runs: list[Run] = []
+        for member, is_plain in zip(self.members, layout.plain):
+            first = len(values)
+            arrays = [values[k] for k in member.sources]
+            values += [stored[first + slot] for slot in range(len(member.output_types))]
+            arrays += values[first:]
+            if is_plain:
+                runs.append(partial(member.kernel.function, *arrays))  # type: ignore[arg-type]
+                continue
             signature = member.signature
-            outputs = [stored[len(values) + slot] for slot in range(len(signature.output_shapes))]
-            values += outputs
             shapes = signature.input_shapes, signature.output_shapes
             context = MemberContext(member, *shapes, self._scratch)
-            runs.append(member.kernel.bind(context, [*inputs, *outputs]))
+            runs.append(member.kernel.bind(context, arrays))
         return runs
 
     def _scratch(self, _: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         return self.allocate(shape, dtype)
-
-
-class _Temporaries:
-    """Values between members, in one block: each at an offset that is free again after its last
-    use."""
-
-    def __init__(self, last_uses: dict[int, int]) -> None:
-        self.last_uses = last_uses
-        self.size = 0
-        self.planned: dict[int, tuple[int, Any]] = {}  # value to offset and (shape, dtype)
-        self.in_use: dict[int, None] = {}
-        self.free: dict[Any, list[int]] = {}  # offsets
-
-    def plan(self, value: int, shape: tuple[int, ...], dtype: Any) -> None:
-        """Finds an offset for a value."""
-        key = shape, dtype.base_dtype
-        free = self.free.get(key)
-        if free:
-            offset = free.pop()
-        else:
-            offset = self.size
-            size = prod(shape) * dtype.base_dtype.itemsize
-            self.size += -(-size // _ALIGNMENT) * _ALIGNMENT
-        self.planned[value] = offset, key
-        self.in_use[value] = None
-
-    def free_after(self, index: int) -> None:
-        """Frees the offsets of values that no member after `index` reads."""
-        last_uses = self.last_uses
-        for value in [value for value in self.in_use if last_uses.get(value, -1) <= index]:
-            del self.in_use[value]
-            offset, key = self.planned[value]
-            self.free.setdefault(key, []).append(offset)
-
-    def arrays(self, allocate: Callable[..., Any]) -> dict[int, Any]:
-        """The arrays of the values, of one block."""
-        if not self.planned:
-            return {}
-        block = allocate((self.size,), uint8)
-        return {
-            value: np.ndarray(shape, dtype.as_numpy_dtype, block, offset)
-            for value, (offset, (shape, dtype)) in self.planned.items()
-        }
 
 
 def _build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
@@ -178,6 +125,7 @@ op(
         "members": Attr("any"),
         "stores": Attr("any"),
         "tiled": Attr("bool"),
+        "layout": Attr("any"),
     },
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
