@@ -60,11 +60,11 @@ def is_large(sizes: Shape) -> bool:
 class Fusible(NamedTuple):
     """What is known of ops that may be in a group, and differ in names alone.
 
-    signature: of one of them. kind: their number. slots: the inputs that are not on the host.
-    call: the NumPy kernel.
+    shapes_and_values: those of a `NodeSignature`. kind: their number. slots: the inputs that are
+    not on the host. call: the NumPy kernel.
     """
 
-    signature: NodeSignature
+    shapes_and_values: tuple[Any, Any, Any]
     space: Space
     expressions: Expressions
     kind: int
@@ -195,8 +195,9 @@ class FusibleOps:
         if space is None or not prod(space.sizes) or not (native or is_large(space.sizes)):
             return None
         self._count += 1
+        shared = signature.input_shapes, signature.output_shapes, signature.host_values
         slots = signature.device_inputs()
-        return Fusible(signature, space, expressions, self._count, slots, call)
+        return Fusible(shared, space, expressions, self._count, slots, call)
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:

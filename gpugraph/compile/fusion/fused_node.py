@@ -11,7 +11,8 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 from gpugraph.kernel import NodeSignature
-from gpugraph.ops.fusion.fused_members import Layout, Member
+from gpugraph.ops.fusion.fused_members import Member
+from gpugraph.ops.fusion.member_memory import Layout
 from gpugraph.ops.fusion.op_expressions import build
 
 
@@ -44,7 +45,7 @@ class Record:
     ) -> None:
         self.unit = unit
         self.group = group
-        self.inside = inside = {node.id for node in group}
+        self.inside = {node.id for node in group}
         self.inputs: dict[TensorId, int] = {}
         self.leaving: list[Edge] = []  # edges from the group to others
         fusible = [candidates[node.id] for node in group]
@@ -63,19 +64,9 @@ class Record:
         sources = tuple([values[key] for key in keys])
         for slot in range(len(node.output_types)):
             values[node.id, slot] = len(values)
-        alike = fusible.signature
-        signature = NodeSignature(
-            node.name,
-            node.attrs,
-            node.input_types,
-            node.output_types,
-            alike.input_shapes,
-            alike.output_shapes,
-            alike.host_values,
-        )
-        return Member(
-            node.type, signature, fusible.call, fusible.expressions, sources, node.origin
-        )
+        of_node = node.name, node.attrs, node.input_types, node.output_types
+        signature = NodeSignature(*of_node, *fusible.shapes_and_values)
+        return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
         """The tensors that a node takes, but on the host; those of others are inputs."""

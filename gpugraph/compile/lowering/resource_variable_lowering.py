@@ -28,7 +28,6 @@ from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
-
 _CHANGED = {*LOWERED, *HANDLE_MOVES, "GuaranteeConst"}
 """Types of ops that have, or may have, to do with resource variables."""
 

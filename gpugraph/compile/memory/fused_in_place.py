@@ -24,7 +24,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.fused_members import Member
 
 
-def fused_in_place(node: Node, slot: int) -> Sequence[int]:
+def fused_in_place(node: Node, slot: int) -> list[int]:
     """The inputs of a `_Fused` in whose memory output `slot` may be, if it has their shape.
 
     With other outputs in memory of their own.
@@ -32,11 +32,11 @@ def fused_in_place(node: Node, slot: int) -> Sequence[int]:
     known = node.attrs["layout"].in_place
     if slot not in known:
         known[slot] = _in_place(node, slot)
-    inputs: Sequence[int] = known[slot]
+    inputs: list[int] = known[slot]
     return inputs
 
 
-def _in_place(node: Node, slot: int) -> Sequence[int]:
+def _in_place(node: Node, slot: int) -> list[int]:
     members: Sequence[Member] = node.attrs["members"]
     if len(node.attrs["stores"]) > 1 and _has_further_loops(members, len(node.input_types)):
         return []

@@ -17,11 +17,13 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Builder, Call, Decomposition, KernelContext, Signature, note_op
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.fusion.fused_members import Layout, Member, MemberContext
+from gpugraph.ops.fusion.fused_members import Member, MemberContext
+from gpugraph.ops.fusion.member_memory import Layout
 from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.ops.fusion.tiled_execution import tiled
 
 Run = Callable[[], Any]
+
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     return context.attrs["shapes"]
@@ -93,8 +95,9 @@ class Steps:
             arrays = [values[k] for k in member.sources]
             values += [stored[first + slot] for slot in range(len(member.output_types))]
             arrays += values[first:]
-            if is_plain:
-                runs.append(partial(member.kernel.function, *arrays))  # type: ignore[arg-type]
+            function = member.kernel.function
+            if is_plain and function is not None:
+                runs.append(partial(function, *arrays))
                 continue
             signature = member.signature
             shapes = signature.input_shapes, signature.output_shapes
