@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import (
     AbortedError,
+    CancelledError,
     InvalidArgumentError,
     NotFoundError,
     OpError,
@@ -41,6 +43,9 @@ UNKNOWN_SLOT = "The run is not kept under this number: send its names"
 """What a client is answered that has to send the names of a run once more."""
 
 
+_CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
+
+
 class RegisteredRun(NamedTuple):
     """One run, whose parts the workers know: by task, its number, feeds and fetches.
 
@@ -70,6 +75,8 @@ class MasterSession:
         self._placer = ClusterPlacer(devices, config)
         self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
         self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
+        self._steps: set[_Step] = set()
+        self._is_closed = False
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
@@ -104,7 +111,8 @@ class MasterSession:
         """The values of a run's fetches in one step."""
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
-        with _Step(self.links, step, run.parts) as running, while_waited_for(running.fail):
+        running = _Step(self.links, step, run.parts)
+        with self._begun(running), running, while_waited_for(running.fail):
             for task, (number, fed, fetched) in run.parts.items():
                 part_values = [values[index] for index in fed]
                 link = self.links[task]
@@ -118,6 +126,19 @@ class MasterSession:
                 for index, value in zip(fetched, part_results):
                     results[index] = value
         return results
+
+    @contextlib.contextmanager
+    def _begun(self, step: _Step) -> Iterator[None]:
+        """Ends the step when the session is closed meanwhile."""
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError.of_no_node(_CLOSED)
+            self._steps.add(step)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._steps.discard(step)
 
     def explain(self, names: StepNames) -> str:
         """Which task does what in a run, as text."""
@@ -180,7 +201,11 @@ class MasterSession:
         }
 
     def close(self) -> None:
-        """Closes the session on all workers."""
+        """Ends the steps in progress, and closes the session on all workers."""
+        with self._lock:
+            self._is_closed, steps = True, list(self._steps)
+        for step in steps:
+            step.fail(CancelledError.of_no_node(_CLOSED))
         for link in self.links.values():
             link.close_session(self.handle)
 

@@ -234,8 +234,14 @@ class Worker:
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is not None:
+            self.leave_collectives(handle, "it was closed")
             session.direct.close()
             self._segments.clear()
+
+    def leave_collectives(self, handle: str, reason: str) -> None:
+        """Tells the partners of a session in collectives that they wait for it in vain."""
+        if self.peers is not None:
+            self.peers.close_session(handle, reason)
 
     def clear(self, containers: Sequence[str]) -> None:
         """Clears these containers."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.cluster.collectives.collective_groups import CollectiveGroups, Meeting, Member
+from gpugraph.cluster.collectives.collective_groups import CollectiveGroups, Joining, Meeting, Member
 
 KEY = 0, "group 1, instance 1"
 SIGNATURE = ["CollectiveReduce of float32", "shape [3] of instance 1"]
@@ -39,7 +39,8 @@ class Leader:
         self, number: int, size: int = 2, session: str = "s", limit_s: float = 0.0, wait: str = ""
     ) -> Meeting | None:
         wait = wait or f"{session}{number}"
-        return self.groups.join(KEY, size, SIGNATURE, wait, member(number, session), limit_s)
+        who = member(number, session)
+        return self.groups.join(Joining(KEY, size, SIGNATURE, wait, who, limit_s))
 
     def ends(self, wait: str) -> Any:
         deadline = time.monotonic() + 20
@@ -92,7 +93,7 @@ def test_a_stranger_is_refused_and_so_are_too_many() -> None:
     wide = Member(task(1), "u", (f"{task(1)}/device:CPU:0", f"{task(1)}/device:CPU:1"))
     leader.join(0, session="u")
     with pytest.raises(tf.errors.InvalidArgumentError, match="3 devices joined a group of 2"):
-        leader.groups.join(KEY, 2, SIGNATURE, "wide", wide, 0.0)
+        leader.groups.join(Joining(KEY, 2, SIGNATURE, "wide", wide))
 
 
 def test_a_member_whose_server_is_gone_ends_the_wait() -> None:
@@ -132,3 +133,42 @@ def test_who_comes_late_is_told_once_of_a_failure() -> None:
     with pytest.raises(tf.errors.AbortedError, match="its step failed"):
         leader.join(0, wait="fourth")
     assert leader.join(0, wait="fifth") is None
+
+
+CLOSED = tf.errors.AbortedError(None, None, "its session was closed")
+
+
+def test_a_partner_that_closes_its_session_ends_the_wait() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    leader.join(0, wait="second")
+    leader.groups.close_session("of another program", CLOSED)
+    assert "second" not in leader.settled
+    leader.groups.close_session("s1", CLOSED)
+    assert leader.settled["second"] is CLOSED
+    assert leader.join(0, wait="third") is None  # it knows, and waits for a new session
+    assert leader.join(1, session="t") is not None
+
+
+def test_who_comes_after_a_session_was_closed_is_told_once() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    leader.groups.close_session("s1", CLOSED)
+    with pytest.raises(tf.errors.AbortedError, match="its session was closed"):
+        leader.join(0, wait="second")
+    assert leader.join(0, wait="third") is None
+    assert leader.join(1, session="t") is not None
+    leader.groups.close_session("t1", CLOSED)
+    leader.join(1, session="t", wait="its client came back")
+    assert leader.join(0, wait="fourth") is not None
+
+
+def test_a_new_session_does_not_mind_what_was_closed_before() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    leader.groups.close_session("s1", CLOSED)
+    assert leader.join(0, session="t") is None
+    assert leader.join(1, session="t") is not None

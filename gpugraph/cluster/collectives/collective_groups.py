@@ -46,6 +46,21 @@ class Member(NamedTuple):
     segment: SegmentName = SegmentName()
 
 
+class Joining(NamedTuple):
+    """What a member joins a collective with, which has so many devices in all.
+
+    signature: what all members have to agree in. wait: a name of this wait, by which it may join
+    again, and leave. limit_s: how long it may last; 0 for no limit.
+    """
+
+    key: MeetingKey
+    size: int
+    signature: Sequence[str]
+    wait: str
+    member: Member
+    limit_s: float = 0.0
+
+
 class Meeting(NamedTuple):
     """Members that have met, in the order of their tasks, and their number of a step."""
 
@@ -56,8 +71,9 @@ class Meeting(NamedTuple):
 class _Waiting:
     """Members of one collective that wait for others."""
 
-    def __init__(self, key: MeetingKey, size: int, signature: Sequence[str], first: str) -> None:
-        self.key, self.size, self.signature, self.first = key, size, signature, first
+    def __init__(self, first: Joining) -> None:
+        self.key, self.size, self.signature = first.key, first.size, first.signature
+        self.first = first.member.devices[0]
         self.members: dict[str, Member] = {}  # by a name of each wait
         self.devices: dict[str, str] = {}  # the waits of all devices
         self.limits: dict[str, tuple[float, float]] = {}  # when each began, and may last
@@ -65,7 +81,7 @@ class _Waiting:
 
 
 class _Leaving(NamedTuple):
-    """That a member's step failed before it joined: who has been told, and when it was."""
+    """That a member does not come: who has been told (by device or session), and when it was."""
 
     error: OpError
     informed: set[str]
@@ -94,36 +110,29 @@ class CollectiveGroups:
         self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
         self._sessions: dict[tuple[str, str], str] = {}  # of the last meeting, by group and device
         self._left: dict[tuple[str, str], _Leaving] = {}  # by group and device
+        self._closed: OrderedDict[str, _Leaving] = OrderedDict()  # by session
         self._lock = new_lock()
         self._is_watched = False
 
-    def join(
-        self,
-        key: MeetingKey,
-        size: int,
-        signature: Sequence[str],
-        wait: str,
-        member: Member,
-        limit_s: float,
-    ) -> Meeting | None:
+    def join(self, joining: Joining) -> Meeting | None:
         """The meeting, if all members are there now; else `settle` tells, once they are.
 
-        wait: a name of this wait, by which it may join again, and `leave`. limit_s: 0 for no limit.
         InvalidArgumentError for members that don't fit, UnavailableError for one whose server is
-        gone, AbortedError where one has failed, DeadlineExceededError after `limit_s`.
+        gone, AbortedError where one has failed or its session is closed, DeadlineExceededError
+        after the limit.
         """
+        key, wait = joining.key, joining.wait
         ended: list[tuple[str, str, Outcome]] = []
         with self._lock:
             waiting = self._waiting.get(key)
             is_new = wait not in self._outcomes and (waiting is None or wait not in waiting.members)
             if is_new:
                 if not key[0]:
-                    self._tell(key, member)
+                    self._tell(key, joining.member)
                 if waiting is None:
-                    waiting = _Waiting(key, size, signature, member.devices[0])
-                    self._waiting[key] = waiting
-                waiting.limits[wait] = monotonic(), limit_s
-                ended = self._enter(waiting, size, signature, wait, member)
+                    waiting = self._waiting[key] = _Waiting(joining)
+                waiting.limits[wait] = monotonic(), joining.limit_s
+                ended = self._enter(waiting, joining)
                 self._watch()
             outcome = self._outcomes.get(wait)
         self._announce(end for end in ended if end[1] != wait)
@@ -131,10 +140,9 @@ class CollectiveGroups:
             raise outcome.bare()
         return outcome
 
-    def _enter(
-        self, waiting: _Waiting, size: int, signature: Sequence[str], wait: str, member: Member
-    ) -> list[tuple[str, str, Outcome]]:
+    def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
         """The waits that end with a new member."""
+        size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait] = member
         waiting.devices.update(dict.fromkeys(member.devices, wait))
@@ -144,7 +152,7 @@ class CollectiveGroups:
                 f"Another member joined the collective {waiting.key[1]} on {member.devices[0]}"
             )
             ended.append(self._end(waiting, other, error))
-        misfit = _misfit(waiting, size, signature, member)
+        misfit = _misfit(waiting, joining)
         if not misfit and len(waiting.devices) > size:
             devices = ", ".join(waiting.devices)
             misfit = f"{len(waiting.devices)} devices joined a group of {size}: {devices}"
@@ -198,6 +206,11 @@ class CollectiveGroups:
         """
         group, device = _group(key), member.devices[0]
         self._left.pop((group, device), None)
+        self._closed.pop(member.session, None)  # its client has come back
+        closed = self._lost_partner(key, member)
+        if closed is not None:
+            closed.informed.add(member.session)
+            raise closed.error.bare()
         last = self._sessions.get((group, device))
         for (left_group, _), left in self._left.items():
             if left_group != group or device in left.informed:
@@ -206,6 +219,17 @@ class CollectiveGroups:
             is_recent = monotonic() - left.time < _FRESH_S
             if last == member.session or (last is None and is_recent):
                 raise left.error.bare()
+
+    def _lost_partner(self, key: MeetingKey, member: Member) -> _Leaving | None:
+        """That a session is closed of which a member met another, which has not been told."""
+        waiting = self._waiting.get(key)
+        present = () if waiting is None else waiting.devices
+        for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
+            closed = self._closed.get(partner.session)
+            is_news = closed is not None and member.session not in closed.informed
+            if is_news and partner.devices[0] not in present:  # else it is here in a new session
+                return closed
+        return None
 
     def _strangers(self, waiting: _Waiting) -> str:
         """What is wrong where a session's member met others under this group's key before."""
@@ -294,6 +318,25 @@ class CollectiveGroups:
                 self._left[_group(key), devices[0]] = _Leaving(error.bare(), informed, monotonic())
         self._announce(ended)
 
+    def close_session(self, session: str, error: OpError) -> None:
+        """The members of a session come no more: who met them before, and waits, fails.
+
+        Who comes later is told once, and may then wait for them to come in a new session.
+        """
+        with self._lock:
+            closed = self._closed[session] = _Leaving(error.bare(), set(), monotonic())
+            while len(self._closed) > _MOST_KNOWN:
+                self._closed.popitem(last=False)
+            lost = [
+                (waiting, wait, member)
+                for waiting in self._waiting.values()
+                for wait, member in waiting.members.items()
+                if self._lost_partner(waiting.key, member) is closed
+            ]
+            closed.informed.update(member.session for _, _, member in lost)
+            ended = [self._end(waiting, wait, error) for waiting, wait, _ in lost]
+        self._announce(ended)
+
     def stop(self) -> None:
         """Ends all waits."""
         error = AbortedError.of_no_node("The leader of the collectives has stopped")
@@ -302,7 +345,8 @@ class CollectiveGroups:
         self._announce(ended)
 
 
-def _misfit(waiting: _Waiting, size: int, signature: Sequence[str], member: Member) -> str:
+def _misfit(waiting: _Waiting, joining: Joining) -> str:
+    size, signature, member = joining.size, joining.signature, joining.member
     if size != waiting.size:
         return (
             f"{member.devices[0]} says that the group has {size} members, {waiting.first} that it "

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.errors import OpError, UnavailableError
+from gpugraph.base.errors import AbortedError, OpError, UnavailableError
 from gpugraph.cluster.collectives.collective_groups import (
     CollectiveGroups,
+    Joining,
     Meeting,
     MeetingKey,
     Member,
@@ -57,6 +58,7 @@ class CollectivePeers:
         self.groups = CollectiveGroups(tasks, self.is_there, self.settle)
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
+        self._leaders: dict[str, set[str]] = {}  # where members of each session have met others
         self.threads = DaemonThreads("gpugraph-collectives")
 
     def is_there(self, task: str) -> bool:
@@ -69,55 +71,32 @@ class CollectivePeers:
             return False
         return True
 
-    def join(
-        self,
-        leader: str,
-        key: MeetingKey,
-        size: int,
-        signature: Sequence[str],
-        wait: str,
-        member: Member,
-    ) -> Meeting:
+    def join(self, leader: str, joining: Joining) -> Meeting:
         """The meeting of a collective, once all members have come; errors as of the leader's."""
-        limit_s = float(setting("GPUGRAPH_COLLECTIVE_WAIT"))
-        ending = self._endings[wait] = _Ending()
+        limited = joining._replace(limit_s=float(setting("GPUGRAPH_COLLECTIVE_WAIT")))
+        if not joining.key[0]:
+            self._leaders.setdefault(joining.member.session, set()).add(leader)
+        ending = self._endings[joining.wait] = _Ending()
         try:
-            join = self._join_here if leader == self.task else self._join_there
             while not ending.is_over.is_set():
-                meeting = join(leader, key, size, signature, wait, member, limit_s)
+                if leader == self.task:
+                    meeting = self.groups.join(limited)
+                else:
+                    meeting = self._join_there(leader, limited)
                 if meeting is not None:
                     return meeting
                 ending.is_over.wait(_AGAIN_S)  # and then again, as the leader may be a new one
         finally:
-            del self._endings[wait]
+            del self._endings[joining.wait]
         if isinstance(ending.outcome, OpError):
             raise ending.outcome.bare()
         assert ending.outcome is not None
         return ending.outcome
 
-    def _join_here(self, leader: str, *rest: Any) -> Meeting | None:
-        del leader
-        return self.groups.join(*rest)
-
-    def _join_there(
-        self,
-        leader: str,
-        key: MeetingKey,
-        size: int,
-        signature: Sequence[str],
-        wait: str,
-        member: Member,
-        limit_s: float,
-    ) -> Meeting | None:
-        message = message_of(
-            "JoinCollective",
-            step=key[0],
-            key=key[1],
-            size=size,
-            signature=signature,
-            wait=wait,
-            limit_s=limit_s,
-        )
+    def _join_there(self, leader: str, joining: Joining) -> Meeting | None:
+        (step, key), size, signature, wait, member, limit_s = joining
+        message = message_of("JoinCollective", step=step, key=key, size=size, signature=signature)
+        message.wait, message.limit_s = wait, limit_s
         _write_member(message.member, member)
         peer = self.peer(leader)
         if leader not in self._reached:  # it may not be there yet
@@ -157,6 +136,19 @@ class CollectivePeers:
         write_failure(message.failure, error)
         self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
 
+    def close_session(self, session: str, reason: str) -> None:
+        """Tells who has met members of a session that these come no more."""
+        error = AbortedError.of_no_node(
+            f"{self.task} has left the collectives of a session: {reason}"
+        )
+        for leader in self._leaders.pop(session, ()):
+            if leader == self.task:
+                self.groups.close_session(session, error)
+                continue
+            message = message_of("LeaveCollective", session=session)
+            write_failure(message.failure, error)
+            self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
+
     def abort(self, meeting: Meeting, error: OpError) -> None:
         """Ends a collective on all of its tasks."""
         self.mailboxes.abort(meeting.step, error)
@@ -171,7 +163,7 @@ class CollectivePeers:
 
     def answer_join(self, message: Any) -> Any:
         """Answers a member of another task: the meeting, or nothing yet."""
-        meeting = self.groups.join(
+        joining = Joining(
             (message.step, message.key),
             message.size,
             list(message.signature),
@@ -179,6 +171,7 @@ class CollectivePeers:
             _read_member(message.member),
             message.limit_s,
         )
+        meeting = self.groups.join(joining)
         answer = message_of("CollectiveMeeting")
         if meeting is not None:
             _write_meeting(answer, meeting)
@@ -191,7 +184,10 @@ class CollectivePeers:
         self.settle(self.task, message.wait, outcome)
 
     def answer_leave(self, message: Any) -> None:
-        """Answers a member of another task that does not come."""
+        """Answers a member of another task that does not come, or a session that is closed."""
+        if message.session:
+            self.groups.close_session(message.session, error_of(message.failure))
+            return
         key = message.step, message.key
         self.groups.leave(key, message.wait, error_of(message.failure), list(message.device))
 

@@ -40,7 +40,7 @@ from gpugraph.cluster.collectives.collective_exchange import (
     meet,
     shared_all_reduce,
 )
-from gpugraph.cluster.collectives.collective_groups import Meeting, MeetingKey, Member
+from gpugraph.cluster.collectives.collective_groups import Joining, Meeting, MeetingKey, Member
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers, PeerWire
 from gpugraph.cluster.shared_segments import Segment, SegmentName, SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit
@@ -286,14 +286,9 @@ class CollectiveStep:
             self._devices(bucket),
             SegmentName() if bucket.segment is None else bucket.segment.name,
         )
-        meeting = self._peers.join(
-            bucket.spec.leader,
-            bucket.key(self._step),
-            bucket.group_size,
-            bucket.signature,
-            bucket.wait,
-            member,
-        )
+        key, size = bucket.key(self._step), bucket.group_size
+        joining = Joining(key, size, bucket.signature, bucket.wait, member)
+        meeting = self._peers.join(bucket.spec.leader, joining)
         with self._lock:
             bucket.meeting = meeting
             failure = self._failure

@@ -46,7 +46,8 @@ JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5
     6 limit_s double, 7 member CollectiveMember
 CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
 CollectiveOutcome: 1 wait string, 2 meeting CollectiveMeeting, 3 failure Failure
-LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device *string
+LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device *string,
+    6 session string
 """
 
 METHODS: dict[str, tuple[str, str]] = {
