@@ -8,6 +8,8 @@ stream does one call after the other; who makes several at the same time takes s
 
 A client that is killed or interrupted, or a master whose process has ended, takes no answer any
 more: its step must not go on to wait, say for an element of a queue, which would be lost: `Caller`.
+As a client has a stream open as long as it lives, a server sees which sessions have lost theirs:
+`SessionClients`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import queue
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any
 
 from gpugraph.base.errors import CancelledError, UnauthenticatedError, invalid_argument
@@ -30,6 +33,8 @@ NUMBERS = {name: number for number, name in enumerate(METHODS)}
 
 _NAMES = tuple(METHODS)
 _PROOF_BYTES = 32
+_MOMENT_S = 1.0
+"""How long a connection may be lost before others are told that a client has gone."""
 
 
 def sealed(method: str, message: bytes) -> bytes:
@@ -133,6 +138,7 @@ class Caller:
     """Who waits for the answer to a call, or to the calls of a stream, of this gRPC context."""
 
     def __init__(self, context: Any) -> None:
+        self.connection: str = context.peer()
         self._on_end: set[Callable[[], Any]] = set()
         self._is_gone = False
         self._lock = new_lock()
@@ -175,6 +181,98 @@ def answering(caller: Caller | None) -> Iterator[None]:
         yield
     finally:
         _CURRENT.caller = before
+
+
+class SessionClients:
+    """Whether the clients of a server's sessions are there; for a worker, their masters are.
+
+    A client is there as long as a stream of one of its connections is open.
+
+    on_gone: called with a session whose client has gone a moment ago. on_lost: with one whose
+    client has not come back for so many seconds (0: never). Both are called in a thread of this.
+    """
+
+    def __init__(
+        self, on_gone: Callable[[str], Any], on_lost: Callable[[str], Any], keep_s: float
+    ) -> None:
+        self._steps = [(_MOMENT_S, on_gone)] + ([(keep_s, on_lost)] if keep_s else [])
+        self._num_streams: dict[str, int] = {}  # by connection
+        self._connections: dict[str, set[str]] = {}  # by session
+        self._due: dict[str, list[tuple[float, Callable[[str], Any]]]] = {}  # by session
+        self._changed = threading.Condition(threading.Lock())
+        self._is_watched = self._is_stopped = False
+
+    def begin_stream(self, caller: Caller) -> None:
+        """Notes that a stream of a caller is open, until the caller goes."""
+        with self._changed:
+            count = self._num_streams.get(caller.connection, 0)
+            self._num_streams[caller.connection] = count + 1
+        caller.add(lambda: self._end_stream(caller.connection))
+
+    def _end_stream(self, connection: str) -> None:
+        with self._changed:
+            self._num_streams[connection] -= 1
+            if self._num_streams[connection]:
+                return
+            del self._num_streams[connection]
+            for session, connections in self._connections.items():
+                if connection in connections:
+                    connections.discard(connection)
+                    self._note_use(session)
+
+    def use(self, session: str) -> None:
+        """Notes that who calls now is a client of a session that there is."""
+        caller = _CURRENT.caller
+        if caller is None or caller.connection in self._connections.get(session, ()):
+            return
+        with self._changed:
+            connections = self._connections.setdefault(session, set())
+            if caller.connection in self._num_streams:
+                connections.add(caller.connection)
+            self._note_use(session)
+
+    def _note_use(self, session: str) -> None:
+        """Begins to count the time of a session none of whose connections is open."""
+        self._due.pop(session, None)
+        if self._connections[session] or self._is_stopped:
+            return
+        now = monotonic()
+        self._due[session] = [(now + after_s, function) for after_s, function in self._steps]
+        self._changed.notify()
+        if not self._is_watched:
+            self._is_watched = True
+            threading.Thread(target=self._look, name="gpugraph-clients", daemon=True).start()
+
+    def forget(self, session: str) -> None:
+        """Notes that a session has been closed."""
+        with self._changed:
+            self._connections.pop(session, None)
+            self._due.pop(session, None)
+
+    def _look(self) -> None:
+        while True:
+            with self._changed:
+                if not self._due or self._is_stopped:
+                    self._is_watched = False
+                    return
+                now = monotonic()
+                ready = [
+                    (name, steps[0][1]) for name, steps in self._due.items() if steps[0][0] <= now
+                ]
+                if not ready:
+                    self._changed.wait(min(steps[0][0] for steps in self._due.values()) - now)
+                for name, _ in ready:
+                    del self._due[name][0]
+                    if not self._due[name]:
+                        del self._due[name]
+            for name, function in ready:
+                function(name)
+
+    def stop(self) -> None:
+        """Calls nothing any more."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify()
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import re
 import threading
 import weakref
@@ -12,17 +14,17 @@ from typing import Any
 from gpugraph.base.errors import AbortedError, NotFoundError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
-from gpugraph.cluster.call_streams import while_waited_for
+from gpugraph.cluster.call_streams import SessionClients, while_waited_for
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.listener import Handlers, Listener
-from gpugraph.cluster.master import UNKNOWN_SLOT, Master
+from gpugraph.cluster.master import UNKNOWN_SLOT, Master, MasterSession
 from gpugraph.cluster.part_specs import PartSpec, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
 from gpugraph.cluster.transport import Peer, error_of, message_of
-from gpugraph.cluster.worker import Worker
+from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.cluster.worker_links import (
     LocalWorker,
     RemoteWorker,
@@ -34,6 +36,7 @@ from gpugraph.config import ConfigProto
 from gpugraph.config.environment import setting
 from gpugraph.plan import check_run
 
+_LOG = logging.getLogger("gpugraph")
 _GRACE_S = 1.0
 _TASK = re.compile(r"/job:(\w+)/replica:0/task:(\d{1,9})")
 _SLICE_S = 0.5
@@ -71,7 +74,9 @@ class Server:
         address = own_address(self._cluster, self._server_def)
         self._access = access_of_environment()
         check_listening(address, self._access)
-        self._listener = Listener(self._access)
+        keep_s = float(setting("GPUGRAPH_SESSION_GC"))
+        self._clients = SessionClients(self._note_gone, self._close_lost, keep_s)
+        self._listener = Listener(self._access, self._clients)
         host = address.rpartition(":")[0]
         self._port = self._listener.bind(address)
         self._target = f"grpc://{host}:{self._port}"
@@ -130,6 +135,7 @@ class Server:
             return
         was_started, self._state = self._state == "started", "ended"
         SERVERS.pop(self._target, None)
+        self._clients.stop()
         self._worker.is_stopped = True
         self.master.stop()
         self._worker.stop()
@@ -170,22 +176,56 @@ class Server:
                 self._peers[task] = Peer(address, self._access)
             return self._peers[task]
 
+    # -- sessions whose client, or whose master, has gone
+
+    def _note_gone(self, handle: str) -> None:
+        """Lets who waits for a session in collectives know."""
+        with contextlib.suppress(OpError):  # it may have been closed, and its partners be gone
+            if self.master.has(handle):
+                self.master.leave_collectives(handle)
+            else:
+                self._worker.leave_collectives(handle, CLIENT_IS_GONE)
+
+    def _close_lost(self, handle: str) -> None:
+        self._clients.forget(handle)
+        _LOG.info("Session %s is closed, as its client has gone", handle)
+        with contextlib.suppress(OpError):
+            if self.master.has(handle):
+                self.master.close_session(handle)
+            else:
+                self._worker.close_session(handle)
+
+    def _close_session(self, message: Any) -> None:
+        self._clients.forget(message.handle)
+        self.master.close_session(message.handle)
+
+    def _close_worker_session(self, message: Any) -> None:
+        if message.client_is_gone:
+            self._worker.leave_collectives(message.handle, CLIENT_IS_GONE)
+            return
+        self._clients.forget(message.handle)
+        self._worker.close_session(message.handle)
+
+    def _session(self, handle: str) -> MasterSession:
+        """The session of a client of another process, which calls now."""
+        session = self.master.session(handle)
+        self._clients.use(handle)
+        return session
+
     # -- answers
 
     def _handlers(self) -> Handlers:
         worker, master = self._worker, self.master
         does: dict[str, Callable[[Any], None]] = {
-            "ExtendSession": lambda m: master.session(m.handle).graph.extend(
+            "ExtendSession": lambda m: self._session(m.handle).graph.extend(
                 m.graph, m.old_version, m.new_version
             ),
-            "CloseSession": lambda m: master.close_session(m.handle),
+            "CloseSession": self._close_session,
             "Reset": lambda m: master.reset(m.container, m.filter),
-            "RegisterGraph": lambda m: worker.register_graph(
-                m.handle, config_of(m.config), m.graph, m.old_version, m.new_version
-            ),
+            "RegisterGraph": self._register_graph,
             "SendTensors": lambda m: worker.deliver(m.step, m.key, m.value),
             "AbortStep": lambda m: worker.abort(m.step, error_of(m.failure)),
-            "CloseWorkerSession": lambda m: worker.close_session(m.handle),
+            "CloseWorkerSession": self._close_worker_session,
             "ClearContainers": lambda m: worker.clear(m.container),
             "SettleCollective": self._collectives.answer_settle,
             "LeaveCollective": self._collectives.answer_leave,
@@ -195,7 +235,7 @@ class Server:
             "CreateSession": self._create_session,
             "RunStep": self._run_step,
             "ExplainStep": lambda m: message_of(
-                "Explanation", text=master.session(m.handle).explain(read_names(m.names))
+                "Explanation", text=self._session(m.handle).explain(read_names(m.names))
             ),
             "ListDevices": self._list_devices,
             "RegisterPart": self._register_part,
@@ -207,7 +247,13 @@ class Server:
 
     def _create_session(self, message: Any) -> Any:
         handle = self.master.create_session(config_of(message.config))
+        self._clients.use(handle)
         return message_of("SessionHandle", handle=handle)
+
+    def _register_graph(self, message: Any) -> None:
+        config, versions = config_of(message.config), (message.old_version, message.new_version)
+        self._worker.register_graph(message.handle, config, message.graph, *versions)
+        self._clients.use(message.handle)
 
     def _register_part(self, message: Any) -> Any:
         session = self._worker.session(message.handle)
@@ -223,11 +269,11 @@ class Server:
 
     def _list_devices(self, message: Any) -> Any:
         devices = message_of("Devices")
-        write_devices(devices.device, self.master.list_devices(message.handle))
+        write_devices(devices.device, self._session(message.handle).devices)
         return devices
 
     def _run_step(self, message: Any) -> Any:
-        session = self.master.session(message.handle)
+        session = self._session(message.handle)
         names = read_names(message.names) if message.HasField("names") else None
         run = session.in_slot(message.slot, names)
         if run is None:
@@ -242,6 +288,7 @@ class Server:
         try:
             values = self._listener.read_values(message.value)
             run = self._worker.begun(message.handle, message.part, values)
+            self._clients.use(message.handle)
         except OpError as error:
             self._worker.refuse(message.step, message.task, error)
             raise

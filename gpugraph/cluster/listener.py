@@ -17,7 +17,14 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.version import VERSION
 from gpugraph.cluster.access import Access, Proofs, add_port
-from gpugraph.cluster.call_streams import NUMBERS, Caller, FrameProofs, answering, unsealed
+from gpugraph.cluster.call_streams import (
+    NUMBERS,
+    Caller,
+    FrameProofs,
+    SessionClients,
+    answering,
+    unsealed,
+)
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
@@ -56,10 +63,11 @@ Handlers = Mapping[str, Callable[[Any], Any]]
 
 
 class Listener:
-    """The listening side of a server."""
+    """The listening side of a server. clients: told of all streams."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, clients: SessionClients) -> None:
         self.parcels = Parcels()
+        self._clients = clients
         self._access = access
         self._proofs = Proofs(access)
         self._executor = DaemonThreads("gpugraph-server")
@@ -129,6 +137,7 @@ class Listener:
         try:
             proofs = FrameProofs(self._access.key, self._check(context, "Exchange", b""))
             caller = Caller(context)
+            self._clients.begin_stream(caller)
 
             def answer(frame: bytes) -> bytes | None:
                 method, content = proofs.opened(frame)

@@ -350,6 +350,15 @@ class Master:
             raise NotFoundError.of_no_node(f"Session {handle} is not found")
         session.close()
 
+    def has(self, handle: str) -> bool:
+        """Whether there is such a session."""
+        return handle in self._sessions
+
+    def leave_collectives(self, handle: str) -> None:
+        """Tells the partners of a session in collectives that its client has gone."""
+        for link in self.session(handle).links.values():
+            link.leave_collectives(handle)
+
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
         """Closes all sessions and clears these containers (all, if none are named)."""
         for handle in list(self._sessions):

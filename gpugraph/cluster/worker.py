@@ -23,6 +23,9 @@ from gpugraph.config import ConfigProto
 from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
+CLIENT_IS_GONE = "its client is gone"
+"""Why a session leaves its collectives that was not closed."""
+
 _NEVER_S = 1e9
 _PLAIN = StepOptions()
 _SIGNAL = np.zeros(0, np.bool_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
 from gpugraph.cluster.peer_tasks import CLEANING_S, tell_end
 from gpugraph.cluster.task_sessions import SessionGraph
 from gpugraph.cluster.transport import Peer, PendingCall, StreamedCall, message_of
-from gpugraph.cluster.worker import Worker
+from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.config import ConfigProto
 from gpugraph.devices import DeviceAttributes
 
@@ -48,6 +49,10 @@ class LocalWorker:
     def close_session(self, handle: str) -> None:
         """Forgets a session."""
         self._worker.close_session(handle)
+
+    def leave_collectives(self, handle: str) -> None:
+        """Tells the partners of a session that its client has gone."""
+        self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
         """Clears these containers."""
@@ -146,10 +151,14 @@ class RemoteWorker:
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
             message = message_of("SessionHandle", handle=handle)
-            try:
+            with contextlib.suppress(OpError):  # a server that is gone has forgotten it
                 self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
-            except OpError:
-                return  # a server that is gone has forgotten it
+
+    def leave_collectives(self, handle: str) -> None:
+        """Tells the partners of a session that its client has gone, without waiting."""
+        if handle in self._versions:
+            message = message_of("SessionHandle", handle=handle, client_is_gone=True)
+            self.peer.tell("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def clear(self, containers: Sequence[str]) -> None:
         """Clears these containers."""

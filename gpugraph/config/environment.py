@@ -77,6 +77,11 @@ VARIABLES: Mapping[str, Variable] = {
     "GPUGRAPH_CLUSTER_WAIT": Variable(
         "the seconds that a session waits for servers that do not answer yet", {}, "60"
     ),
+    "GPUGRAPH_SESSION_GC": Variable(
+        "the seconds after which a server closes a session whose client is gone; 0: never",
+        {},
+        "300",
+    ),
     "GPUGRAPH_COLLECTIVE_WAIT": Variable(
         "the seconds that a member of a collective waits for the others; 0: for ever", {}, "600"
     ),

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.cluster.collectives.collective_groups import CollectiveGroups, Joining, Meeting, Member
+from gpugraph.cluster.collectives.collective_groups import (
+    CollectiveGroups,
+    Joining,
+    Meeting,
+    Member,
+)
 
 KEY = 0, "group 1, instance 1"
 SIGNATURE = ["CollectiveReduce of float32", "shape [3] of instance 1"]

@@ -290,9 +290,9 @@ def test_reductions_are_done_in_buckets(
     meetings = []
     join = CollectivePeers.join
 
-    def counted(self: Any, leader: str, key: Any, size: int, signature: Any, *rest: Any) -> Any:
-        meetings.append(signature)
-        return join(self, leader, key, size, signature, *rest)
+    def counted(self: Any, leader: str, joining: Any) -> Any:
+        meetings.append(joining.signature)
+        return join(self, leader, joining)
 
     monkeypatch.setattr(CollectivePeers, "join", counted)
     config = tf.ConfigProto()

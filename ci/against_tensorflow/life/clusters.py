@@ -347,6 +347,18 @@ def shared_queues(tf: Any, record: Record) -> None:
         record.error("empty", lambda: first.run(taken))
 
 
+@program
+def closed_while_it_runs(tf: Any, record: Record) -> None:
+    one, other, _ = targets(tf)
+    for name, target in (("here", one), ("there", other)):
+        with tf.Graph().as_default(), tf.device(FIRST):
+            taken = tf.FIFOQueue(2, tf.int32, shapes=[[]], shared_name="empty").dequeue()
+            session = tf.Session(target)
+            thread = in_thread(record, name, lambda run=session.run, taken=taken: run(taken))
+            session.close()
+            thread.join()
+
+
 def _regression(tf: Any, optimizer: Any) -> tuple[Any, ...]:
     x, y = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None])
     w = tf.get_variable("w", [3, 1], initializer=tf.zeros_initializer())

@@ -16,7 +16,7 @@ Device: 1 name string, 2 device_type string, 3 memory_limit int64, 4 incarnation
     5 description string
 Status: 1 task string, 2 incarnation int64, 3 device *Device
 CreateSession: 1 config bytes
-SessionHandle: 1 handle string
+SessionHandle: 1 handle string, 2 client_is_gone bool
 ExtendSession: 1 handle string, 2 graph bytes, 3 old_version int64, 4 new_version int64,
     5 config bytes
 ListDevices: 1 handle string, 2 filter *string
