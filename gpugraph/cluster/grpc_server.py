@@ -24,6 +24,7 @@ from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
 from gpugraph.cluster.transport import Peer, error_of, message_of
+from gpugraph.cluster.wire_values import write_segment
 from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.cluster.worker_links import (
     LocalWorker,
@@ -227,6 +228,7 @@ class Server:
             "AbortStep": lambda m: worker.abort(m.step, error_of(m.failure)),
             "CloseWorkerSession": self._close_worker_session,
             "ClearContainers": lambda m: worker.clear(m.container),
+            "FreeParcels": lambda m: self._listener.parcels.free(m.ticket),
             "SettleCollective": self._collectives.answer_settle,
             "LeaveCollective": self._collectives.answer_leave,
         }
@@ -265,6 +267,7 @@ class Server:
     def _status(self) -> Any:
         status = message_of("Status", task=self._task.name)
         write_devices(status.device, self._task.attributes)
+        write_segment(status.segment, self._listener.parcels.segments.probe())
         return status
 
     def _list_devices(self, message: Any) -> Any:

@@ -6,15 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base.errors import OpError
+from gpugraph.cluster.shared_segments import SegmentName
 from gpugraph.cluster.transport import Peer, message_of, write_failure
-from gpugraph.cluster.wire_values import Parcels, write_values
+from gpugraph.cluster.wire_values import Memory, Parcels, read_segment, write_values
 
 CLEANING_S = 5.0
 """How long to wait for a server that is told of an end."""
 
 _PATIENCE_S = 20.0
 """How long a server may take to say how far it is; one that has much to do may be slow."""
+
+SeenParcels = list[tuple[str, str, SegmentName]]
+"""Parcels in the memory of others: who has sent each, its ticket, and where it is."""
 
 
 class PeerTasks:
@@ -25,20 +31,60 @@ class PeerTasks:
 
     def __init__(self, peer: Callable[[str], Peer], parcels: Parcels) -> None:
         self._peer, self._parcels = peer, parcels
+        self.segments = parcels.segments
 
     def send_tensors(self, task: str, step: int, keys: Sequence[str], values: list[Any]) -> None:
-        """Sends tensors of a step, without waiting for their arrival. Large ones are fetched."""
-        message = message_of("SendTensors", step=step, key=keys)
-        write_values(message.value, values, partial(self._parcels.put, step=step))
-        self._peer(task).send("SendTensors", message)
+        """Sends tensors of a step, without waiting for their arrival.
+
+        Large ones are fetched, or read in shared memory.
+        """
+        message, peer = message_of("SendTensors", step=step, key=keys), self._peer(task)
+
+        def share(memory: Memory) -> tuple[str, SegmentName] | None:
+            return self._parcels.share(memory, step) if peer.is_near() else None
+
+        write_values(message.value, values, partial(self._parcels.put, step=step), share)
+        peer.send("SendTensors", message)
+
+    def is_near(self, task: str) -> bool:
+        """Whether a task and this one see each other's memory."""
+        return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
         """What of a failed step waits here to be fetched is not kept."""
         self._parcels.end(step)
 
-    def read_values(self, task: str, messages: Sequence[Any]) -> list[Any]:
-        """The arrays that a task has sent."""
-        return self._peer(task).read_values(messages)
+    def read_values(self, task: str, messages: Sequence[Any], seen: SeenParcels) -> list[Any]:
+        """The arrays that a task has sent. Those in its memory are noted, to be freed."""
+        return self._peer(task).read_values(messages, partial(self._see, task, seen))
+
+    def read_copies(self, task: str, messages: Sequence[Any]) -> list[Any]:
+        """As `read_values`, in memory of this process."""
+        seen: SeenParcels = []
+        values = self.read_values(task, messages, seen)
+        if seen:
+            values = [np.array(value) for value in values]
+            self.free(seen)
+        return values
+
+    def _see(self, task: str, seen: SeenParcels, message: Any) -> Memory | None:
+        name = read_segment(message.segment)
+        content = self._parcels.segments.map(name) if name.size >= message.size else None
+        if content is None:
+            return None
+        seen.append((task, message.ticket, name))
+        return content[: message.size]
+
+    def free(self, seen: SeenParcels) -> None:
+        """Tells those who have sent it that nothing here reads this any more."""
+        for task in dict.fromkeys(task for task, _, _ in seen):
+            tickets = [ticket for other, ticket, _ in seen if other == task]
+            message = message_of("Tickets", ticket=tickets)
+            self._peer(task).tell("FreeParcels", message, limit_s=CLEANING_S)
+
+    def lose(self, seen: SeenParcels) -> None:
+        """A step has failed: what was seen is not used again by those who have sent it."""
+        self._parcels.segments.forget(name for _, _, name in seen)
 
     def part_state(self, task: str, step: int) -> int:
         """How far the task's part of a step is; UnavailableError where it is not there."""

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from time import monotonic
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -31,6 +32,9 @@ _IDLE_S = 10.0
 _MOST_MAPPED = 256
 _MOST_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
+_SHARED = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)
+_STEPS = 8
+"""Sizes of lent segments between a power of 2 and the next, so that similar tensors share them."""
 
 
 class SegmentName(NamedTuple):
@@ -51,7 +55,7 @@ class Segment:
             os.posix_fallocate(self._file, 0, _HEAD_BYTES + size)  # else a write could be a SIGBUS
             seals = [getattr(fcntl, name) for name in _SEALS]
             fcntl.fcntl(self._file, fcntl.F_ADD_SEALS, seals[0] | seals[1] | seals[2])
-            memory = mmap.mmap(self._file, _HEAD_BYTES + size)
+            memory = mmap.mmap(self._file, _HEAD_BYTES + size, flags=_SHARED)
         except BaseException:
             os.close(self._file)
             raise
@@ -70,6 +74,18 @@ class Segment:
     def __del__(self) -> None:
         if "_file" in self.__dict__:
             os.close(self._file)
+
+
+def address_of(memory: Any) -> int:
+    """Where an array begins."""
+    return int(memory.__array_interface__["data"][0])
+
+
+class _Mapping(NamedTuple):
+    """Memory of another process, and when it was last asked for."""
+
+    memory: Any
+    used: float
 
 
 def is_possible() -> bool:
@@ -101,14 +117,73 @@ def mapped(name: SegmentName) -> Any | None:
     return None
 
 
+class Lease:
+    """The begin of a segment that several hold: the last that drops it gives it back to its pool.
+
+    What is never dropped, as its reader may yet read it, is not used again: the system frees it
+    when neither this process nor the reader has it.
+    """
+
+    def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
+        self.name, self.content = segment.name, segment.content[:size]
+        self._pool, self._segment, self._num_holders = pool, segment, 1
+        self._lock = new_lock()
+
+    def hold(self) -> Lease:
+        """One more holds it."""
+        with self._lock:
+            self._num_holders += 1
+        return self
+
+    def drop(self) -> None:
+        """One holder less."""
+        with self._lock:
+            self._num_holders -= 1
+            is_last = self._num_holders == 0
+        if is_last:
+            self._pool.end_lease(self, self._segment)
+
+
 class SegmentPool:
     """Segments of one task that are free, by size, and those of others that it has mapped."""
 
     def __init__(self) -> None:
         self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # those used last come last
         self._free_bytes = 0
-        self._mapped: OrderedDict[SegmentName, Any] = OrderedDict()
+        self._mapped: OrderedDict[SegmentName, _Mapping] = OrderedDict()
+        self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by address
+        self._probe: Segment | None = None
         self._lock = new_lock()
+
+    def probe(self) -> SegmentName:
+        """A small segment: who sees it sees the others, too. No name where there can't be one."""
+        if self._probe is None and is_possible():
+            with contextlib.suppress(OSError):
+                self._probe = Segment(1)
+        return SegmentName() if self._probe is None else self._probe.name
+
+    def lend(self, size: int) -> Lease | None:
+        """A lease of so many bytes, which the caller holds; None where there can be none."""
+        step = max(1 << max(size.bit_length() - 1, 0), mmap.PAGESIZE) // _STEPS
+        segment = self.take(-(-size // step) * step)
+        if segment is None:
+            return None
+        lease = Lease(self, segment, size)
+        self._leases[address_of(lease.content)] = lease
+        return lease
+
+    def lease_of(self, memory: Any) -> Lease | None:
+        """The lease that this memory is of, held once more; None where it is of none.
+
+        The caller has memory of a lease that is held meanwhile.
+        """
+        lease = self._leases.get(address_of(memory))
+        return None if lease is None or lease.content.nbytes != memory.nbytes else lease.hold()
+
+    def end_lease(self, lease: Lease, segment: Segment) -> None:
+        """Takes back what nobody holds any more."""
+        self._leases.pop(address_of(lease.content), None)
+        self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
         """A segment, this caller's until it gives it back; None where there can't be one."""
@@ -145,23 +220,25 @@ class SegmentPool:
                 self._free_bytes -= size
             if not kept:
                 del self._free[size]
+        mapped_bytes = sum(name.size for name in self._mapped)
+        for name, mapping in list(self._mapped.items()):
+            is_too_much = len(self._mapped) > _MOST_MAPPED or mapped_bytes > _MOST_MAPPED_BYTES
+            if not is_too_much and monotonic() - mapping.used < _IDLE_S:
+                break
+            mapped_bytes -= name.size
+            del self._mapped[name]
 
     def map(self, name: SegmentName) -> Any | None:
         """The content of another's segment, or None; what was mapped is kept for later steps."""
         if not name.size:
             return None
         with self._lock:
-            memory = self._mapped.get(name)
-            if memory is not None:
-                self._mapped.move_to_end(name)
-                return memory
-        memory = mapped(name)
+            known = self._mapped.pop(name, None)
+        memory = mapped(name) if known is None else known.memory
         if memory is not None:
             with self._lock:
-                self._mapped[name] = memory
-                sizes = sum(other.size for other in self._mapped)
-                while len(self._mapped) > _MOST_MAPPED or sizes > _MOST_MAPPED_BYTES:
-                    sizes -= self._mapped.popitem(last=False)[0].size
+                self._mapped[name] = _Mapping(memory, monotonic())
+                self._shrink()
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:

@@ -26,12 +26,20 @@ from gpugraph.cluster.core_streams import (
     has_core,
 )
 from gpugraph.cluster.grpc_package import grpc
-from gpugraph.cluster.wire_values import Memory, chunks, joined, read_values, write_values
+from gpugraph.cluster.shared_segments import mapped
+from gpugraph.cluster.wire_values import (
+    Memory,
+    chunks,
+    joined,
+    read_segment,
+    read_values,
+    write_values,
+)
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.messages.service_messages import METHODS
 from gpugraph.runtime.step_failure import same_kind
 
-PROTOCOL = "2"
+PROTOCOL = "3"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20
@@ -96,6 +104,7 @@ class Peer:
         self._exchange = self._channel.stream_stream(f"/{SERVICE}/Exchange")
         self._streams = StreamPool(self._open_stream)
         self._sending: LastingStream | None = None
+        self._is_near = False
         self._watch: CallStream | None = None
         self._on_loss: dict[StreamedCall, Callable[[OpError], Any]] = {}
         self._lock = new_lock()
@@ -163,14 +172,25 @@ class Peer:
         """Sends a message of a `ONE_WAY` method after those before it."""
         content = self._checked(method, message)
         with self._lock:
-            stream = self._sending
-            if stream is None or stream.is_over:
-                # A server that has just been started may not be connected to yet.
-                self.call("GetStatus", message_of("Nothing"), wait_s=_CONNECTING_S)
-                stream = self._sending = self._open_stream()
+            stream = self._sending_stream()
             stream.send_one_way(method, content)
             if stream.is_over:
                 raise self._as_op_error(method, None, 0.0)
+
+    def _sending_stream(self) -> LastingStream:
+        stream = self._sending
+        if stream is None or stream.is_over:
+            # A server that has just been started may not be connected to yet.
+            status = self.call("GetStatus", message_of("Nothing"), wait_s=_CONNECTING_S)
+            self._is_near = mapped(read_segment(status.segment)) is not None
+            stream = self._sending = self._open_stream()
+        return stream
+
+    def is_near(self) -> bool:
+        """Whether the server and this process see each other's memory; asked when it is lost."""
+        with self._lock:
+            self._sending_stream()
+            return self._is_near
 
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
         """The answer to a message.
@@ -247,9 +267,11 @@ class Peer:
         """Adds arrays to a message for this server."""
         write_values(field, arrays, self.store)
 
-    def read_values(self, field: Any) -> list[Any]:
-        """The arrays of an answer of this server."""
-        return read_values(field, self.fetch)
+    def read_values(
+        self, field: Any, see: Callable[[Any], Memory | None] | None = None
+    ) -> list[Any]:
+        """The arrays that this server has sent; `see` as of `wire_values.read_values`."""
+        return read_values(field, self.fetch, see)
 
     def _as_op_error(self, method: str, error: Any, wait_s: float) -> OpError:
         if error is None:  # the stream has ended in order, as its server has

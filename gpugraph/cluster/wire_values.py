@@ -1,7 +1,9 @@
 """Values of tensors as messages: raw memory, with dtype and shape. Nothing is pickled.
 
-A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: it goes in chunks by
-a stream of its own, and the message has its ticket.
+A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: the message has its
+ticket, by which who gets it fetches it in chunks. Between processes of one machine the parcel is
+in shared memory (`shared_segments.py`), which the message names, too: who gets it reads it there,
+and tells that it has done so.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype, resource, string
 from gpugraph.base.errors import NotFoundError, ResourceExhaustedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.shared_segments import Lease, SegmentName, SegmentPool
 from gpugraph.formats.tensor_bytes import decoded_strings, encoded_strings
 
 INLINE_BYTES = 1 << 20
@@ -39,8 +42,27 @@ Memory = Any
 """A flat array of bytes."""
 
 
-def write_values(messages: Any, arrays: Iterable[Any], put: Callable[[Memory], str]) -> None:
-    """Adds a Value for each array; `put` takes the memory of a large one and gives its ticket."""
+def write_segment(message: Any, name: SegmentName) -> None:
+    """Fills a Segment."""
+    message.pid, message.number, message.token, message.size = name
+
+
+def read_segment(message: Any) -> SegmentName:
+    """The name that a Segment holds."""
+    return SegmentName(message.pid, message.number, message.token, message.size)
+
+
+def write_values(
+    messages: Any,
+    arrays: Iterable[Any],
+    put: Callable[[Memory], str],
+    share: Callable[[Memory], tuple[str, SegmentName] | None] | None = None,
+) -> None:
+    """Adds a Value for each array.
+
+    `put` takes the memory of a large one and gives its ticket. So does `share`, which is asked
+    first, with the name of the shared memory where it lies; None where that can't be.
+    """
     for value in arrays:
         array = np.asarray(value)
         message = messages.add()
@@ -60,8 +82,13 @@ def write_values(messages: Any, arrays: Iterable[Any], put: Callable[[Memory], s
             )
         if memory.nbytes <= INLINE_BYTES:
             message.content = memory.tobytes()
-        else:
+            continue
+        shared = None if share is None else share(memory)
+        if shared is None:
             message.ticket = put(memory)
+        else:
+            message.ticket = shared[0]
+            write_segment(message.segment, shared[1])
 
 
 def _as_bytes(text: Any) -> bytes:
@@ -70,15 +97,22 @@ def _as_bytes(text: Any) -> bytes:
     return text.encode() if isinstance(text, str) else text
 
 
-def read_values(messages: Sequence[Any], take: Callable[[str, int], Memory]) -> list[Any]:
-    """The arrays of these Values; `take` gives the memory of a ticket.
+def read_values(
+    messages: Sequence[Any],
+    take: Callable[[str, int], Memory],
+    see: Callable[[Any], Memory | None] | None = None,
+) -> list[Any]:
+    """The arrays of these Values.
 
+    `take` gives the memory of a ticket, `see` that of a Value in shared memory, if it can.
     InvalidArgumentError for what is none.
     """
-    return [_read(message, take) for message in messages]
+    return [_read(message, take, see) for message in messages]
 
 
-def _read(message: Any, take: Callable[[str, int], Memory]) -> Any:
+def _read(
+    message: Any, take: Callable[[str, int], Memory], see: Callable[[Any], Memory | None] | None
+) -> Any:
     sizes = list(message.sizes)
     try:
         dtype = as_dtype(message.dtype).base_dtype
@@ -92,7 +126,9 @@ def _read(message: Any, take: Callable[[str, int], Memory]) -> Any:
     if (count > message.size) if is_text else (count * dtype.itemsize != message.size):
         raise invalid_argument(f"{message.size} bytes are not {dtype.name} of shape {sizes[:9]}")
     if message.ticket:
-        memory = take(message.ticket, message.size)
+        memory = see(message) if see is not None and message.HasField("segment") else None
+        if memory is None:
+            memory = take(message.ticket, message.size)
     else:
         memory = np.frombuffer(bytearray(message.content), np.uint8)
     if memory.nbytes != message.size:
@@ -134,24 +170,32 @@ def _came_of_ended() -> float:
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
 
+class _Parcel:
+    """Memory that waits to be taken. lease: of the shared memory that it is."""
+
+    def __init__(self, memory: Memory, came: float, step: int, lease: Lease | None) -> None:
+        self.memory, self.came, self.step, self.lease = memory, came, step, lease
+
+
 class Parcels:
     """The memory of large values that are on their way, by ticket. Each is taken once.
 
-    What nobody has taken after `KEPT_S` is forgotten: who was to take it is gone.
+    What nobody has taken after `KEPT_S` is forgotten: who was to take it is gone. `segments` is
+    where the shared memory is of.
     """
 
     def __init__(self) -> None:
-        self._memory: dict[str, Memory] = {}  # in the order of their coming
-        self._came: dict[str, float] = {}
-        self._step_of: dict[str, int] = {}
+        self.segments = SegmentPool()
+        self._parcels: dict[str, _Parcel] = {}  # in the order of their coming
         self._ended: OrderedDict[int, None] = OrderedDict()
         self._bytes = 0
         self._lock = new_lock()
 
-    def put(self, memory: Memory, step: int = 0) -> str:
+    def put(self, memory: Memory, step: int = 0, lease: Lease | None = None) -> str:
         """Keeps it; the ticket. ResourceExhaustedError where too much waits.
 
-        step: which it is of, with which it ends (`end`); 0 for none.
+        step: which it is of, with which it ends (`end`); 0 for none. lease: which it is of; it is
+        held until the parcel is freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -161,11 +205,20 @@ class Parcels:
                     f"{self._bytes} bytes of tensors wait to be fetched: there is no room for "
                     f"{memory.nbytes} more"
                 )
-            self._memory[ticket] = memory
-            self._came[ticket] = _came_of_ended() if step in self._ended else monotonic()
-            self._step_of[ticket] = step
+            came = _came_of_ended() if step in self._ended else monotonic()
+            self._parcels[ticket] = _Parcel(memory, came, step, lease)
             self._bytes += memory.nbytes
         return ticket
+
+    def share(self, memory: Memory, step: int = 0) -> tuple[str, SegmentName] | None:
+        """As `put`, in shared memory: the ticket and where it lies. None where there is none."""
+        lease = self.segments.lease_of(memory)
+        if lease is None:
+            lease = self.segments.lend(memory.nbytes)
+            if lease is None:
+                return None
+            np.copyto(lease.content, memory)
+        return self.put(lease.content, step, lease), lease.name
 
     def end(self, step: int) -> None:
         """A step has failed: what it has left here is soon forgotten."""
@@ -173,30 +226,36 @@ class Parcels:
             self._ended[step] = None
             if len(self._ended) > _MOST_ENDED:
                 self._ended.popitem(last=False)
-            for ticket, owner in self._step_of.items():
-                if owner == step:
-                    self._came[ticket] = _came_of_ended()
+            for parcel in self._parcels.values():
+                if parcel.step == step:
+                    parcel.came = _came_of_ended()
             self._forget_old()
 
     def _forget_old(self) -> None:
         limit = monotonic() - KEPT_S
-        for ticket in [ticket for ticket, came in self._came.items() if came < limit]:
+        for ticket in [name for name, parcel in self._parcels.items() if parcel.came < limit]:
             self._pop(ticket)
 
-    def _pop(self, ticket: str) -> Memory | None:
-        memory = self._memory.pop(ticket, None)
-        if memory is not None:
-            self._came.pop(ticket)
-            self._step_of.pop(ticket)
-            self._bytes -= memory.nbytes
-        return memory
+    def _pop(self, ticket: str) -> _Parcel | None:
+        parcel = self._parcels.pop(ticket, None)
+        if parcel is not None:
+            self._bytes -= parcel.memory.nbytes
+        return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
         """What was put; NotFoundError for another ticket, InvalidArgumentError for another size."""
         with self._lock:
-            memory = self._pop(ticket)
-        if memory is None:
+            parcel = self._pop(ticket)
+        if parcel is None:
             raise NotFoundError.of_no_node("There is no parcel of this ticket")
-        if size not in (-1, memory.nbytes):
-            raise invalid_argument(f"A parcel has {memory.nbytes} bytes, not {size}")
-        return memory
+        if size not in (-1, parcel.memory.nbytes):
+            raise invalid_argument(f"A parcel has {parcel.memory.nbytes} bytes, not {size}")
+        return parcel.memory
+
+    def free(self, tickets: Iterable[str]) -> None:
+        """Who was to take these has read them where they are; nothing for other tickets."""
+        with self._lock:
+            parcels = [self._pop(ticket) for ticket in tickets]
+        for parcel in parcels:
+            if parcel is not None and parcel.lease is not None:
+                parcel.lease.drop()

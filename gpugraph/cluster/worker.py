@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
 from gpugraph.cluster.part_specs import PartStep, StageSpec, StepOptions
-from gpugraph.cluster.peer_tasks import PeerTasks
-from gpugraph.cluster.shared_segments import SegmentPool
+from gpugraph.cluster.peer_tasks import PeerTasks, SeenParcels
+from gpugraph.cluster.shared_segments import Lease
 from gpugraph.cluster.step_mailbox import SLICE_S, StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task, session_of
+from gpugraph.cluster.wire_values import INLINE_BYTES
 from gpugraph.cluster.worker_sessions import CompiledStage, Part, WorkerSession
 from gpugraph.config import ConfigProto
+from gpugraph.plan import Place
 from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
@@ -38,7 +40,7 @@ class Worker:
         self.task, self._others = task, others
         self._sessions: dict[str, WorkerSession] = {}
         self._lock = new_lock()
-        self._segments = SegmentPool()
+        self._segments = others.segments
         self.mailboxes = StepMailboxes(others.forget)
         self.is_stopped = False
         self.peers: CollectivePeers | None = None  # of a server with other tasks
@@ -97,10 +99,11 @@ class Worker:
             return self._run_at_once(part, fed)
         mailbox = self.mailboxes.of(step)
         collectives = self._collectives(handle, part, step)
+        shared = _SharedMemory([], [])
         mailbox.is_running = True
         failure: OpError | None = None
         try:
-            store = self._run_stages(part, fed, step, mailbox, options, collectives)
+            store = self._run_stages(part, fed, step, mailbox, options, collectives, shared)
         except OpError as error:
             failure = mailbox.failure
             if failure is not None:  # told by another task; here, it met some operation
@@ -115,6 +118,10 @@ class Worker:
         finally:
             if collectives is not None:
                 collectives.close(failure)
+            for lease in shared.leases:
+                lease.drop()
+            end = self._others.free if failure is None else self._others.lose
+            end(shared.seen)
             failure = None  # it holds this frame, with all that the step has computed
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
@@ -157,6 +164,7 @@ class Worker:
         mailbox: StepMailbox,
         options: StepOptions,
         collectives: CollectiveStep | None,
+        shared: _SharedMemory,
     ) -> dict[str, Any]:
         timeout_ms, trace = options
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
@@ -171,12 +179,17 @@ class Worker:
                     partial(limit.check, "before a stage"),
                     min(seconds / 4, SLICE_S),
                 )
-                store |= zip(keys, self._others.read_values(task, messages))
+                if part.copied.isdisjoint(keys):
+                    values = self._others.read_values(task, messages, shared.seen)
+                else:
+                    values = self._others.read_copies(task, messages)
+                store |= zip(keys, values)
             limit.check("before a stage")
             if collectives is not None:
                 self._take_results(stage.spec, part, collectives, store, limit)
                 collectives.begin(stage.spec.collectives)
-            self._run_stage(stage, store, execution_limit, collectives, trace)
+            place = self._placing(stage, shared)
+            self._run_stage(stage, store, execution_limit, collectives, trace, place)
             for task, names, keys in stage.sends:
                 values = [store[key] if key else _SIGNAL for key in keys]
                 self._others.send_tensors(task, step, names, values)
@@ -203,6 +216,7 @@ class Worker:
         limit: StepLimit | None,
         collectives: CollectiveStep | None = None,
         trace: list[bytes] | None = None,
+        place: Place | None = None,
     ) -> None:
         if stage.runner is None:
             return
@@ -212,15 +226,39 @@ class Worker:
             refuse_shape(tensor, value.shape)
             values.append(value)
         execution = None
-        if limit is not None or trace is not None:
+        if limit is not None or trace is not None or place is not None:
             execution = TracedExecution(trace is not None, 0)
             execution.limit = limit
             execution.take = None if collectives is None else collectives.take
+            execution.place = place
         results = stage.runner.run(values, execution)
         if execution is not None and trace is not None:
             trace.append(execution.statistics(stage.runner.graph_record).SerializeToString())
         for key, position in stage.fetches.items():
             store[key] = results[position]
+        for position in stage.lendable:
+            if results[position].nbytes > INLINE_BYTES:
+                stage.large.add(position)
+
+    def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> Place | None:
+        """What gives shared memory for large tensors that go to other tasks of this machine."""
+        wanted = {
+            position
+            for position in stage.large
+            if any(map(self._others.is_near, stage.lendable[position]))
+        }
+        return partial(self._place, wanted, shared) if wanted else None
+
+    def _place(
+        self, wanted: Collection[int], shared: _SharedMemory, position: int, array: Any
+    ) -> Any | None:
+        if position not in wanted or array.nbytes <= INLINE_BYTES or array.dtype.hasobject:
+            return None
+        lease = self._segments.lend(array.nbytes)
+        if lease is None:
+            return None
+        shared.leases.append(lease)
+        return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
         """Takes what another task sends; InvalidArgumentError for names without values."""
@@ -259,6 +297,13 @@ class Worker:
         for handle in list(self._sessions):
             self.close_session(handle)
         self.task.close()
+
+
+class _SharedMemory(NamedTuple):
+    """What a run has of it: parcels of other tasks that it reads, and leases that it gives away."""
+
+    seen: SeenParcels
+    leases: list[Lease]
 
 
 def _stopped(task: str) -> AbortedError:

@@ -25,6 +25,8 @@ class CompiledStage(NamedTuple):
     """A stage with what runs it.
 
     receives, sends: by the other task, the names under which values go, and their keys here.
+    lendable: the positions of fetches that other tasks alone get, with these tasks; those that
+    were large are noted in `large`.
     """
 
     spec: StageSpec
@@ -33,12 +35,15 @@ class CompiledStage(NamedTuple):
     fetches: Mapping[str, int]
     receives: Sequence[tuple[str, Sequence[str], Sequence[str]]]
     sends: Sequence[tuple[str, Sequence[str], Sequence[str]]]
+    lendable: Mapping[int, Sequence[str]]
+    large: set[int]
 
 
 class Part(NamedTuple):
     """What this task does in the steps of one set of feeds and fetches.
 
-    lent: keys of results of collectives that leave the task, so that they are copied.
+    lent: keys of results of collectives that leave the task, so that they are copied. copied: keys
+    of what others have sent that are.
     """
 
     stages: Sequence[CompiledStage]
@@ -49,6 +54,7 @@ class Part(NamedTuple):
     waits: bool
     collectives: Sequence[tuple[CollectiveSpec, Sequence[Operation]]]
     lent: Collection[str]
+    copied: frozenset[str]
 
 
 class WorkerSession:
@@ -68,7 +74,7 @@ class WorkerSession:
         """
         _refuse_gaps(spec)
         stages, feeds, fetches, others = spec
-        compiled = [self._compiled(stage) for stage in stages]
+        compiled = [self._compiled(stage, fetches) for stage in stages]
         collectives = [
             (collective, self.graph.operations(collective.operations))
             for stage in stages
@@ -80,7 +86,7 @@ class WorkerSession:
         waits = self._waits() or bool(collectives)
         part = Part(
             *(compiled, feeds, fetches, others, is_alone, waits, collectives),
-            results & sent.union(fetches),
+            *(results & sent.union(fetches), frozenset(fetches)),
         )
         with self._lock:
             number = next(self._numbers)
@@ -103,7 +109,7 @@ class WorkerSession:
         types = {op.type for op in self.graph.graph._ops}
         return any(word in kind for kind in types for word in _WAITING)
 
-    def _compiled(self, spec: StageSpec) -> CompiledStage:
+    def _compiled(self, spec: StageSpec, fetches: Sequence[str]) -> CompiledStage:
         graph = self.graph
         keys = [key for _, key in spec.feeds]
         feeds = list(zip(graph.tensors([name for name, _ in spec.feeds]), keys))
@@ -122,7 +128,12 @@ class WorkerSession:
             )
         receives = _by_task((task, meeting, key) for meeting, task, key in spec.receives)
         sends = _by_task((meeting.rpartition(">")[2], meeting, key) for meeting, key in spec.sends)
-        return CompiledStage(spec, runner, feeds, positions, receives, sends)
+        lendable: dict[int, list[str]] = {}
+        for task, _, sent in sends:
+            for key in sent:
+                if key in positions and not {key, unique[positions[key]].name} & {*fetches}:
+                    lendable.setdefault(positions[key], []).append(task)
+        return CompiledStage(spec, runner, feeds, positions, receives, sends, lendable, set())
 
 
 def _refuse_gaps(spec: PartSpec) -> None:

@@ -36,6 +36,7 @@ from gpugraph.plan.plan_steps import (
 from gpugraph.plan.run_clock import (
     RUN_CLOCK as RUN_CLOCK,
     Clock as Clock,
+    Place as Place,
     Take as Take,
     TimeLimit as TimeLimit,
     check_run as check_run,

@@ -67,11 +67,15 @@ class FeedSlot(NamedTuple):
 
 
 class FetchSlot(NamedTuple):
-    """A fetched tensor: `read()` returns a copy of its value on the host."""
+    """A fetched tensor: `read()` returns a copy of its value on the host.
+
+    array: what `read` copies, where that is an array of the host that is there in each run.
+    """
 
     name: str
     read: Callable[[], Any]
     origin: Any = None
+    array: Any = None
 
 
 class Transfer(NamedTuple):

@@ -34,6 +34,9 @@ class TimeLimit(NamedTuple):
 Take = Callable[[str, Any], None]
 """Takes a value of a run in progress, by a name; it copies what it keeps."""
 
+Place = Callable[[int, Any], Any]
+"""Gives the array that a fetched array is copied to, which has this number; or None."""
+
 
 class Clock:
     """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""

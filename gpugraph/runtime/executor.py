@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from gpugraph.plan import FetchSlot, Plan, Step, TimeLimit, failed_step
+import numpy as np
+
+from gpugraph.plan import FetchSlot, Place, Plan, Step, TimeLimit, failed_step
 from gpugraph.runtime.interrupts import runs_plan
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_times import StepTrace, timed
@@ -66,15 +68,21 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
 
 
 def execute_traced(
-    plan: Plan, feeds: Sequence[Any], trace: bool, limit: TimeLimit | None
+    plan: Plan,
+    feeds: Sequence[Any],
+    trace: bool,
+    limit: TimeLimit | None,
+    place: Place | None = None,
 ) -> tuple[list[Any], StepTrace | None]:
     """As `execute`, with the time of each step, or with a time limit for the run.
+
+    place: where fetched arrays are copied to.
 
     In a trace, each step ends when its device has computed it.
     DeadlineExceededError between two steps once the limit is over.
     """
     stats = StepTrace(in_use=plan.in_use) if trace else None
-    results = plan.context.run(_execute_traced, plan, feeds, stats, limit)
+    results = plan.context.run(_execute_traced, plan, feeds, stats, limit, place)
     if stats is not None:
         stats.finish()
     return results, stats
@@ -82,7 +90,11 @@ def execute_traced(
 
 @runs_plan
 def _execute_traced(
-    plan: Plan, feeds: Sequence[Any], stats: StepTrace | None, limit: TimeLimit | None
+    plan: Plan,
+    feeds: Sequence[Any],
+    stats: StepTrace | None,
+    limit: TimeLimit | None,
+    place: Place | None,
 ) -> list[Any]:
     clock = plan.clock
     clock.start(limit)
@@ -101,7 +113,7 @@ def _execute_traced(
             _run_traced(plan, step, stats)
         clock.check("after the last step")
         plan.warm = all(state.initialized for state in plan.variables)
-        results = [_read(slot) for slot in plan.fetches]
+        results = [_read(slot, number, place) for number, slot in enumerate(plan.fetches)]
         for slot in plan.ends:
             _read(slot)
         return results
@@ -134,8 +146,14 @@ def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
         raise as_op_error(error, failed_step(error) or step) from error
 
 
-def _read(slot: FetchSlot) -> Any:
+def _read(slot: FetchSlot, number: int = 0, place: Place | None = None) -> Any:
     try:
-        return slot.read()
+        if place is None or slot.array is None:
+            return slot.read()
+        target = place(number, slot.array)
+        if target is None:
+            return slot.read()
+        np.copyto(target, slot.array)
+        return target
     except Exception as error:
         raise as_op_error(error, slot) from error

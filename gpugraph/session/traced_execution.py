@@ -10,7 +10,7 @@ from gpugraph.config import ConfigProto, GraphOptions, RunMetadata, RunOptions
 from gpugraph.inspection.plain_messages import as_message
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
-from gpugraph.plan import GraphRecord, Plan, Take, TimeLimit
+from gpugraph.plan import GraphRecord, Place, Plan, Take, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
@@ -23,7 +23,8 @@ class TracedExecution:
 
     one_thread: whether all is done in the calling thread.
 
-    `times` and `plan` are those of the run. `take` takes what the run gives before its end.
+    `times` and `plan` are those of the run. `take` takes what the run gives before its end; `place`
+    gives the memory of fetched arrays.
     """
 
     def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
@@ -33,12 +34,13 @@ class TracedExecution:
         self.times: StepTrace | None = None
         self.plan: Plan | None = None
         self.take: Take | None = None
+        self.place: Place | None = None
 
     def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
         plan.clock.one_thread, plan.clock.take = self.one_thread, self.take
         try:
-            results, self.times = execute_traced(plan, values, self.trace, self.limit)
+            results, self.times = execute_traced(plan, values, self.trace, self.limit, self.place)
         finally:
             plan.clock.one_thread, plan.clock.take = False, None
         for listener in RUN_LISTENERS:

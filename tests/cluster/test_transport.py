@@ -158,6 +158,7 @@ def samples(handle: str) -> list[tuple[str, Any]]:
         "GetPartState": {"step": 5},
         "AbortStep": {"step": 5, "failure": failure},
         "ClearContainers": {"container": ["c"]},
+        "FreeParcels": {"ticket": ["a", "b"]},
     }
     return [(name, message_of(name if name in KINDS else KIND_OF[name], **given))
             for name, given in fields.items()]  # fmt: skip
@@ -166,7 +167,7 @@ def samples(handle: str) -> list[tuple[str, Any]]:
 KINDS = ("CreateSession", "ExtendSession", "RunStep", "ListDevices", "RegisterPart", "RunPart",
          "SendTensors", "AbortStep")  # fmt: skip
 KIND_OF = {"RegisterGraph": "ExtendSession", "ClearContainers": "Containers",
-           "GetPartState": "PartOfStep"}  # fmt: skip
+           "GetPartState": "PartOfStep", "FreeParcels": "Tickets"}  # fmt: skip
 
 
 def spoilt(content: bytes, draw: random.Random) -> bytes:

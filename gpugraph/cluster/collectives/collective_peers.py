@@ -21,9 +21,9 @@ from gpugraph.cluster.collectives.collective_groups import (
 )
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.peer_tasks import PeerTasks
-from gpugraph.cluster.shared_segments import SegmentName
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
 from gpugraph.cluster.transport import Peer, error_of, message_of, write_failure
+from gpugraph.cluster.wire_values import read_segment, write_segment
 from gpugraph.config.environment import setting
 
 _LOOK_S = 1.0
@@ -231,7 +231,7 @@ class PeerWire:
 
         def wait() -> Any:
             messages = self._mailbox.take([key], is_there, self._check, _LOOK_S)
-            return others.read_values(task, messages)[0]
+            return others.read_copies(task, messages)[0]
 
         return wait
 
@@ -247,13 +247,11 @@ class PeerWire:
 def _write_member(message: Any, member: Member) -> None:
     message.task, message.session = member.task, member.session
     message.device.extend(member.devices)
-    segment = member.segment
-    message.pid, message.number = segment.pid, segment.number
-    message.token, message.size = segment.token, segment.size
+    write_segment(message.segment, member.segment)
 
 
 def _read_member(message: Any) -> Member:
-    segment = SegmentName(message.pid, message.number, message.token, message.size)
+    segment = read_segment(message.segment)
     return Member(message.task, message.session, tuple(message.device), segment)
 
 

@@ -49,17 +49,20 @@ class FeedsAndFetches:
         source, branches = node.input_edge(0).src, self.branches
         if branches is not None:
             self.step_list.guard = branches.enter(node)
-        read = self._reader(node, source)
+        read, array = self._reader(node, source)
         flag = branches.flag_of(self.step_list.guard) if branches is not None else None
         if branches is not None and flag is not None:
-            read = _reader_if_alive(branches.flags.values, flag, node, read)
-        return FetchSlot(self._name(node), read, source.origin)
+            read, array = _reader_if_alive(branches.flags.values, flag, node, read), None
+        return FetchSlot(self._name(node), read, source.origin, array)
 
     def _name(self, node: Node) -> str:
         return self.unit.key.fetches[node.attrs["index"]]
 
-    def _reader(self, node: Node, source: Node) -> _Read:
-        """What reads a fetched tensor. A scalar is returned as a NumPy scalar."""
+    def _reader(self, node: Node, source: Node) -> tuple[_Read, Any]:
+        """What reads a fetched tensor, and the host's array that it copies, if it is one.
+
+        A scalar is returned as a NumPy scalar.
+        """
         steps = self.step_list
         key, home = steps.home(node, 0)
         device = steps.devices[home.storage.device]
@@ -67,12 +70,13 @@ class FeedsAndFetches:
             steps.refs(node)
         if home.storage.kind == "cell":
             read_array = steps.source(key, home)
-            return lambda: device.read(read_array())[()]
+            return (lambda: device.read(read_array())[()]), None
         array = steps.array(home)
         if device.name == self.unit.host:
-            return partial(array.__getitem__, ()) if home.shape == () else array.copy
+            is_scalar = home.shape == ()
+            return (partial(array.__getitem__, ()), None) if is_scalar else (array.copy, array)
         read = self._array_reader(node, device, array, source)
-        return (lambda: read()[()]) if home.shape == () else read
+        return ((lambda: read()[()]) if home.shape == () else read), None
 
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
         """What reads a fetched array. If its device copies it asynchronously, the start of the

@@ -9,12 +9,14 @@ from __future__ import annotations
 SERVICE = """
 Nothing:
 Failure: 1 code int32, 2 message string, 3 node string
-Value: 1 dtype int32, 2 sizes *int64, 3 content bytes, 4 ticket string, 5 size int64
+Segment: 1 pid int64, 2 number int64, 3 token bytes, 4 size int64
+Value: 1 dtype int32, 2 sizes *int64, 3 content bytes, 4 ticket string, 5 size int64,
+    6 segment Segment
 Values: 1 value *Value, 2 step_stats *bytes
 Pair: 1 first string, 2 second string
 Device: 1 name string, 2 device_type string, 3 memory_limit int64, 4 incarnation int64,
     5 description string
-Status: 1 task string, 2 incarnation int64, 3 device *Device
+Status: 1 task string, 2 incarnation int64, 3 device *Device, 4 segment Segment
 CreateSession: 1 config bytes
 SessionHandle: 1 handle string, 2 client_is_gone bool
 ExtendSession: 1 handle string, 2 graph bytes, 3 old_version int64, 4 new_version int64,
@@ -37,11 +39,11 @@ PartHandle: 1 part int64
 RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64,
     6 task *string, 7 trace bool
 SendTensors: 1 step int64, 2 key *string, 3 value *Value
+Tickets: 1 ticket *string
 PartOfStep: 1 step int64
 PartState: 1 state int32
 AbortStep: 1 step int64, 2 failure Failure
-CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 pid int64, 5 number int64,
-    6 token bytes, 7 size int64
+CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 segment Segment
 JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5 wait string,
     6 limit_s double, 7 member CollectiveMember
 CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
@@ -63,6 +65,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "RegisterPart": ("RegisterPart", "PartHandle"),
     "RunPart": ("RunPart", "Values"),
     "SendTensors": ("SendTensors", "Nothing"),
+    "FreeParcels": ("Tickets", "Nothing"),
     "GetPartState": ("PartOfStep", "PartState"),
     "AbortStep": ("AbortStep", "Nothing"),
     "JoinCollective": ("JoinCollective", "CollectiveMeeting"),
