@@ -7,7 +7,7 @@ they have no native code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -176,8 +176,15 @@ def native_of(node: Node) -> Native | Expressions | None:
     return None if bfloat16 in dtypes and not copies else form
 
 
-def translate(step: Candidate) -> Piece:
-    """The native code of a step. NotNativeError where there is none for its dtypes and shapes."""
+Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
+"""Programs and the sizes of their axes, by all that they follow from."""
+
+
+def translate(step: Candidate, known: Programs | None = None) -> Piece:
+    """The native code of a step. NotNativeError where there is none for its dtypes and shapes.
+
+    known: programs of other steps, of which this one takes what is its own; it grows.
+    """
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")
@@ -197,7 +204,7 @@ def translate(step: Candidate) -> Piece:
             return source_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
             return row_piece(native, step.context, arrays, step.new_scratch)
-        return _program(native, step)
+        return _program(native, step, {} if known is None else known)
     except NotImplementedError as error:
         raise NotNativeError(str(error)) from error
 
@@ -327,8 +334,14 @@ def program_of(
     return fusion.finish()
 
 
-def _program(native: Expressions, step: Candidate) -> Piece:
-    program, sizes = program_of(native, step.context, step.types, step.inputs, step.written)
+def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
+    likeness = _likeness(step)
+    if likeness is None or likeness not in known:
+        program, sizes = program_of(native, step.context, step.types, step.inputs, step.written)
+        if likeness is not None:
+            known[likeness] = program, sizes
+    else:
+        program, sizes = known[likeness]
 
     def bind(function: Any) -> Calls:
         call = function.call(step.inputs, step.written, sizes)
@@ -337,18 +350,35 @@ def _program(native: Expressions, step: Candidate) -> Piece:
     return Piece(program, bind, work=prod(sizes) * len(program.values))
 
 
+def _likeness(step: Candidate) -> Hashable | None:
+    """Equal for steps of one program, as those of repeated layers; None where that is not told by
+    a few values."""
+    attrs = step.context.attrs
+    if len(step.context.input_types) > step.num_inputs:
+        return None  # a value on the host decides too
+    try:
+        what = attrs.get("layout") or frozenset(attrs.items())
+        hash(what)
+    except TypeError:
+        return None
+    shapes = [array.shape for array in (*step.inputs, *step.written)]
+    return id(step.native), what, tuple(step.types), tuple(shapes)
+
+
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
     """The code of each piece, compiled in the background: files first, whose ops take longest by
     NumPy, then the programs, those with most work first."""
     sources = [piece.source for piece in pieces]
     files = iter([prepare_source(*source) for source in sources if isinstance(source, FileOf)])
     by_work = sorted(pieces, key=lambda piece: -piece.work)
-    programs = [piece.source for piece in by_work if isinstance(piece.source, Program)]
-    code_of = dict(zip(programs, prepare(programs)))
+    programs = {
+        id(piece.source): piece.source for piece in by_work if isinstance(piece.source, Program)
+    }
+    code_of = dict(zip(programs, prepare(list(programs.values()))))
     codes: list[Prepared[Any] | None] = []
     for source in sources:
         if isinstance(source, Program):
-            codes.append(code_of[source])
+            codes.append(code_of[id(source)])
         else:
             codes.append(None if source is None else next(files))
     return codes

@@ -11,18 +11,27 @@ for `PORTION_S`, so that no run of a large plan takes long for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
 from math import inf
 from time import perf_counter
+from typing import Any
 
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_node_code import Piece, compile_pieces, translate
+from gpugraph.compile.steps.native_node_code import Piece, Programs, compile_pieces, translate
 from gpugraph.compile.steps.step_tier import StepTier, native_step, tell
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import FINDINGS, NotNativeError, one_blas_thread, runtime_reason
+from gpugraph.devices.codegen.program import Program
+from gpugraph.devices.native import (
+    FINDINGS,
+    NotNativeError,
+    Prepared,
+    one_blas_thread,
+    runtime_reason,
+)
 from gpugraph.plan import Step, StepSequence
 
 WORTHWHILE_S = 0.01
@@ -75,6 +84,8 @@ class TieredCode:
         self._is_worthwhile = waits or _num_bytes(entries) >= WORTHWHILE_BYTES
         self._spent = 0.0
         self._translated = 0  # entries, from the first on
+        self._programs: Programs = {}  # that steps to come may have too
+        self._kernels: Counter[Prepared[Any]] = Counter()  # the steps of each generated kernel
         self._runs = 0  # since it was settled
 
     def run(self) -> None:
@@ -119,8 +130,13 @@ class TieredCode:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Which steps stay with NumPy although they have native code, and why."""
-        return [tier.note for tier in self._tiers if tier.note]
+        """How many steps share generated kernels; which ones stay with NumPy although they have
+        native code, and why."""
+        num_steps, num_kernels = self._kernels.total(), len(self._kernels)
+        first, last = self.entries[0].step.name, self.entries[-1].step.name
+        shared = f"from {first} to {last}: {num_kernels} generated kernels for {num_steps} steps"
+        notes = [shared] if num_steps > num_kernels else []
+        return [*notes, *(tier.note for tier in self._tiers if tier.note)]
 
     # -- compiling
 
@@ -146,7 +162,7 @@ class TieredCode:
         pieces: dict[int, Piece] = {}
         end = self._end_of_portion()
         for index in range(self._translated, len(self.entries)):
-            piece = _piece(self.entries[index])
+            piece = _piece(self.entries[index], self._programs)
             if piece is not None:
                 pieces[index] = piece
             else:
@@ -154,9 +170,13 @@ class TieredCode:
             self._translated += 1
             if perf_counter() >= end:
                 break
+        if self._translated == len(self.entries):
+            self._programs.clear()
         codes = compile_pieces(list(pieces.values()))
         for (index, piece), code in zip(pieces.items(), codes):
             self._tiers[index].take_code(piece, code)
+            if code is not None and isinstance(piece.source, Program):
+                self._kernels[code] += 1
 
     def _end_of_portion(self) -> float:
         return inf if self.waits else perf_counter() + PORTION_S
@@ -210,12 +230,12 @@ def _num_bytes(entries: Sequence[Entry]) -> int:
     )
 
 
-def _piece(entry: Entry) -> Piece | None:
+def _piece(entry: Entry, known: Programs) -> Piece | None:
     """The native code of an entry, if there is any. Nothing fails for want of it."""
     if entry.native is None:
         return None
     try:
-        return translate(entry.native)
+        return translate(entry.native, known)
     except NotNativeError:
         return None
     except Exception as error:

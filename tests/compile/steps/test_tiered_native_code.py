@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.compile.steps import step_tier, tiered_native_code
+from gpugraph.compile.steps import native_node_code, step_tier, tiered_native_code
 from gpugraph.compile.steps.step_tier import StepTier
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import verdicts
@@ -254,6 +254,25 @@ def test_a_step_that_seemed_slow_is_measured_again(monkeypatch, clock):
     new_process(monkeypatch)
     session, _ = run_until_native(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused, native"]
+    session.close()
+
+
+def test_repeated_layers_are_translated_and_compiled_once(monkeypatch):
+    translated = counted(monkeypatch, native_node_code, "program_of")
+    x = tf.placeholder(tf.float32, [4, 4])
+    y = x
+    for _ in range(6):
+        y = tf.tanh(tf.matmul(y, y)) * 0.5 - tf.sigmoid(y)
+    z = tf.reduce_sum(y, 1)
+    feeds = {x: np.eye(4)}
+    plain = np.eye(4, dtype=np.float32)
+    for _ in range(6):
+        plain = np.tanh(plain @ plain) * np.float32(0.5) - 1 / (1 + np.exp(-plain))
+    session, _ = run_until_native(z, feeds)
+    np.testing.assert_allclose(session.run(z, feeds), plain.sum(1), rtol=1e-4, atol=1e-6)
+    note = r": (\d+) generated kernels for (\d+) steps"
+    ((kernels, steps),) = re.findall(note, str(session.explain(z, feeds)))
+    assert int(steps) == 6 and int(kernels) == len(translated) == 3  # both ends are different
     session.close()
 
 
