@@ -22,6 +22,7 @@ GG_BRIEF
 #define GG_MATMUL_BYTES 1048576 /* of the shared factor in a stage */
 #define GG_MATMUL_DIRECT 2   /* so few tiles read a panel where it is, though it does not fit */
 #define GG_MATMUL_NEAR 16384 /* of half a first cache: a panel whose sets hold it */
+#define GG_MATMUL_FETCHED 524288 /* of a factor that is in no second cache when it is needed */
 
 /* The parameters; steps are in elements. */
 typedef struct {
@@ -119,6 +120,22 @@ static void GG_NAME(gg_matmul_pack)(const gg_matmul *m, const gg_stage *s, int64
                      gg_min(f->width, f->lines - first), s->depth);
 }
 
+/* Fetches a share, `part` of `parts`, of a panel of the other factor that is packed later: its pieces
+   are far apart, where a processor that looks ahead does not find them. */
+GG_ALWAYS void GG_NAME(gg_matmul_fetch)(const gg_matmul *m, const gg_stage *s, int64_t panel,
+                                        int64_t part, int64_t parts) {
+    const gg_factor *f = &m->own;
+    int64_t first = panel * f->width, lines = gg_min(f->width, f->lines - first);
+    const gg_real *from = (const gg_real *)f->at[s->product] + first * f->line_step +
+                          s->first_k * f->k_step;
+    int64_t is_wide = f->line_step == 1; /* pieces are of lines side by side, else along k */
+    int64_t pieces = is_wide ? s->depth : lines, length = is_wide ? lines : s->depth;
+    int64_t step = is_wide ? f->k_step : f->line_step, last = pieces * (part + 1) / parts;
+    for (int64_t piece = pieces * part / parts; piece < last; piece++)
+        for (int64_t each = 0; each < length; each += GG_LINE / sizeof(gg_real))
+            __builtin_prefetch(from + piece * step + each, 0, 2);
+}
+
 /* All tiles of a panel of the other factor, with the packed lines of a stage. */
 static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int64_t panel,
                                      const gg_real *buffer, gg_real *space) {
@@ -138,7 +155,11 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
     GG_NAME(gg_tile_end) end = {.c_row = p->c_row, .addend_row = p->addend_row};
     end.adds = s->depth_index || p->ends & GG_ADD_TO_OUT;
     end.ends = s->depth_index == m->depths - 1 ? p->ends : 0;
-    for (int64_t line = 0; line < s->lines; line += m->shared.width) {
+    int64_t next = panel + m->source->threads, tiles = gg_ceil(s->lines, m->shared.width);
+    int64_t fetches = next < m->panels &&
+                      f->lines * p->k * (int64_t)sizeof(gg_real) > GG_MATMUL_FETCHED;
+    for (int64_t line = 0, tile = 0; line < s->lines; line += m->shared.width, tile++) {
+        if (fetches) GG_NAME(gg_matmul_fetch)(m, s, next, tile, tiles);
         int64_t across = s->first_line + line, count = gg_min(m->shared.width, s->lines - line);
         int64_t across_width = gg_panel_width(&m->shared, across, GG_REAL_LANES, !m->by_rows);
         int64_t row = m->by_rows ? first : across, column = m->by_rows ? across : first;
