@@ -14,15 +14,15 @@ users.
 
 from __future__ import annotations
 
+from gpugraph.cluster.client.grpc_session import (
+    GrpcSession as GrpcSession,
+    GrpcSessionFactory as GrpcSessionFactory,
+)
 from gpugraph.cluster.cluster_spec import ClusterSpec as ClusterSpec
 from gpugraph.cluster.collectives.gradient_reduction import (
     all_reduce_gradients as all_reduce_gradients,
 )
 from gpugraph.cluster.grpc_server import Server as Server
-from gpugraph.cluster.grpc_session import (
-    GrpcSession as GrpcSession,
-    GrpcSessionFactory as GrpcSessionFactory,
-)
 from gpugraph.cluster.ray_actors import (
     RayCluster as RayCluster,
     RayTask as RayTask,

@@ -32,6 +32,7 @@ from gpugraph.cluster.worker_links import (
     read_names,
     read_stage,
     write_devices,
+    write_memory,
 )
 from gpugraph.config import ConfigProto
 from gpugraph.config.environment import setting
@@ -231,6 +232,9 @@ class Server:
             "FreeParcels": lambda m: self._listener.parcels.free(m.ticket),
             "SettleCollective": self._collectives.answer_settle,
             "LeaveCollective": self._collectives.answer_leave,
+            "DeleteKept": lambda m: self._keeper(m.handle).delete_kept(
+                m.handle, m.tensor, m.must_be_there
+            ),
         }
         answers: Handlers = {
             "GetStatus": lambda _: self._status(),
@@ -242,6 +246,8 @@ class Server:
             "ListDevices": self._list_devices,
             "RegisterPart": self._register_part,
             "RunPart": self._run_part,
+            "GetMemoryUse": self._memory_use,
+            "ReadKept": self._read_kept,
             "JoinCollective": self._collectives.answer_join,
             "GetPartState": lambda m: message_of("PartState", state=worker.mailboxes.state(m.step)),
         }
@@ -263,6 +269,24 @@ class Server:
         spec = PartSpec(stages, list(message.feed), list(message.fetch), list(message.task))
         number = session.register(spec)
         return message_of("PartHandle", part=number)
+
+    def _keeper(self, handle: str) -> Master | Worker:
+        """Who answers for the memory of a session here: of all tasks, or of this one."""
+        return self.master if self.master.has(handle) else self._worker
+
+    def _memory_use(self, message: Any) -> Any:
+        keeper, uses = self._keeper(message.handle), message_of("MemoryUses")
+        if message.is_released:
+            uses.given_back = keeper.release_memory(message.handle)
+        else:
+            write_memory(uses.use, keeper.memory_use(message.handle))
+        return uses
+
+    def _read_kept(self, message: Any) -> Any:
+        if len(message.tensor) != 1:
+            raise invalid_argument(f"{len(message.tensor)} tensors are to be read at once")
+        value = self._keeper(message.handle).read_kept(message.handle, message.tensor[0])
+        return self._values([value], StepOptions())
 
     def _status(self) -> Any:
         status = message_of("Status", task=self._task.name)

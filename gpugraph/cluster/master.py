@@ -9,28 +9,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import (
-    AbortedError,
     CancelledError,
     InvalidArgumentError,
     NotFoundError,
-    OpError,
     UnimplementedError,
 )
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.cluster.call_streams import while_waited_for
-from gpugraph.cluster.cluster_placement import ClusterPlacer, explanation_of
+from gpugraph.cluster.cluster_placement import ClusterPlacer, explanation_of, task_of
 from gpugraph.cluster.collectives.collective_buckets import (
     CollectiveSpec,
     collective_groups,
     collective_specs,
     is_collective,
 )
+from gpugraph.cluster.master_steps import MasterStep
 from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames, StepOptions
 from gpugraph.cluster.run_stages import Stage, cut_into_stages
 from gpugraph.cluster.task_sessions import SessionGraph, session_of
-from gpugraph.cluster.worker_links import PartRun, WorkerLink
+from gpugraph.cluster.worker_links import WorkerLink
 from gpugraph.config import ConfigProto
-from gpugraph.devices import DeviceAttributes
+from gpugraph.devices import DeviceAttributes, MemoryUse, unknown_handle
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -75,7 +74,7 @@ class MasterSession:
         self._placer = ClusterPlacer(devices, config)
         self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
         self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
-        self._steps: set[_Step] = set()
+        self._steps: set[MasterStep] = set()
         self._is_closed = False
         self._lock = new_rlock()
 
@@ -111,7 +110,7 @@ class MasterSession:
         """The values of a run's fetches in one step."""
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
-        running = _Step(self.links, step, run.parts)
+        running = MasterStep(self.links, step, run.parts)
         with self._begun(running), running, while_waited_for(running.fail):
             for task, (number, fed, fetched) in run.parts.items():
                 part_values = [values[index] for index in fed]
@@ -128,7 +127,7 @@ class MasterSession:
         return results
 
     @contextlib.contextmanager
-    def _begun(self, step: _Step) -> Iterator[None]:
+    def _begun(self, step: MasterStep) -> Iterator[None]:
         """Ends the step when the session is closed meanwhile."""
         with self._lock:
             if self._is_closed:
@@ -200,6 +199,13 @@ class MasterSession:
             for task, part in parts.items()
         }
 
+    def keeper(self, tensor: str) -> WorkerLink:
+        """The worker on which a tensor is kept; InvalidArgumentError where there is none."""
+        link = self.links.get(task_of(tensor.rpartition(";")[2]))
+        if link is None:
+            raise unknown_handle(tensor)
+        return link
+
     def close(self) -> None:
         """Ends the steps in progress, and closes the session on all workers."""
         with self._lock:
@@ -208,60 +214,6 @@ class MasterSession:
             step.fail(CancelledError.of_no_node(_CLOSED))
         for link in self.links.values():
             link.close_session(self.handle)
-
-
-class _Step:
-    """A step in progress. Where one part fails, the others are ended, and its error is raised."""
-
-    def __init__(
-        self, links: Mapping[str, WorkerLink], step: int, tasks: Mapping[str, Any]
-    ) -> None:
-        self._links, self._step, self._tasks = links, step, tasks
-        self._failure: OpError | None = None
-        self.part_runs: list[tuple[PartRun, Sequence[int]]] = []
-        self.num_ended = 0
-
-    def add(self, part_run: PartRun, fetched: Sequence[int]) -> None:
-        """Another part, with the fetches that it computes."""
-        self.part_runs.append((part_run, fetched))
-        if len(self._tasks) > 1:
-            part_run.when_done(self.fail)
-
-    def fail(self, error: OpError | None) -> None:
-        """Ends the step on all tasks, if this is the first error."""
-        if error is None or self._failure is not None:
-            return
-        self._failure = error
-        for task in self._tasks:
-            self._links[task].abort(self._step, error)
-
-    def __enter__(self) -> _Step:
-        return self
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None:
-            return
-        try:
-            self._end(error)
-        finally:
-            self._failure = None  # it holds the frames of the step, which hold this
-
-    def _end(self, error: BaseException) -> None:
-        """Ends what goes on; raises the failure that was first, where that is another."""
-        for part_run, _ in self.part_runs[self.num_ended :]:
-            part_run.cancel()
-        first = self._failure
-        if first is None:
-            self.fail(
-                error
-                if isinstance(error, OpError)
-                else AbortedError.of_no_node(f"The step ended with {type(error).__name__}")
-            )
-        elif isinstance(error, OpError) and error is not first:
-            try:
-                raise first from None
-            finally:
-                first = None
 
 
 def _whole(names: StepNames) -> StageSpec:
@@ -358,6 +310,25 @@ class Master:
         """Tells the partners of a session in collectives that its client has gone."""
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
+
+    def memory_use(self, handle: str) -> dict[str, MemoryUse]:
+        """The memory of each device that a session sees."""
+        links = self.session(handle).links.values()
+        return {device: use for link in links for device, use in link.memory_use(handle).items()}
+
+    def release_memory(self, handle: str) -> int:
+        """Gives back what a session keeps for later runs on all tasks; its bytes."""
+        return sum(link.release_memory(handle) for link in self.session(handle).links.values())
+
+    def read_kept(self, handle: str, tensor: str) -> Any:
+        """The value of a tensor that a session keeps; InvalidArgumentError for none."""
+        return self.session(handle).keeper(tensor).read_kept(handle, tensor)
+
+    def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
+        """Deletes tensors that a session keeps; errors as of `read_kept` where they must be."""
+        session = self.session(handle)
+        for tensor in tensors:
+            session.keeper(tensor).delete_kept(handle, [tensor], must_be_there)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
         """Closes all sessions and clears these containers (all, if none are named)."""

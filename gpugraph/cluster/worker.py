@@ -21,6 +21,7 @@ from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task,
 from gpugraph.cluster.wire_values import INLINE_BYTES
 from gpugraph.cluster.worker_sessions import CompiledStage, Part, WorkerSession
 from gpugraph.config import ConfigProto
+from gpugraph.devices import KeptTensors, MemoryUse, memory_use
 from gpugraph.plan import Place
 from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
@@ -116,6 +117,8 @@ class Worker:
             self._fail(part, step, mailbox, failure)
             raise
         finally:
+            if failure is not None:
+                _discard_kept(part, fed)
             if collectives is not None:
                 collectives.close(failure)
             for lease in shared.leases:
@@ -236,6 +239,10 @@ class Worker:
             trace.append(execution.statistics(stage.runner.graph_record).SerializeToString())
         for key, position in stage.fetches.items():
             store[key] = results[position]
+        for key, kept in stage.handles.items():
+            if kept is not None:
+                kept.keep(store[key])
+            store[key] = bytes(store[key])
         for position in stage.lendable:
             if results[position].nbytes > INLINE_BYTES:
                 stage.large.add(position)
@@ -284,6 +291,31 @@ class Worker:
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
+    def memory_use(self, handle: str) -> dict[str, MemoryUse]:
+        """The memory of each device, which all sessions share."""
+        del handle
+        return {device.name: memory_use(device) for device in self.task.devices}
+
+    def release_memory(self, handle: str) -> int:
+        """Gives up idle plans of a session, and shared memory; the bytes given back of devices."""
+        session = self._sessions.get(handle)
+        self._segments.clear()
+        return 0 if session is None else session.direct.release_memory()
+
+    def read_kept(self, handle: str, tensor: str) -> Any:
+        """The value of a tensor that a session keeps; InvalidArgumentError for none."""
+        return self._kept(handle).read(tensor)
+
+    def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
+        """Deletes tensors that a session keeps; errors as of `read_kept` where they must be."""
+        kept = self._kept(handle)
+        for tensor in tensors:
+            (kept.delete if must_be_there else kept.discard)(tensor)
+
+    def _kept(self, handle: str) -> KeptTensors:
+        session = self._sessions.get(handle)
+        return KeptTensors() if session is None else session.direct.kept_tensors
+
     def clear(self, containers: Sequence[str]) -> None:
         """Clears these containers."""
         self.task.clear(containers)
@@ -304,6 +336,14 @@ class _SharedMemory(NamedTuple):
 
     seen: SeenParcels
     leases: list[Lease]
+
+
+def _discard_kept(part: Part, store: dict[str, Any]) -> None:
+    """Lets the tensors go that a step has kept whose client gets no handle of them."""
+    for stage in part.stages:
+        for key, kept in stage.handles.items():
+            if kept is not None and key in store:
+                kept.discard(store[key].decode())
 
 
 def _stopped(task: str) -> AbortedError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,9 @@ from gpugraph.cluster.task_sessions import SessionGraph
 from gpugraph.cluster.transport import Peer, PendingCall, StreamedCall, message_of
 from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.config import ConfigProto
-from gpugraph.devices import DeviceAttributes
+from gpugraph.devices import DeviceAttributes, MemoryUse
+
+_COUNTERS = [entry.name for entry in fields(MemoryUse) if entry.name != "owners"]
 
 
 class LocalWorker:
@@ -24,6 +27,8 @@ class LocalWorker:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        self.memory_use, self.release_memory = worker.memory_use, worker.release_memory
+        self.read_kept, self.delete_kept = worker.read_kept, worker.delete_kept
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
         """Its devices."""
@@ -83,7 +88,37 @@ class LocalRun:
         """Nothing: it does not run."""
 
 
-class RemoteWorker:
+class SessionMemory:
+    """The memory of sessions at a server: of a master for all tasks, of a worker for its own."""
+
+    @property
+    def peer(self) -> Peer:
+        """The connection."""
+        raise NotImplementedError
+
+    def memory_use(self, handle: str) -> dict[str, MemoryUse]:
+        """The memory of each device."""
+        message = message_of("MemoryOf", handle=handle)
+        return read_memory(self.peer.call("GetMemoryUse", message).use)
+
+    def release_memory(self, handle: str) -> int:
+        """Gives back what a session keeps for later runs; its bytes."""
+        message = message_of("MemoryOf", handle=handle, is_released=True)
+        return int(self.peer.call("GetMemoryUse", message).given_back)
+
+    def read_kept(self, handle: str, tensor: str) -> Any:
+        """The value of a tensor that a session keeps."""
+        peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
+        return peer.read_values(peer.call("ReadKept", message).value)[0]
+
+    def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
+        """Deletes tensors that a session keeps."""
+        message = message_of("KeptTensors", handle=handle, tensor=tensors)
+        message.must_be_there = must_be_there
+        self.peer.call("DeleteKept", message)
+
+
+class RemoteWorker(SessionMemory):
     """A worker behind a connection, which is made when it is first needed."""
 
     def __init__(self, task: str, open_peer: Callable[[], Peer]) -> None:
@@ -280,3 +315,26 @@ def devices_of(messages: Any) -> list[DeviceAttributes]:
         DeviceAttributes(x.name, x.device_type, x.memory_limit, x.incarnation, x.description)
         for x in messages
     ]
+
+
+def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
+    """Adds the memory of devices to a field."""
+    for device, memory in use.items():
+        counters = [getattr(memory, counter) for counter in _COUNTERS]
+        field.add(
+            device=device,
+            counter=[-1 if value is None else value for value in counters],
+            owner=memory.owners,
+            owned=memory.owners.values(),
+        )
+
+
+def read_memory(messages: Any) -> dict[str, MemoryUse]:
+    """The memory of the devices of a field."""
+    uses = {}
+    for message in messages:
+        values = (None if value < 0 else int(value) for value in message.counter)
+        counters: dict[str, Any] = dict(zip(_COUNTERS, values))
+        owners = dict(zip(message.owner, map(int, message.owned)))
+        uses[str(message.device)] = MemoryUse(**counters, owners=owners)
+    return uses

@@ -7,15 +7,18 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gpugraph.base.dtypes import string
 from gpugraph.base.errors import AbortedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.part_specs import PartSpec, StageSpec
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, TaskSession
 from gpugraph.config import ConfigProto
+from gpugraph.devices import KeptTensors
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session.direct_runner import DirectRunner
+from gpugraph.session.tensor_handles import gives_handle
 
 MOST_PARTS = 1024
 """Of one session on a worker; the part that was run least recently goes first."""
@@ -27,6 +30,7 @@ class CompiledStage(NamedTuple):
     receives, sends: by the other task, the names under which values go, and their keys here.
     lendable: the positions of fetches that other tasks alone get, with these tasks; those that
     were large are noted in `large`.
+    handles: by the keys of handles of tensors, what keeps these; None where no handle is fetched.
     """
 
     spec: StageSpec
@@ -37,6 +41,7 @@ class CompiledStage(NamedTuple):
     sends: Sequence[tuple[str, Sequence[str], Sequence[str]]]
     lendable: Mapping[int, Sequence[str]]
     large: set[int]
+    handles: Mapping[str, KeptTensors | None]
 
 
 class Part(NamedTuple):
@@ -131,9 +136,19 @@ class WorkerSession:
         lendable: dict[int, list[str]] = {}
         for task, _, sent in sends:
             for key in sent:
-                if key in positions and not {key, unique[positions[key]].name} & {*fetches}:
-                    lendable.setdefault(positions[key], []).append(task)
-        return CompiledStage(spec, runner, feeds, positions, receives, sends, lendable, set())
+                place = positions.get(key)
+                if place is None or unique[place].dtype.base_dtype is string:
+                    continue
+                if not {key, unique[place].name} & {*fetches}:
+                    lendable.setdefault(place, []).append(task)
+        kept = self.direct.kept_tensors
+        handles = {
+            key: kept if key in fetches else None
+            for key, tensor in fetched.items()
+            if gives_handle(tensor)
+        }
+        places = positions, receives, sends
+        return CompiledStage(spec, runner, feeds, *places, lendable, set(), handles)
 
 
 def _refuse_gaps(spec: PartSpec) -> None:

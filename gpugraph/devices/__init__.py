@@ -29,7 +29,11 @@ from gpugraph.devices.gpu_devices import (
     VirtualGPUDevice as VirtualGPUDevice,
     no_gpu_reason as no_gpu_reason,
 )
-from gpugraph.devices.kept_tensors import KeptTensors as KeptTensors, NewHandle as NewHandle
+from gpugraph.devices.kept_tensors import (
+    KeptTensors as KeptTensors,
+    NewHandle as NewHandle,
+    unknown_handle as unknown_handle,
+)
 from gpugraph.devices.memory_use import (
     MemoryUse as MemoryUse,
     given_back as given_back,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Protocol
 
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 
 
 class SupportsRead(Protocol):
@@ -44,13 +44,13 @@ class KeptTensors:
         """A host copy; InvalidArgumentError for a handle that is deleted or of another session."""
         block = self._blocks.get(handle)
         if block is None:
-            raise _unknown(handle)
+            raise unknown_handle(handle)
         return block.read()
 
     def delete(self, handle: str) -> None:
         """Gives the memory back; InvalidArgumentError as of `read`."""
         if self._blocks.pop(handle, None) is None:
-            raise _unknown(handle)
+            raise unknown_handle(handle)
 
     def discard(self, handle: str) -> None:
         """As `delete`; nothing where there is no such tensor."""
@@ -61,5 +61,6 @@ class KeptTensors:
         self._blocks.clear()
 
 
-def _unknown(handle: str) -> Exception:
+def unknown_handle(handle: str) -> InvalidArgumentError:
+    """The error for a handle under which a session keeps no tensor."""
     return invalid_argument(f"The tensor with handle '{handle}' is not in the session store.")

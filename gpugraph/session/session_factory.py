@@ -29,7 +29,7 @@ class SupportsNewSession(Protocol):
         """A session backend for these options."""
 
 
-DEFERRED = {"GRPC_SESSION": ("grpc://", "gpugraph.cluster.grpc_session")}
+DEFERRED = {"GRPC_SESSION": ("grpc://", "gpugraph.cluster.client.grpc_session")}
 """Factories that are registered by a module, which is imported with the first such target."""
 
 

@@ -191,15 +191,6 @@ def test_partial_runs_and_callables(target: str) -> None:
         assert session.make_callable(b, [x, y])(2.0, 3.0) == 9
 
 
-def test_what_a_server_does_not_do(target: str) -> None:
-    x = tf.constant(1.0)
-    with tf.Session(target) as session:
-        with pytest.raises(tf.errors.UnimplementedError, match="use a variable"):
-            session.run(tf.get_session_handle(x))
-        with pytest.raises(tf.errors.UnimplementedError, match="statistics of memory"):
-            session.memory_stats()
-
-
 def test_a_trace_has_the_steps_of_all_tasks() -> None:
     tasks = [f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker")]
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)

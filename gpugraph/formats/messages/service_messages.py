@@ -50,6 +50,10 @@ CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
 CollectiveOutcome: 1 wait string, 2 meeting CollectiveMeeting, 3 failure Failure
 LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device *string,
     6 session string
+MemoryOf: 1 handle string, 2 is_released bool
+MemoryUse: 1 device string, 2 counter *int64, 3 owner *string, 4 owned *int64
+MemoryUses: 1 use *MemoryUse, 2 given_back int64
+KeptTensors: 1 handle string, 2 tensor *string, 3 must_be_there bool
 """
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -73,6 +77,9 @@ METHODS: dict[str, tuple[str, str]] = {
     "LeaveCollective": ("LeaveCollective", "Nothing"),
     "CloseWorkerSession": ("SessionHandle", "Nothing"),
     "ClearContainers": ("Containers", "Nothing"),
+    "GetMemoryUse": ("MemoryOf", "MemoryUses"),
+    "ReadKept": ("KeptTensors", "Values"),
+    "DeleteKept": ("KeptTensors", "Nothing"),
 }
 """Each method with the message that it takes and the one that it answers."""
 

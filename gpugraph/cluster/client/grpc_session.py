@@ -13,26 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import (
-    AbortedError,
-    AlreadyExistsError,
-    CancelledError,
-    NotFoundError,
-    OpError,
-    UnimplementedError,
-    invalid_argument,
-)
+from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.access import access_of_environment
+from gpugraph.cluster.client.master_links import SCHEME, master_of
 from gpugraph.cluster.cluster_placement import ClusterExplanation
-from gpugraph.cluster.grpc_server import SERVERS
-from gpugraph.cluster.master import UNKNOWN_SLOT, Master
 from gpugraph.cluster.part_specs import StepNames, StepOptions
-from gpugraph.cluster.transport import Peer, message_of, node_of
-from gpugraph.cluster.worker_links import devices_of, write_names
-from gpugraph.config import ConfigProto, RunMetadata, RunOptions, SessionOptions
-from gpugraph.config.environment import setting
-from gpugraph.devices import DeviceAttributes
+from gpugraph.cluster.transport import node_of
+from gpugraph.config import RunMetadata, RunOptions, SessionOptions
+from gpugraph.devices import DeviceAttributes, KeptTensors, MemoryUse, NewHandle
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.node_messages import graph_def_of
@@ -42,121 +30,42 @@ from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session import Runner, SessionBackend, SessionFactory
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.session_backend import NO_CONNECTIONS
+from gpugraph.session.tensor_handles import gives_handle
 
-_SCHEME = "grpc://"
 _PLACE = re.compile(r"\[\[node (\S+) \((?:defined at .*?|made by the runtime)\)(?=\]\]|, on )")
-_CLOSING_S = 5.0
-_KEEPING = frozenset(("GetSessionHandle", "GetSessionHandleV2"))
 
 
-class _LocalMaster:
-    """The master of a server of this process."""
+class _KeptOnServer(KeptTensors):
+    """The tensors that a session keeps on the devices of its cluster.
 
-    def __init__(self, master: Master) -> None:
-        self._master = master
-        self.create_session = master.create_session
-        self.list_devices = master.list_devices
-        self.close_session = master.close_session
-        self.reset = master.reset
+    What is discarded goes with the session's next call: a program drops handles at any time.
+    """
 
-    def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Adds a GraphDef to a session's graph."""
-        self._master.session(handle).graph.extend(content, old_version, new_version)
+    def __init__(self, session: GrpcSession) -> None:
+        super().__init__()
+        self._session = session
+        self._discarded: list[str] = []
 
-    def run(
-        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
-    ) -> Sequence[Any]:
-        """The values of the fetches in one step."""
-        session = self._master.session(handle)
-        run = session.in_slot(slot, None) or session.in_slot(slot, names)
-        assert run is not None
-        return session.do(run, values, options)
+    def keep(self, handle: NewHandle) -> None:
+        """Nothing: the worker keeps it."""
 
-    def explain(self, handle: str, names: StepNames) -> str:
-        """Which task does what in a run."""
-        return self._master.session(handle).explain(names)
+    def read(self, handle: str) -> Any:
+        """The value; InvalidArgumentError for a handle that is deleted or of another session."""
+        return self._session.master.read_kept(self._session.handle(), handle)
 
-    def close(self) -> None:
-        """There is no connection."""
+    def delete(self, handle: str) -> None:
+        """Gives the memory back; InvalidArgumentError as of `read`."""
+        self._session.master.delete_kept(self._session.handle(), [handle], True)
 
+    def discard(self, handle: str) -> None:
+        """As `delete`, later; nothing where there is no such tensor."""
+        self._discarded.append(handle)
 
-class _RemoteMaster:
-    """The master of a server behind a connection."""
-
-    def __init__(self, target: str) -> None:
-        self._peer = Peer(target.removeprefix(_SCHEME), access_of_environment())
-        self._known: set[int] = set()  # runs whose names the server has got
-
-    def create_session(self, config: ConfigProto) -> str:
-        """The handle of a new session."""
-        wait_s = config.operation_timeout_in_ms / 1000 or float(setting("GPUGRAPH_CLUSTER_WAIT"))
-        self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
-        message = message_of("CreateSession", config=config.SerializeToString())
-        return str(self._peer.call("CreateSession", message).handle)
-
-    def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Adds a GraphDef to a session's graph."""
-        message = message_of(
-            "ExtendSession",
-            handle=handle,
-            graph=content,
-            old_version=old_version,
-            new_version=new_version,
-        )
-        self._peer.call("ExtendSession", message)
-
-    def run(
-        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
-    ) -> Sequence[Any]:
-        """The values of the fetches in one step. The names go along until the server has them."""
-        for has_names in (True,) if slot not in self._known else (False, True):
-            message = message_of("RunStep", handle=handle, slot=slot)
-            message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
-            if has_names:
-                write_names(message.names, names)
-            self._peer.write_values(message.value, values)
-            try:
-                answer = self._peer.call("RunStep", message)
-            except NotFoundError as error:
-                if error.message != UNKNOWN_SLOT:
-                    raise
-                continue
-            self._known.add(slot)
-            if options.trace is not None:
-                options.trace.extend(answer.step_stats)
-            return self._peer.read_values(answer.value)
-        raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
-
-    def explain(self, handle: str, names: StepNames) -> str:
-        """Which task does what in a run."""
-        message = message_of("ExplainStep", handle=handle)
-        write_names(message.names, names)
-        return str(self._peer.call("ExplainStep", message).text)
-
-    def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
-        """The devices of the session's cluster."""
-        return devices_of(
-            self._peer.call("ListDevices", message_of("ListDevices", handle=handle)).device
-        )
-
-    def close_session(self, handle: str) -> None:
-        """Closes a session."""
-        message = message_of("SessionHandle", handle=handle)
-        self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
-
-    def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Closes all sessions of the server and clears containers."""
-        message = message_of("Containers", container=containers, filter=filters)
-        self._peer.call("Reset", message)
-
-    def close(self) -> None:
-        """Ends the connection."""
-        self._peer.close()
-
-
-def _master_of(target: str) -> _LocalMaster | _RemoteMaster:
-    server = SERVERS.get(target)
-    return _RemoteMaster(target) if server is None else _LocalMaster(server.master)
+    def flush(self, handle: str) -> None:
+        """Deletes what was discarded, of the session of this handle."""
+        discarded, self._discarded = self._discarded, []
+        if discarded:
+            self._session.master.delete_kept(handle, discarded, False)
 
 
 class GrpcSession(SessionBackend):
@@ -166,11 +75,12 @@ class GrpcSession(SessionBackend):
         self._config = options.config
         self._graph: Graph | None = None
         self._is_closed = False
-        self._master = _master_of(options.target)
+        self.master = master_of(options.target)
         self._handle = ""
         self._version = 0  # of the server's copy of the graph
         self._lock = new_lock()
         self._runners: dict[StepNames, GrpcRunner] = {}
+        self._kept = _KeptOnServer(self)
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
@@ -190,7 +100,7 @@ class GrpcSession(SessionBackend):
             raise CancelledError.of_no_node("Session has been closed.")
         with self._lock:
             if not self._handle:
-                self._handle = self._master.create_session(self._config)
+                self._handle = self.master.create_session(self._config)
             return self._handle
 
     def extend(self) -> str:
@@ -203,7 +113,7 @@ class GrpcSession(SessionBackend):
                 if len(ops) > old:
                     part = graph_def_of(ops[old:], graph._versions, False, sort_controls=False)
                     content = part.SerializeToString()
-                    self._master.extend(handle, content, old, len(ops))
+                    self.master.extend(handle, content, old, len(ops))
                     self._version = len(ops)
         return handle
 
@@ -215,17 +125,9 @@ class GrpcSession(SessionBackend):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> GrpcRunner:
-        """What runs these. UnimplementedError for tensors that would stay on the server."""
+        """What runs these."""
         if self._is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
-        for tensor in fetches:
-            if tensor.op.type in _KEEPING:
-                raise UnimplementedError(
-                    tensor.op._record,
-                    tensor.op,
-                    f"'{tensor.name}' keeps a tensor between runs, which sessions of servers do "
-                    "not: use a variable",
-                )
         names = StepNames(
             tuple(tensor.name for tensor in feeds),
             tuple(tensor.name for tensor in fetches),
@@ -235,7 +137,9 @@ class GrpcSession(SessionBackend):
         )
         runner = self._runners.get(names)
         if runner is None:
-            runner = self._runners[names] = GrpcRunner(self, next(self._slots), names, feeds)
+            runner = GrpcRunner(self, next(self._slots), names, feeds)
+            runner.handles = [n for n, tensor in enumerate(fetches) if gives_handle(tensor)]
+            self._runners[names] = runner
         return runner
 
     def run(
@@ -244,9 +148,10 @@ class GrpcSession(SessionBackend):
         """The values of the fetches, as a run of a DirectSession gives them."""
         try:
             handle = self.extend()
+            self._kept.flush(handle)
             if not options.timeout_ms and self._config.operation_timeout_in_ms > 0:
                 options = options._replace(timeout_ms=self._config.operation_timeout_in_ms)
-            results = self._master.run(handle, slot, names, values, options)
+            results = self.master.run(handle, slot, names, values, options)
         except OpError as error:
             raise self._with_op(error) from error.__cause__
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
@@ -254,7 +159,7 @@ class GrpcSession(SessionBackend):
     def explain(self, names: StepNames) -> ClusterExplanation:
         """How a run is spread over the tasks; errors as of `run`."""
         try:
-            return ClusterExplanation(self._master.explain(self.extend(), names))
+            return ClusterExplanation(self.master.explain(self.extend(), names))
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
@@ -273,11 +178,27 @@ class GrpcSession(SessionBackend):
 
     def list_devices(self) -> list[DeviceAttributes]:
         """The devices of the cluster, but for those that `device_filters` leave out."""
-        return list(self._master.list_devices(self.handle()))
+        return list(self.master.list_devices(self.handle()))
 
-    def memory_stats(self) -> dict[str, Any]:
-        """UnimplementedError: the memory is of other processes."""
-        raise UnimplementedError.of_no_node("A session of a server has no statistics of memory")
+    @property
+    def kept_tensors(self) -> KeptTensors:
+        """The tensors that stay on the servers between runs."""
+        return self._kept
+
+    def memory_stats(self) -> dict[str, MemoryUse]:
+        """The counters and owners of each device of the cluster, by full device name.
+
+        They are of all sessions on these devices. UnavailableError where a task does not answer.
+        """
+        handle = self.handle()
+        self._kept.flush(handle)
+        return self.master.memory_use(handle)
+
+    def release_memory(self) -> int:
+        """Gives up the session's idle plans on all tasks; the bytes given back to the systems."""
+        handle = self.handle()
+        self._kept.flush(handle)
+        return self.master.release_memory(handle)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Nothing: the factory's `reset` has cleared the containers of the server."""
@@ -290,15 +211,20 @@ class GrpcSession(SessionBackend):
         self._runners.clear()
         try:
             if self._handle:
-                self._master.close_session(self._handle)
+                self.master.close_session(self._handle)
         except OpError:
             pass  # the server has gone, or was reset: there is nothing left to close
         finally:
-            self._master.close()
+            self.master.close()
 
 
 class GrpcRunner(Runner):
-    """One set of feeds, fetches and targets of a GrpcSession."""
+    """One set of feeds, fetches and targets of a GrpcSession.
+
+    handles: which fetches are handles of tensors that the session keeps.
+    """
+
+    handles: Sequence[int] = ()
 
     def __init__(
         self, session: GrpcSession, slot: int, names: StepNames, feeds: Sequence[Tensor]
@@ -313,7 +239,10 @@ class GrpcRunner(Runner):
     def _run(self, values: Sequence[Any], options: StepOptions) -> list[Any]:
         for tensor, value in zip(self._feeds, values):
             refuse_shape(tensor, value.shape)
-        return self._session.run(self._slot, self._names, values, options)
+        results = self._session.run(self._slot, self._names, values, options)
+        for number in self.handles:
+            results[number] = NewHandle(results[number])
+        return results
 
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
@@ -355,11 +284,11 @@ class GrpcSessionFactory:
 
     def accepts_options(self, options: SessionOptions) -> bool:
         """Whether the target names a server."""
-        return options.target.startswith(_SCHEME)
+        return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
         """A session on that server. InvalidArgumentError for an address that is none."""
-        host, _, port = options.target.removeprefix(_SCHEME).rpartition(":")
+        host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():
             raise invalid_argument(
                 f'The target "{options.target}" is no address of a server: "grpc://host:port"'
@@ -368,7 +297,7 @@ class GrpcSessionFactory:
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Clears containers (all, if none are named) of a cluster, and closes its sessions."""
-        master = _master_of(options.target)
+        master = master_of(options.target)
         try:
             master.reset(containers, options.config.device_filters)
         finally:

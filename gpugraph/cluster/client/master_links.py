@@ -1,0 +1,142 @@
+"""Masters as a client sees them: the one of its own process, and those behind connections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.errors import AbortedError, NotFoundError
+from gpugraph.cluster.access import access_of_environment
+from gpugraph.cluster.grpc_server import SERVERS
+from gpugraph.cluster.master import UNKNOWN_SLOT, Master
+from gpugraph.cluster.part_specs import StepNames, StepOptions
+from gpugraph.cluster.transport import Peer, message_of
+from gpugraph.cluster.worker_links import SessionMemory, devices_of, write_names
+from gpugraph.config import ConfigProto
+from gpugraph.config.environment import setting
+from gpugraph.devices import DeviceAttributes
+
+SCHEME = "grpc://"
+_CLOSING_S = 5.0
+
+
+class LocalMaster:
+    """The master of a server of this process."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+        self.create_session = master.create_session
+        self.list_devices = master.list_devices
+        self.close_session = master.close_session
+        self.reset = master.reset
+        self.memory_use, self.release_memory = master.memory_use, master.release_memory
+        self.read_kept, self.delete_kept = master.read_kept, master.delete_kept
+
+    def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
+        """Adds a GraphDef to a session's graph."""
+        self._master.session(handle).graph.extend(content, old_version, new_version)
+
+    def run(
+        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
+    ) -> Sequence[Any]:
+        """The values of the fetches in one step."""
+        session = self._master.session(handle)
+        run = session.in_slot(slot, None) or session.in_slot(slot, names)
+        assert run is not None
+        return session.do(run, values, options)
+
+    def explain(self, handle: str, names: StepNames) -> str:
+        """Which task does what in a run."""
+        return self._master.session(handle).explain(names)
+
+    def close(self) -> None:
+        """There is no connection."""
+
+
+class RemoteMaster(SessionMemory):
+    """The master of a server behind a connection."""
+
+    def __init__(self, target: str) -> None:
+        self._peer = Peer(target.removeprefix(SCHEME), access_of_environment())
+        self._known: set[int] = set()  # runs whose names the server has got
+
+    @property
+    def peer(self) -> Peer:
+        """The connection."""
+        return self._peer
+
+    def create_session(self, config: ConfigProto) -> str:
+        """The handle of a new session."""
+        wait_s = config.operation_timeout_in_ms / 1000 or float(setting("GPUGRAPH_CLUSTER_WAIT"))
+        self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+        message = message_of("CreateSession", config=config.SerializeToString())
+        return str(self._peer.call("CreateSession", message).handle)
+
+    def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
+        """Adds a GraphDef to a session's graph."""
+        message = message_of(
+            "ExtendSession",
+            handle=handle,
+            graph=content,
+            old_version=old_version,
+            new_version=new_version,
+        )
+        self._peer.call("ExtendSession", message)
+
+    def run(
+        self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
+    ) -> Sequence[Any]:
+        """The values of the fetches in one step. The names go along until the server has them."""
+        for has_names in (True,) if slot not in self._known else (False, True):
+            message = message_of("RunStep", handle=handle, slot=slot)
+            message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
+            if has_names:
+                write_names(message.names, names)
+            self._peer.write_values(message.value, values)
+            try:
+                answer = self._peer.call("RunStep", message)
+            except NotFoundError as error:
+                if error.message != UNKNOWN_SLOT:
+                    raise
+                continue
+            self._known.add(slot)
+            if options.trace is not None:
+                options.trace.extend(answer.step_stats)
+            return self._peer.read_values(answer.value)
+        raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
+
+    def explain(self, handle: str, names: StepNames) -> str:
+        """Which task does what in a run."""
+        message = message_of("ExplainStep", handle=handle)
+        write_names(message.names, names)
+        return str(self._peer.call("ExplainStep", message).text)
+
+    def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
+        """The devices of the session's cluster."""
+        return devices_of(
+            self._peer.call("ListDevices", message_of("ListDevices", handle=handle)).device
+        )
+
+    def close_session(self, handle: str) -> None:
+        """Closes a session."""
+        message = message_of("SessionHandle", handle=handle)
+        self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
+
+    def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
+        """Closes all sessions of the server and clears containers."""
+        message = message_of("Containers", container=containers, filter=filters)
+        self._peer.call("Reset", message)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._peer.close()
+
+
+MasterLink = LocalMaster | RemoteMaster
+"""A master as a client sees it."""
+
+
+def master_of(target: str) -> MasterLink:
+    """The master of a target, of this process or behind a connection."""
+    server = SERVERS.get(target)
+    return RemoteMaster(target) if server is None else LocalMaster(server.master)

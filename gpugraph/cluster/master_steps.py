@@ -1,0 +1,63 @@
+"""Steps in progress, as the master of a session sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.errors import AbortedError, OpError
+from gpugraph.cluster.worker_links import PartRun, WorkerLink
+
+
+class MasterStep:
+    """A step in progress. Where one part fails, the others are ended, and its error is raised."""
+
+    def __init__(
+        self, links: Mapping[str, WorkerLink], step: int, tasks: Mapping[str, Any]
+    ) -> None:
+        self._links, self._step, self._tasks = links, step, tasks
+        self._failure: OpError | None = None
+        self.part_runs: list[tuple[PartRun, Sequence[int]]] = []
+        self.num_ended = 0
+
+    def add(self, part_run: PartRun, fetched: Sequence[int]) -> None:
+        """Another part, with the fetches that it computes."""
+        self.part_runs.append((part_run, fetched))
+        if len(self._tasks) > 1:
+            part_run.when_done(self.fail)
+
+    def fail(self, error: OpError | None) -> None:
+        """Ends the step on all tasks, if this is the first error."""
+        if error is None or self._failure is not None:
+            return
+        self._failure = error
+        for task in self._tasks:
+            self._links[task].abort(self._step, error)
+
+    def __enter__(self) -> MasterStep:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            return
+        try:
+            self._end(error)
+        finally:
+            self._failure = None  # it holds the frames of the step, which hold this
+
+    def _end(self, error: BaseException) -> None:
+        """Ends what goes on; raises the failure that was first, where that is another."""
+        for part_run, _ in self.part_runs[self.num_ended :]:
+            part_run.cancel()
+        first = self._failure
+        if first is None:
+            self.fail(
+                error
+                if isinstance(error, OpError)
+                else AbortedError.of_no_node(f"The step ended with {type(error).__name__}")
+            )
+        elif isinstance(error, OpError) and error is not first:
+            try:
+                raise first from None
+            finally:
+                first = None
