@@ -53,7 +53,7 @@ def until(is_so: Callable[[], Any]) -> None:
 
 def vanish(session: Any) -> None:
     """Loses a session's connection, as its process would that is killed."""
-    session._backend._master._peer.close()
+    session._backend.master._peer.close()
     session._backend._is_closed = True
 
 
@@ -93,10 +93,10 @@ def test_a_client_that_comes_back_finds_its_session(
     v = tf.get_variable("v", initializer=1.0)
     with over_grpc(servers["worker", 0]) as target, tf.Session(target) as session:
         session.run(v.initializer)
-        session._backend._master._peer.close()
+        session._backend.master._peer.close()
         until(lambda: clients._due)
         address = target.removeprefix("grpc://")
-        session._backend._master._peer = Peer(address, access_of_environment())
+        session._backend.master._peer = Peer(address, access_of_environment())
         assert session.run(v) == 1.0
         assert not clients._due
 
