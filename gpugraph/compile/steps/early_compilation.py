@@ -14,6 +14,7 @@ from gpugraph.base.dtypes import float32, float64
 from gpugraph.compile.steps.tiered_native_code import WORTHWHILE_BYTES
 from gpugraph.compile.unit.compile_unit import Target
 from gpugraph.compile.unit.jit_settings import jit
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import prepare_source
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
@@ -35,8 +36,11 @@ def compile_early(target: Target, graph: Graph) -> None:
         return
     operations = graph.get_operations()
     _SEEN[graph] = len(operations)
-    for file, dtype in dict.fromkeys(filter(None, map(_file_of, operations[first:]))):
-        prepare_source(file, dtype)
+    files = dict.fromkeys(filter(None, map(_file_of, operations[first:])))
+    if files:
+        with compiler().together():
+            for file, dtype in files:
+                prepare_source(file, dtype)
 
 
 def _file_of(op: Operation) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.compile.steps.source_layouts import NewArray, function_arrays, function_dtype
+from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
     BYTES,
@@ -367,14 +368,15 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
     """The code of each piece, compiled in the background: files first, whose ops take longest by
-    NumPy, then the programs, those with most work first."""
+    NumPy, then the programs, those with most work first. A later process finds it as one file."""
     sources = [piece.source for piece in pieces]
-    files = iter([prepare_source(*source) for source in sources if isinstance(source, FileOf)])
     by_work = sorted(pieces, key=lambda piece: -piece.work)
     programs = {
         id(piece.source): piece.source for piece in by_work if isinstance(piece.source, Program)
     }
-    code_of = dict(zip(programs, prepare(list(programs.values()))))
+    with compiler().together():
+        files = iter([prepare_source(*source) for source in sources if isinstance(source, FileOf)])
+        code_of = dict(zip(programs, prepare(list(programs.values()))))
     codes: list[Prepared[Any] | None] = []
     for source in sources:
         if isinstance(source, Program):

@@ -22,6 +22,7 @@ sum are two roundings, as in NumPy, so that + - * / and sqrt give its very bits.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import platform
@@ -30,15 +31,19 @@ import secrets
 import shutil
 import threading
 import weakref
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from gpugraph.config.environment import processor_count, setting
 from gpugraph.devices.codegen.compilation import Compilation, Library
 from gpugraph.devices.codegen.compiler_processes import CompilerProcesses
+from gpugraph.devices.codegen.compiler_status import CompilerStatus
+from gpugraph.devices.codegen.library_bundle import LibraryBundle
 from gpugraph.devices.codegen.library_loading import load_library
 from gpugraph.devices.codegen.object_cache import ObjectCache, cache_folder, key_of
+from gpugraph.devices.codegen.processor_features import processor_features
 from gpugraph.devices.codegen.trusted_folders import private_folder
 
 FLAGS = (
@@ -57,6 +62,7 @@ MOST_THREADS = 2
 wait for all that was asked for before."""
 
 _MOST_VERDICT_BYTES = 4 << 20
+_MOST_BUNDLE_BYTES = 128 << 20
 
 _EXPORTED = {
     "c": '__attribute__((visibility("default")))',
@@ -74,25 +80,11 @@ _MESSAGE = 600
 _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
-class CompilerStatus(NamedTuple):
-    """What is known of the compiler.
+class _Joined(NamedTuple):
+    """What is started together: sources, their compilations, and whether they are waited for."""
 
-    reason: why nothing is compiled; empty where all is well so far.
-    version: as the compiler knows it (`__VERSION__`); empty while it was not needed.
-    folder: where objects are kept. cache_reason: why they are not kept there.
-    compiled, loaded, failed: how many sources were compiled, found in the cache, refused.
-    failures: messages of the last ones.
-    """
-
-    path: str
-    version: str
-    reason: str
-    folder: str
-    cache_reason: str
-    compiled: int
-    loaded: int
-    failed: int
-    failures: tuple[str, ...]
+    bundle: LibraryBundle
+    started: list[tuple[str, Compilation, bool]]
 
 
 class Compiler:
@@ -107,6 +99,8 @@ class Compiler:
         self.command = command
         self.cache = ObjectCache(folder or cache_folder())
         self.verdicts = ObjectCache(self.cache.folder, _MOST_VERDICT_BYTES, ".verdict")
+        self._bundles = ObjectCache(self.cache.folder, _MOST_BUNDLE_BYTES, ".bundle")
+        self._joining = threading.local()  # what this thread starts together
         self.time_limit = TIME_LIMIT
         self._stopped = ""
         self._path: str | None = None
@@ -141,15 +135,44 @@ class Compiler:
 
         waits: None for what GPUGRAPH_NATIVE says.
         """
-        compilation = Compilation(self.make, self.serve, source, name)
+        joined: _Joined | None = getattr(self._joining, "now", None)
+        bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
+        bundle.add(source)
+        make = partial(self.make, bundle=bundle)
+        compilation = Compilation(make, self.serve, source, name)
         self._pending.add(compilation)
         if waits is None:
             waits = bool(self.reason) or setting("GPUGRAPH_NATIVE") == "wait"
+        if joined is not None:
+            joined.started.append((source, compilation, waits))
+        else:
+            self._begin(compilation, waits)
+        return compilation
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What this thread starts meanwhile begins at the end, and is one entry of the cache.
+
+        What the cache has is loaded then and there: no run goes without.
+        """
+        joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
+        try:
+            yield
+        finally:
+            self._joining.now = None
+            joined.bundle.seal()
+            try:
+                for source, compilation, _ in joined.started:
+                    compilation.take(self._found(source, joined.bundle))
+            finally:
+                for _, compilation, waits in joined.started:
+                    self._begin(compilation, waits)
+
+    def _begin(self, compilation: Compilation, waits: bool) -> None:
         if waits:
             compilation.wait()
-        else:
+        elif not compilation.is_over:
             self._put(compilation)
-        return compilation
 
     def status(self) -> CompilerStatus:
         """What is known now; calls no compiler."""
@@ -168,35 +191,59 @@ class Compiler:
 
     # -- the work
 
-    def make(self, source: str, name: str) -> Library:
-        """The library of a source, from the cache or compiled."""
+    def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
+        """The library of a source, from the cache, by itself or in a bundle, or compiled."""
         if self.reason:
             return Library(None, self.reason)
         try:
-            result = self._find_or_compile(self.key(source), source)
+            result = self._find_or_compile(source, bundle)
         except OSError as error:
             result = Library(None, f"the compiled object can't be kept or loaded: {error}")
         if result.library is None:
             self._failed(f"{name}: {result.reason}")
+            bundle.drop()
         return result
 
-    def _find_or_compile(self, key: str, source: str) -> Library:
-        library, reason = self._cached(key), ""
+    def _found(self, source: str, bundle: LibraryBundle) -> Library:
+        """The library of a source, where it is in the cache."""
+        if self.reason:
+            return Library(None, self.reason)
+        try:
+            key = bundle.key(source)
+            return Library(self._in_cache(key, bundle), "", key)
+        except OSError:  # which is said where it is compiled
+            return Library(None, "")
+
+    def _in_cache(self, key: str, bundle: LibraryBundle) -> ctypes.CDLL | None:
+        return self._loaded(key, bundle.find(key), bundle.drop) or self._cached(key, bundle)
+
+    def _find_or_compile(self, source: str, bundle: LibraryBundle) -> Library:
+        key, reason = bundle.key(source), ""
+        library = self._in_cache(key, bundle)
         if library is None:
             with self.cache.locked(key, self.time_limit):  # of several processes one compiles
-                library = self._cached(key)
+                library = self._cached(key, bundle)
                 if library is None:
-                    library, reason = self._compiled(key, source)
+                    library, reason = self._compiled(key, source, bundle)
         return Library(library, reason, key)
 
     def key(self, source: str) -> str:
         """The key of a source's library in the cache. OSError if the compiler is gone."""
         status = os.stat(self.path)
         compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
-        return key_of(source, self.flags, compiler, platform.machine(), _processor())
+        return key_of(source, self.flags, compiler, platform.machine(), processor_features())
 
-    def _cached(self, key: str) -> ctypes.CDLL | None:
+    def _cached(self, key: str, bundle: LibraryBundle) -> ctypes.CDLL | None:
         content = self.cache.load(key)
+        library = self._loaded(key, content, lambda: self.cache.drop(key))
+        if content is not None and library is not None:
+            bundle.keep(key, content)
+        return library
+
+    def _loaded(
+        self, key: str, content: bytes | None, drop: Callable[[], None]
+    ) -> ctypes.CDLL | None:
+        """The library of these bytes, if there are any; `drop` is called if it is another one."""
         if content is None:
             return None
         try:
@@ -204,12 +251,14 @@ class Compiler:
         except OSError:  # of another system
             library = None
         if library is None or not hasattr(library, _mark(key)):
-            self.cache.drop(key)
+            drop()
             return None
         self._count("loaded")
         return library
 
-    def _compiled(self, key: str, source: str) -> tuple[ctypes.CDLL | None, str]:
+    def _compiled(
+        self, key: str, source: str, bundle: LibraryBundle
+    ) -> tuple[ctypes.CDLL | None, str]:
         exported = _EXPORTED[self.language]
         mark = f"{exported} char {_mark(key)} = 1;\n{exported} char {_VERSION}[] = __VERSION__;\n"
         content, reason = self._compile(f"{source}\n{mark}")
@@ -221,6 +270,7 @@ class Compiler:
         version = ctypes.addressof(ctypes.c_char.in_dll(library, _VERSION))
         self._version = ctypes.string_at(version).decode(errors="replace")
         self.cache.store(key, content)
+        bundle.keep(key, content)
         self._count("compiled")
         return library, ""
 
@@ -327,20 +377,6 @@ def _real_path(path: str) -> str:
 def _mark(key: str) -> str:
     """What a library has besides its functions, so that it is known to be the source's."""
     return f"gg_library_{key}"
-
-
-@cache
-def _processor() -> str:
-    """The features of this processor, as text."""
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            lines = file.read(1 << 14).partition("\n\n")[0].splitlines()
-    except OSError:
-        return platform.processor()
-    wanted = ("vendor_id", "cpu family", "model", "flags", "features", "cpu part")
-    return "\n".join(
-        line for line in lines if line.partition(":")[0].strip().lower().startswith(wanted)
-    )
 
 
 @cache

@@ -50,6 +50,17 @@ class Compilation:
             self._serve(self)
         return self._is_done
 
+    @property
+    def is_over(self) -> bool:
+        """The same, without a thread for it."""
+        return self._is_done
+
+    def take(self, result: Library) -> None:
+        """Takes a library that was found, if one was, instead of compiling it."""
+        with self._lock:
+            if result.library is not None and not self._is_done:
+                self._finish(result)
+
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
         """The library, compiled now if no other thread does; None with a reason.
 
@@ -86,9 +97,13 @@ class Compilation:
 
     def _make(self) -> None:
         try:
-            self.library, self.reason, self.key = self._make_library(self._source, self.name)
+            result = self._make_library(self._source, self.name)
         except Exception as error:  # whatever it was: NumPy is always there
-            self.reason = f"{type(error).__name__}: {error}"
+            result = Library(None, f"{type(error).__name__}: {error}")
+        self._finish(result)
+
+    def _finish(self, result: Library) -> None:
+        self.library, self.reason, self.key = result
         self._source = ""
         self._is_done = True
 

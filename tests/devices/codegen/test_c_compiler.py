@@ -66,7 +66,7 @@ def test_another_processor_has_its_own_objects(
     cc: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cc.start(ANSWER, "answer").wait()
-    monkeypatch.setattr(module, "_processor", lambda: "flags: fewer")
+    monkeypatch.setattr(module, "processor_features", lambda: "flags: fewer")
     other = Compiler(cc.command, tmp_path / "cache")
     other.start(ANSWER, "answer").wait()
     assert (other.status().compiled, other.status().loaded) == (1, 0)

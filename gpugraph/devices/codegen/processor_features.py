@@ -1,0 +1,20 @@
+"""The processor that compiled code is made for."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+
+
+@cache
+def processor_features() -> str:
+    """The features of this processor, as text."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            lines = file.read(1 << 14).partition("\n\n")[0].splitlines()
+    except OSError:
+        return platform.processor()
+    wanted = ("vendor_id", "cpu family", "model", "flags", "features", "cpu part")
+    return "\n".join(
+        line for line in lines if line.partition(":")[0].strip().lower().startswith(wanted)
+    )
