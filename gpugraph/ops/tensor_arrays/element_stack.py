@@ -1,7 +1,8 @@
 """ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
 Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits; or
-for up to a quarter, a power of 2, of the elements that the last run had on such a stack.
+for up to a quarter, a power of 2, of the elements that the last run had on such a stack; or, where
+these take little memory, for all of them.
 A chunk is freed with the last element that is popped from it: the memory of a gradient grows with
 the steps of its loop and shrinks as they are taken back.
 """
@@ -31,6 +32,9 @@ on the stack, and how many have room in it."""
 
 SMALL_CHUNK = 1 << 12
 """Bytes below which the next chunk is twice as long: a chunk takes as long as some pushes."""
+
+SMALL_STACK = 1 << 18
+"""Bytes up to which a stack is one chunk, where one knows how deep it will be."""
 
 LARGEST_CHUNK = 16 << 20
 """Bytes up to which chunks grow; an element that is larger has one of its own."""
@@ -137,7 +141,7 @@ class ElementStack:
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
-        is_small = self.expected * size <= SMALL_CHUNK
+        is_small = self.expected * size <= SMALL_STACK
         # A power of 2: chunks that are freed make holes into which others fit.
         part = 1 << max(self.expected // 4, 1).bit_length() - 1
         room = max(room, self.expected if is_small else part)

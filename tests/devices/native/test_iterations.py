@@ -10,6 +10,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.devices.native import ElementAccess, Instruction, Iterations, move, runtime_reason
+from gpugraph.ops.tensor_arrays import element_stack
 from gpugraph.ops.tensor_arrays.element_array import ElementArray, Rules
 from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 from gpugraph.ops.tensor_arrays.element_store import kind_number
@@ -92,7 +93,8 @@ class Container:
         return run([Instruction("call", self.access.call)]) == [0]
 
 
-def test_a_stack() -> None:
+def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(element_stack, "SMALL_STACK", 8000)
     memory = Memory()
     stack = ElementStack("s", tf.float32, -1, memory, expected=8000)
     value, out = np.zeros(3, np.float32), np.zeros(3, np.float32)

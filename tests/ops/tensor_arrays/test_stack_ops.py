@@ -62,7 +62,20 @@ def test_a_stack_is_as_a_list(actions: list[Any], expected: int) -> None:
     assert memory.held == memory.blocks == 0
 
 
-def test_a_stack_that_is_as_deep_as_expected_has_five_chunks_which_are_freed_one_by_one() -> None:
+def test_a_small_stack_that_is_as_deep_as_expected_is_one_chunk() -> None:
+    memory = Memory()
+    stack = made(memory, expected=40)
+    for number in range(40):
+        push(stack, np.full(1000, number))
+        assert (memory.blocks, memory.held) == (1, 40 * 4000)
+    assert [pop(stack)[0] for _ in range(40)] == [*reversed(range(40))]
+    assert memory.blocks == 0
+
+
+def test_a_stack_that_is_as_deep_as_expected_has_five_chunks_which_are_freed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(element_stack, "SMALL_STACK", 40 * 4000 - 1)
     memory = Memory()
     stack = made(memory, expected=40)
     for number in range(40):
