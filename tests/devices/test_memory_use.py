@@ -43,6 +43,16 @@ def test_memory_that_is_kept_for_later_runs_is_given_back(session):
     assert run() == 4 * MIB
 
 
+def test_memory_that_is_given_back_again_and_again_does_not_grow(session):
+    session, run = session
+    reserved = []
+    for _ in range(8):
+        run()
+        reserved.append([use.bytes_reserved for use in session.memory_stats().values()])
+        session.release_memory()
+    assert reserved == reserved[:1] * 8
+
+
 def test_a_closed_session_has_no_memory(session):
     session, _ = session
     session.close()

@@ -233,14 +233,18 @@ class BFCAllocator(Allocator):
             return memory_log(self._store, ReportTotals(self._name, *sizes, self._stats), num_bytes)
 
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
-        """Frees the regions without a chunk in use, if `num_bytes` fit the limit then.
+        """Frees the regions without a chunk in use, if `num_bytes` fit the limit then; with 0,
+        which only gives memory back, the next region is no larger than a new allocator's.
 
         Returns whether any was freed: never without garbage collection.
         """
         with self._lock:
             self._refuse_reentry()
             with self._exclusive():
-                return self._deallocate_free_regions(round_up(num_bytes))
+                is_any = self._deallocate_free_regions(round_up(num_bytes))
+                if is_any and not num_bytes:
+                    self._source.restart_growth(self._store.regions)
+                return is_any
 
     def check(self) -> None:
         """Raises InternalError with the first invariant that does not hold; slow, for tests."""

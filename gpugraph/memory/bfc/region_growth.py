@@ -3,7 +3,8 @@
 A new region has the current region size: with growth 1 MiB at first (or the limit, if that is
 less), otherwise the whole limit. The size doubles until the request fits; if it fitted at once, it
 doubles after the region is obtained: 1, 2, 4, 8 MiB. It never exceeds what the limit leaves,
-rounded down to 256 bytes.
+rounded down to 256 bytes. Once regions were given back on request, growth goes on as if there had
+never been more than what is left; TensorFlow, which has no such request, knows no way back.
 
 A region that the sub-allocator refuses is requested again at nine tenths of the size each time,
 down to the request: once in an allocator's life. TensorFlow computes the nine tenths in single
@@ -14,6 +15,7 @@ give up, where TensorFlow would not return.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from gpugraph.memory.bfc.chunk_store import MIN_ALLOCATION_BYTES, Region, round_up
 from gpugraph.memory.sub_allocator import SubAllocator
@@ -29,7 +31,7 @@ class RegionSource:
         self.memory_limit = memory_limit
         self.held_bytes = 0
         first = min(memory_limit, _FIRST_REGION_BYTES) if allow_growth else memory_limit
-        self.next_region_bytes = round_up(first)
+        self._first_region_bytes = self.next_region_bytes = round_up(first)
         self._backpedalled = False
 
     def obtain(self, rounded: int) -> Region | None:
@@ -51,6 +53,14 @@ class RegionSource:
         """Frees a region to the sub-allocator."""
         self.sub_allocator.free(region.base, region.size)
         self.held_bytes -= region.size
+
+    def restart_growth(self, held: Iterable[Region]) -> None:
+        """The next region is that of an allocator which has only these regions."""
+        largest = max((region.size for region in held), default=0)
+        size = self._first_region_bytes
+        while 0 < size <= largest:
+            size *= 2
+        self.next_region_bytes = min(size, self.next_region_bytes)
 
     def _request(self, size: int, rounded: int) -> Region | None:
         base = self.sub_allocator.alloc(MIN_ALLOCATION_BYTES, size)

@@ -154,6 +154,40 @@ def test_regions_without_chunks_in_use_are_given_back(caplog: pytest.LogCaptureF
     assert not allocator.deallocate_free_regions(0)
 
 
+def test_growth_begins_anew_when_regions_were_given_back() -> None:
+    def sizes() -> list[int]:
+        return [region.size // MIB for region in allocator.regions()]
+
+    allocator = make(2 * GIB, growth=True)
+    for _ in range(20):
+        addresses = [get(allocator, MIB) for _ in range(7)]
+        assert sizes() == [1, 2, 4]
+        for address in addresses:
+            free(allocator, address)
+        assert allocator.deallocate_free_regions() and not sizes()
+        allocator.check()
+    addresses = [get(allocator, MIB) for _ in range(15)]
+    for address in [*addresses[:1], *addresses[3:]]:
+        free(allocator, address)
+    assert allocator.deallocate_free_regions() and sizes() == [2]
+    get(allocator, 3 * MIB)
+    assert sizes() == [2, 4]
+
+
+@pytest.mark.parametrize("limit", [0, 100, MIB // 2, MIB, 3 * MIB])
+@pytest.mark.parametrize("growth", [False, True])
+def test_growth_of_small_limits_after_regions_were_given_back(limit: int, growth: bool) -> None:
+    allocator = make(limit, growth=growth)
+    before = None
+    for _ in range(3):
+        address = allocator.allocate_raw(limit // 2)
+        sizes = [region.size for region in allocator.regions()]
+        assert before in (None, sizes)
+        before = sizes
+        allocator.deallocate_raw(address)
+        assert allocator.deallocate_free_regions() is bool(sizes)
+
+
 @pytest.mark.parametrize(
     ("hole", "need", "handed_out"),
     [
