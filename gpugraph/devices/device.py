@@ -67,11 +67,14 @@ class Block:
             self.device.allocator.deallocate_for(self)
 
     def __del__(self) -> None:
+        try:
+            self._end()
+        finally:  # Ctrl-C in the first attempt
+            self._end()
+
+    def _end(self) -> None:
         if getattr(self, "address", None) is not None and not sys.is_finalizing():
-            try:
-                self.release()
-            finally:  # Ctrl-C in the first attempt
-                self.release()
+            self.release()
 
 
 class Device(ABC):

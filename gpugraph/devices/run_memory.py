@@ -15,10 +15,9 @@ have the largest arena, and at most `LEFT_OVER` beside it, or a `LEFT_OVER_PART`
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from gpugraph.base.dtypes import uint8
 from gpugraph.base.fork_safe_locks import new_rlock
@@ -38,7 +37,7 @@ _USERS = new_rlock(brief=True)
 
 
 class SharedBlock(Block):
-    """A block of several users, which is freed when the last of them leaves it.
+    """A block of several users, which is freed when the last of them leaves it, or is gone.
 
     is_left: whether the last one has, after which nobody joins it.
     """
@@ -49,25 +48,24 @@ class SharedBlock(Block):
         super().__init__(device, None, None)
         self.num_bytes = num_bytes
         self.number = number
-        self.users: Counter[tuple[str, int]] = Counter()
+        self.users: WeakKeyDictionary[Lease, None] = WeakKeyDictionary()
         self.is_given_up = False
         self.is_left = False
 
     def lease(self, user: str, num_bytes: int) -> Lease | None:
         """One more user, of so many bytes of it; None if the last one has left it."""
+        lease = Lease(self, user, num_bytes)
         with _USERS:
             if self.is_left:
                 return None
-            self.users[user, num_bytes] += 1
+            self.users[lease] = None
         self.note_users()
-        return Lease(self, user, num_bytes)
+        return lease
 
-    def leave(self, user: str, num_bytes: int) -> None:
-        """Has one user less."""
+    def leave(self, lease: Lease) -> None:
+        """Has one user less; goes on where Ctrl-C has ended the first attempt."""
         with _USERS:
-            self.users[user, num_bytes] -= 1
-            if not self.users[user, num_bytes]:
-                del self.users[user, num_bytes]
+            self.users.pop(lease, None)
             self.is_left = not self.users
         if self.is_left:
             self.release()
@@ -86,7 +84,7 @@ class ArenaBlock(SharedBlock):
     def note_users(self) -> None:
         """The plans whose arenas are in it."""
         with _USERS:
-            names = list(dict.fromkeys(user for user, _ in self.users))
+            names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
             beside = f" and {len(names) - 1} other plans in turns" if names[1:] else ""
             self.device.note_owner(self, self.num_bytes, names[0] + beside)
@@ -100,7 +98,7 @@ class Lease:
 
     def release(self) -> None:
         """Leaves the block."""
-        self.block.leave(self.user, self.num_bytes)
+        self.block.leave(self)
 
 
 class RunMemory:
@@ -136,7 +134,7 @@ class RunMemory:
     def trim(self) -> None:
         """Gives blocks up of which the plans that are left need less than half."""
         for block in list(self._blocks):
-            most = max((num_bytes for _, num_bytes in list(block.users)), default=0)
+            most = max((lease.num_bytes for lease in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):
                 self._retire(block)
 

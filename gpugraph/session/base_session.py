@@ -70,6 +70,7 @@ class BaseSession:
         self._graph: Graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else session_config()
         self._closed = False
+        self._has_backend = True
         self._prepared: dict[Any, PreparedFetches] = {}
         self._ran = 0  # operations that the graph had when it was last prepared
         self._changes = len(self._graph._changed)
@@ -317,13 +318,21 @@ class BaseSession:
         return session_stack.using(self)
 
     def close(self) -> None:
-        """Gives variables, plans and devices back. Any later use raises RuntimeError."""
-        if not self._closed:
-            self._closed = True
+        """Gives variables, plans and devices back. Any later use raises RuntimeError.
+
+        Ctrl-C may end it midway; another call, or the end of the session, gives back the rest.
+        """
+        self._closed = True
+        if self._has_backend:
             LIVE.discard(self)
             self._prepared.clear()
             self._partial_runs.clear()
-            self._backend.close()
+            self._has_backend = False
+            try:
+                self._backend.close()
+            except KeyboardInterrupt:
+                self._has_backend = True
+                raise
 
     def _check_runnable(self) -> None:
         self._check_open()
@@ -341,7 +350,7 @@ class BaseSession:
 
     def __del__(self) -> None:
         backend = getattr(self, "_backend", None)
-        if backend is not None and not self._closed and not self._is_finalizing():
+        if backend is not None and self._has_backend and not self._is_finalizing():
             backend.close()
 
 

@@ -8,6 +8,7 @@ When a device is full, plans that no thread runs give their memory up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
@@ -70,6 +71,9 @@ class DirectSession(SessionBackend):
         )
         self.graph: Graph | None = None
         self.closed = False
+        self._closing: dict[int, int] = {}  # {0: thread} while it closes the session
+        self._leaving: dict[int, Plan] = {}  # dropped to close it; they may still be running
+        self._has_devices = True
         self.is_of_parent = False  # with devices that a forked child can not use
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
@@ -216,15 +220,26 @@ class DirectSession(SessionBackend):
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
-        """Cancels runs in other threads, and gives everything back once they are over."""
-        with self.lock:
-            if self.closed:
-                return
-            self.closed = True
-            plans = self.plans.drop_all()
-            self.runners.clear()
-            self.last_traced = None
-        for plan in plans:
-            plan.clock.cancel()  # a loop may be running, and may have no end
-        wait_for(plans)
-        self.close_devices()
+        """Cancels runs in other threads, and gives everything back once they are over.
+
+        What Ctrl-C ends midway, the next call goes on with.
+        """
+        thread = get_ident()
+        if not self._has_devices or self._closing.setdefault(0, thread) != thread:
+            return
+        try:
+            with self.lock:
+                self.closed = True
+                self._leaving |= {id(plan): plan for plan in self.plans.all()}
+                self.plans.drop_all()
+                self.runners.clear()
+                self.last_traced = None
+            plans = list(self._leaving.values())
+            for plan in plans:
+                plan.clock.cancel()  # a loop may be running, and may have no end
+            wait_for(plans)
+            self.close_devices()
+            self._leaving.clear()
+            self._has_devices = False
+        finally:
+            self._closing.pop(0, None)

@@ -106,21 +106,23 @@ class PlanCache:
     def drop(self, cached: CachedPlan) -> None:
         """Gives a plan up: its memory at once, or with its last reference while it runs.
 
-        Waits for no run; nothing happens to a plan that is dropped already.
+        Waits for no run; nothing happens to a plan that is dropped already. A plan is kept until
+        all is done, so that what Ctrl-C ends midway is done the next time.
         """
         plan = cached.plan
-        if self._plans.pop(id(plan), None) is None:
+        if id(plan) not in self._plans:
             return
+        plan.stale = True
         for state in plan.watched:
             state.watchers.pop(id(plan), None)
         cached.forget()
-        plan.stale = True
         if plan.lock.acquire(blocking=False):
             try:
                 if not plan.running:  # by a kernel of its own run, in this thread
                     plan.release()
             finally:
                 plan.lock.release()
+        self._plans.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
         """Gives all plans up; those that may still be running, for the caller to wait for."""
@@ -214,8 +216,12 @@ class RunnerPlans:
             return self._add_open(shapes)
         plan = self._compile(shapes)
         self._exact_shapes[shapes] = None
-        cached = self._cache.add(plan, lambda: self.exact.pop(shapes, None))
-        self.exact[shapes] = cached
+
+        def forget() -> None:
+            if shapes in self.exact and self.exact[shapes].plan is plan:
+                del self.exact[shapes]
+
+        cached = self.exact[shapes] = self._cache.add(plan, forget)
         return cached
 
     def _add_open(self, shapes: Shapes) -> CachedPlan:
@@ -233,7 +239,12 @@ class RunnerPlans:
             shape_sets.append([shape for _, shape in cached.plan.key.feeds])
             self._cache.drop(cached)
         plan = self._compile([_common_shape(feed_shapes) for feed_shapes in zip(*shape_sets)])
-        self.open = self._cache.add(plan, self._forget_open)
+
+        def forget() -> None:
+            if self.open is not None and self.open.plan is plan:
+                self.open = None
+
+        self.open = self._cache.add(plan, forget)
         return self.open
 
     def add_spare(self, key: PlanKey) -> CachedPlan:
@@ -289,9 +300,6 @@ class RunnerPlans:
         while self._memories and self._memories[0].holder:
             del self._memories[0]
         return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0])
-
-    def _forget_open(self) -> None:
-        self.open = None
 
 
 def _fits(key: PlanKey, shapes: Shapes) -> bool:

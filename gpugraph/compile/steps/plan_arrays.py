@@ -57,10 +57,14 @@ class Holdings:
         self.mailbox.clear()
 
     def release(self) -> None:
-        """Releases all memory of the plan; shared memory, when no other plan holds it."""
+        """Releases all memory of the plan; shared memory, when no other plan holds it.
+
+        A second call goes on where Ctrl-C has ended the first one.
+        """
         self.reset()
-        for part in (*self.arenas.values(), *self.memory.owned):
-            part.release()
+        for parts in (list(self.arenas.values()), self.memory.owned):
+            for part in parts:
+                part.release()
         self.arenas.clear()
         self.memory.owned.clear()
         self.swaps.clear()

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from gpugraph.base.errors import FailedPreconditionError, InternalError, invalid_argument
+from gpugraph.base.errors import FailedPreconditionError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
@@ -41,12 +41,13 @@ from gpugraph.memory.allocator import (
     validate_num_bytes,
 )
 from gpugraph.memory.allocator_stats import AllocatorStats
+from gpugraph.memory.bfc.allocator_invariants import check_agreement
 from gpugraph.memory.bfc.chunk_store import Chunk, ChunkStore, Region, round_up
 from gpugraph.memory.bfc.out_of_memory_log import (
     BinDebugInfo,
     ReportTotals,
     bin_debug_info,
-    log_optional_failure,
+    log_failure,
     log_regions_returned,
     memory_log,
 )
@@ -131,7 +132,7 @@ class BFCAllocator(Allocator):
             if address is None and retry:
                 address = self._allocate_as_memory_returns(num_bytes, rounded, holder)
         if address is None:
-            self._log_failure(num_bytes, optional)
+            log_failure(_logger, self, num_bytes, optional)
         return address
 
     def deallocate_raw(self, address: int | None, holder: Holder | None = None) -> None:
@@ -157,9 +158,9 @@ class BFCAllocator(Allocator):
                 self._recover(self._last_id)
                 raise
             finally:
+                self._busy = False
                 if self._deferred:
                     self._free_deferred()
-                self._busy = False
 
     @property
     def tracks_allocation_sizes(self) -> bool:
@@ -250,20 +251,7 @@ class BFCAllocator(Allocator):
         """Raises InternalError with the first invariant that does not hold; slow, for tests."""
         with self._exclusive():
             self._store.check()
-            in_use = [c for c in self._store.all_chunks() if c.allocation_id >= 0]
-            held = sum(region.size for region in self._store.regions)
-            stats = self._stats
-            ids = {chunk.allocation_id for chunk in in_use}
-            facts = {
-                "bytes in use": stats.bytes_in_use == sum(c.size for c in in_use),
-                "the peak": stats.peak_bytes_in_use >= stats.bytes_in_use,
-                "region bytes": self._source.held_bytes == stats.bytes_reserved == held,
-                "the limit": held <= self._source.memory_limit,
-                "allocation ids": len(ids) == len(in_use) and max(ids, default=0) <= self._last_id,
-            }
-            wrong = ", ".join(what for what, holds in facts.items() if not holds)
-            if wrong:
-                raise InternalError.of_no_node(f"Allocator ({self._name}) disagrees on {wrong}.")
+            check_agreement(self._name, self._store, self._source, self._stats, self._last_id)
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -275,8 +263,9 @@ class BFCAllocator(Allocator):
                 yield
             finally:
                 if outermost:
-                    self._free_deferred()
                     self._busy = False
+                    if self._deferred:
+                        self._free_deferred()
 
     def _refuse_reentry(self) -> None:
         if self._busy:
@@ -287,9 +276,21 @@ class BFCAllocator(Allocator):
 
     def _free_deferred(self) -> None:
         """At the end of a critical section: does the frees that were deferred."""
-        while self._deferred:
-            address, _ = self._deferred.popitem()
-            self._release(self._store.chunks[address])
+        try:
+            self._busy = True
+            while self._deferred:
+                address = next(iter(self._deferred))
+                chunk = self._store.chunks[address]
+                try:
+                    self._release(chunk)
+                except KeyboardInterrupt:
+                    chunk.allocation_id = -1
+                    self._recover(self._last_id)
+                    raise
+                finally:
+                    del self._deferred[address]
+        finally:
+            self._busy = False
 
     def _recover(self, last_id: int) -> None:
         """After Ctrl-C in the middle of a change: rebuilds the state from the chunks in use.
@@ -334,9 +335,9 @@ class BFCAllocator(Allocator):
             self._recover(last_id)
             raise
         finally:
+            self._busy = False
             if self._deferred:
                 self._free_deferred()
-            self._busy = False
 
     def _allocate_from_new_region(self, num_bytes: int, rounded: int) -> Chunk | None:
         extended = self._extend(rounded)
@@ -364,10 +365,13 @@ class BFCAllocator(Allocator):
             return False
         if rounded:  # not only to give memory back
             log_regions_returned(_logger, self._name, size, len(regions))
-        for region in regions:
-            self._store.remove_region(region)
-            self._source.give_back(region)
-            self._stats.record_reserved(-region.size)
+        try:
+            for region in regions:
+                self._source.give_back(region, self._store)
+                self._stats.record_reserved(-region.size)
+        except KeyboardInterrupt:
+            self._recover(self._last_id)
+            raise
         return True
 
     def _allocate_as_memory_returns(
@@ -393,11 +397,3 @@ class BFCAllocator(Allocator):
             and self._stats.bytes_in_use > 0
             and threading.active_count() - self._waiters > 1
         )
-
-    def _log_failure(self, num_bytes: int, optional: bool) -> None:
-        if not _logger.isEnabledFor(logging.WARNING):
-            return
-        if not optional:
-            _logger.warning("%s", self.dump_memory_log(num_bytes))
-        else:
-            log_optional_failure(_logger, self._name, num_bytes)

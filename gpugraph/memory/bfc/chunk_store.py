@@ -108,6 +108,11 @@ class ChunkStore:
         self._drop(chunk)
         self.regions.remove(region)
 
+    def forget_region(self, region: Region) -> None:
+        """Removes a region after `remove_region` was interrupted; `rebuild` does the rest."""
+        if region in self.regions:
+            self.regions.remove(region)
+
     def free_regions(self) -> list[Region]:
         """The regions without a chunk in use: each is a single free chunk."""
         regions = []

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gpugraph.memory.allocator import Allocator
 from gpugraph.memory.allocator_stats import AllocatorStats, human_readable_bytes
 from gpugraph.memory.bfc.chunk_store import NUM_BINS, Chunk, ChunkStore, bin_index, bin_size
 
@@ -36,13 +37,20 @@ class BinDebugInfo:
     total_chunks_in_bin: int = 0
 
 
-def log_optional_failure(logger: logging.Logger, name: str, num_bytes: int) -> None:
-    """Warns that bytes without which it goes on are not there: the first times of the process."""
-    if next(_optional_failures) < _MAX_OPTIONAL_WARNINGS:
+def log_failure(
+    logger: logging.Logger, allocator: Allocator, num_bytes: int, optional: bool
+) -> None:
+    """Warns with the allocator's report that so many bytes are not there; of those without which
+    it goes on, in a line, and the first times of the process."""
+    if not logger.isEnabledFor(logging.WARNING):
+        return
+    if not optional:
+        logger.warning("%s", allocator.dump_memory_log(num_bytes))
+    elif next(_optional_failures) < _MAX_OPTIONAL_WARNINGS:
         logger.warning(
             "Allocator (%s) ran out of memory trying to allocate %s. The caller indicates "
             "that this is not a failure, but more memory might make it faster.",
-            name,
+            allocator.name,
             human_readable_bytes(num_bytes),
         )
 

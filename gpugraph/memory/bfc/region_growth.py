@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 
-from gpugraph.memory.bfc.chunk_store import MIN_ALLOCATION_BYTES, Region, round_up
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.memory.bfc.chunk_store import MIN_ALLOCATION_BYTES, ChunkStore, Region, round_up
 from gpugraph.memory.sub_allocator import SubAllocator
 
 _FIRST_REGION_BYTES = 1 << 20
@@ -49,10 +51,18 @@ class RegionSource:
                 self.next_region_bytes *= 2
         return region
 
-    def give_back(self, region: Region) -> None:
-        """Frees a region to the sub-allocator."""
-        self.sub_allocator.free(region.base, region.size)
-        self.held_bytes -= region.size
+    def give_back(self, region: Region, store: ChunkStore) -> None:
+        """Frees a region of the store to the sub-allocator, whole even where Ctrl-C comes in."""
+        try:
+            store.remove_region(region)
+            self.sub_allocator.free(region.base, region.size)
+            self.held_bytes -= region.size
+        except KeyboardInterrupt:
+            store.forget_region(region)
+            with suppress(InvalidArgumentError):  # it may be gone
+                self.sub_allocator.free(region.base, region.size)
+            self.held_bytes = sum(region.size for region in store.regions)
+            raise
 
     def restart_growth(self, held: Iterable[Region]) -> None:
         """The next region is that of an allocator which has only these regions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from gpugraph.memory import BFCAllocator, FakeSubAllocator
 from gpugraph.memory.bfc import chunk_store as bfc_chunks
 
 CHANGING = {"take", "release", "_split", "_merge", "_insert", "_remove", "_new_chunk", "_drop"}
-CHANGING |= {"add_region"}
+CHANGING |= {"add_region", "remove_region", "forget_region"}
 
 
 def interrupting(countdown: int) -> Any:
@@ -78,3 +78,70 @@ def test_an_interrupted_change_is_undone_or_done(change: str) -> None:
         if done:
             break
     assert interrupted > 3
+
+
+class FreesWhenInterrupted(FakeSubAllocator):
+    """Interrupted while a region is freed: before or after it is gone."""
+
+    is_gone = False
+    interrupts = True
+
+    def free(self, address: int, num_bytes: int) -> None:
+        if not self.interrupts or self.is_gone:
+            super().free(address, num_bytes)
+        if self.interrupts:
+            self.interrupts = False
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_region_is_given_back_once_where_that_is_interrupted(is_gone: bool) -> None:
+    source = FreesWhenInterrupted()
+    source.is_gone = is_gone
+    allocator = BFCAllocator(source, 8 << 20, "bfc", allow_growth=True)
+    kept = allocator.allocate_raw(1 << 20)
+    for size in (2 << 20, 4 << 20):
+        allocator.deallocate_raw(allocator.allocate_raw(size))
+    with pytest.raises(KeyboardInterrupt):
+        allocator.deallocate_free_regions()
+    allocator.check()
+    assert allocator.deallocate_free_regions()
+    allocator.check()
+    assert source.bytes_held == 1 << 20 == allocator.get_stats().bytes_in_use
+    allocator.deallocate_raw(kept)
+
+
+def free_meanwhile(countdown: int) -> bool:
+    """Frees two chunks from inside a request that is interrupted; whether it was over before."""
+    allocator, live = fragmented(8 << 20)
+    freed: list[int] = []
+
+    def free_from_inside(address: int, num_bytes: int) -> None:
+        for number in 1, 2:
+            allocator.deallocate_raw(live[number])
+            freed.append(live[number])
+
+    source: Any = allocator.sub_allocator
+    source._alloc_visitors = (free_from_inside,)
+    holder = SimpleNamespace(address=None)
+    is_over = False
+    sys.settrace(interrupting(countdown))
+    try:
+        is_over = allocator.allocate_for(holder, 3 << 20)  # in a new region
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(None)
+    source._alloc_visitors = ()
+    allocator.deallocate_raw(allocator.allocate_raw(256))
+    allocator.check()
+    for address in [*(address for address in live if address not in freed), holder.address]:
+        allocator.deallocate_raw(address)
+    allocator.check()
+    assert allocator.get_stats().bytes_in_use == 0
+    return is_over
+
+
+def test_frees_that_were_put_off_are_done_where_that_is_interrupted() -> None:
+    place = next(place for place in range(1, 500) if free_meanwhile(place))
+    assert place > 50

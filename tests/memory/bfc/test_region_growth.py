@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpugraph.memory import BFCAllocator, FakeSubAllocator, Region
+from gpugraph.memory.bfc.chunk_store import ChunkStore
 from gpugraph.memory.bfc.region_growth import RegionSource
 
 MIB = 1 << 20
@@ -89,7 +90,10 @@ def test_regions_given_back_make_room() -> None:
     source = RegionSource(FakeSubAllocator(), MIB, allow_growth=False)
     region = source.obtain(256)
     assert region is not None
-    source.give_back(region)
+    store = ChunkStore()
+    store.add_region(region.base, region.size)
+    source.give_back(region, store)
+    assert not store.regions
     assert source.held_bytes == 0
     assert source.obtain(MIB) is not None
 
