@@ -309,7 +309,13 @@ class Server:
             raise invalid_argument(f"{len(message.value)} values are fed to {run.num_feeds}")
         values = self._listener.read_values(message.value)
         options = _options(message)
-        return self._values(session.do(run, values, options), options)
+        if message.is_near:
+            options = options._replace(leases=[])
+        try:
+            return self._values(session.do(run, values, options), options)
+        finally:
+            for lease in options.leases or ():
+                lease.drop()
 
     def _run_part(self, message: Any) -> Any:
         try:
@@ -326,7 +332,7 @@ class Server:
 
     def _values(self, arrays: Sequence[Any], options: StepOptions, step: int = 0) -> Any:
         values = message_of("Values", step_stats=options.trace or ())
-        self._listener.write_values(values.value, arrays, step)
+        self._listener.write_values(values.value, arrays, step, options.leases is not None)
         return values
 
 

@@ -109,9 +109,10 @@ class Listener:
         self._server.stop(grace_s).wait()
         self._executor.shutdown()
 
-    def write_values(self, field: Any, arrays: Any, step: int = 0) -> None:
-        """Adds arrays to an answer, which may be of a step."""
-        write_values(field, arrays, partial(self.parcels.put, step=step))
+    def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
+        """Adds arrays to an answer, which may be of a step, and for who sees this memory."""
+        share = partial(self.parcels.share, step=step) if is_near else None
+        write_values(field, arrays, partial(self.parcels.put, step=step), share)
 
     def read_values(self, field: Any) -> list[Any]:
         """The arrays of a message."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
+from gpugraph.cluster.shared_segments import Lease
 
 
 class StepNames(NamedTuple):
@@ -42,10 +43,14 @@ class PartSpec(NamedTuple):
 
 
 class StepOptions(NamedTuple):
-    """How a step is run: its time limit (0: none), and what takes StepStats as bytes, or None."""
+    """How a step is run: its time limit (0: none), and what takes StepStats as bytes, or None.
+
+    leases: takes those of the shared memory in which fetched tensors are, where the client sees it.
+    """
 
     timeout_ms: int = 0
     trace: list[bytes] | None = None
+    leases: list[Lease] | None = None
 
 
 class PartStep(NamedTuple):

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from gpugraph.base.errors import OpError
 from gpugraph.cluster.shared_segments import SegmentName
 from gpugraph.cluster.transport import Peer, message_of, write_failure
-from gpugraph.cluster.wire_values import Memory, Parcels, read_segment, write_values
+from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
 """How long to wait for a server that is told of an end."""
@@ -19,8 +17,8 @@ CLEANING_S = 5.0
 _PATIENCE_S = 20.0
 """How long a server may take to say how far it is; one that has much to do may be slow."""
 
-SeenParcels = list[tuple[str, str, SegmentName]]
-"""Parcels in the memory of others: who has sent each, its ticket, and where it is."""
+SeenByTask = dict[str, SeenParcels]
+"""Parcels in the memory of others, by who has sent them."""
 
 
 class PeerTasks:
@@ -54,37 +52,25 @@ class PeerTasks:
         """What of a failed step waits here to be fetched is not kept."""
         self._parcels.end(step)
 
-    def read_values(self, task: str, messages: Sequence[Any], seen: SeenParcels) -> list[Any]:
+    def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
         """The arrays that a task has sent. Those in its memory are noted, to be freed."""
-        return self._peer(task).read_values(messages, partial(self._see, task, seen))
+        noted = seen.setdefault(task, [])
+        return self._peer(task).see_values(messages, self.segments, noted)
 
     def read_copies(self, task: str, messages: Sequence[Any]) -> list[Any]:
-        """As `read_values`, in memory of this process."""
-        seen: SeenParcels = []
-        values = self.read_values(task, messages, seen)
-        if seen:
-            values = [np.array(value) for value in values]
-            self.free(seen)
-        return values
+        """As `see_values`, in memory of this process."""
+        return self._peer(task).read_copies(messages, self.segments)
 
-    def _see(self, task: str, seen: SeenParcels, message: Any) -> Memory | None:
-        name = read_segment(message.segment)
-        content = self._parcels.segments.map(name) if name.size >= message.size else None
-        if content is None:
-            return None
-        seen.append((task, message.ticket, name))
-        return content[: message.size]
+    def end(self, seen: SeenByTask, has_failed: bool) -> None:
+        """Tells those who have sent it that nothing here reads this any more.
 
-    def free(self, seen: SeenParcels) -> None:
-        """Tells those who have sent it that nothing here reads this any more."""
-        for task in dict.fromkeys(task for task, _, _ in seen):
-            tickets = [ticket for other, ticket, _ in seen if other == task]
-            message = message_of("Tickets", ticket=tickets)
-            self._peer(task).tell("FreeParcels", message, limit_s=CLEANING_S)
-
-    def lose(self, seen: SeenParcels) -> None:
-        """A step has failed: what was seen is not used again by those who have sent it."""
-        self._parcels.segments.forget(name for _, _, name in seen)
+        Where the step has failed they do not write to it again, so that it is not kept here.
+        """
+        for task, parcels in seen.items():
+            if has_failed:
+                self.segments.forget(name for _, name in parcels)
+            elif parcels:
+                self._peer(task).free(parcels)
 
     def part_state(self, task: str, step: int) -> int:
         """How far the task's part of a step is; UnavailableError where it is not there."""

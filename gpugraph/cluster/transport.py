@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base.errors import CancelledError, OpError, ResourceExhaustedError
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.base.version import VERSION
@@ -26,23 +28,26 @@ from gpugraph.cluster.core_streams import (
     has_core,
 )
 from gpugraph.cluster.grpc_package import grpc
-from gpugraph.cluster.shared_segments import mapped
+from gpugraph.cluster.shared_segments import SegmentPool, mapped
 from gpugraph.cluster.wire_values import (
     Memory,
+    SeenParcels,
     chunks,
     joined,
     read_segment,
     read_values,
+    see_parcel,
     write_values,
 )
 from gpugraph.formats import messages_pb2
-from gpugraph.formats.messages.service_messages import METHODS
+from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 from gpugraph.runtime.step_failure import same_kind
 
 PROTOCOL = "3"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20
+_FREEING_S = 5.0
 _CONNECTING_S = 10.0
 """How long who sends a tensor waits for the server that takes it."""
 
@@ -172,8 +177,7 @@ class Peer:
         """Sends a message of a `ONE_WAY` method after those before it."""
         content = self._checked(method, message)
         with self._lock:
-            stream = self._sending_stream()
-            stream.send_one_way(method, content)
+            (stream := self._sending_stream()).send_one_way(method, content)
             if stream.is_over:
                 raise self._as_op_error(method, None, 0.0)
 
@@ -231,7 +235,17 @@ class Peer:
         return sealed(method, content)
 
     def tell(self, method: str, message: Any, limit_s: float) -> None:
-        """Sends a message whose answer nobody waits for; what fails is left alone."""
+        """Sends a message whose answer nobody waits for; what fails is left alone.
+
+        It goes by the stream of `send`, if that is open and the method is `ONE_WAY`.
+        """
+        if method in ONE_WAY and self._sending is not None:
+            content = self._checked(method, message)
+            with self._lock:
+                stream = self._sending
+                if stream is not None and not stream.is_over:
+                    stream.send_one_way(method, content)
+                    return
         pending = self.start(method, message, limit_s=limit_s)
         self._unawaited.add(pending)  # gRPC cancels a call that nobody holds
         pending.when_done(lambda: self._unawaited.discard(pending))
@@ -267,11 +281,27 @@ class Peer:
         """Adds arrays to a message for this server."""
         write_values(field, arrays, self.store)
 
-    def read_values(
-        self, field: Any, see: Callable[[Any], Memory | None] | None = None
-    ) -> list[Any]:
-        """The arrays that this server has sent; `see` as of `wire_values.read_values`."""
-        return read_values(field, self.fetch, see)
+    def read_values(self, field: Any) -> list[Any]:
+        """The arrays of an answer of this server."""
+        return read_values(field, self.fetch)
+
+    def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
+        """As `read_values`; those in memory that this process sees stay there, and are noted."""
+        return read_values(field, self.fetch, partial(see_parcel, segments, seen))
+
+    def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
+        """As `read_values`, if need be from memory of the server that this process sees."""
+        seen: SeenParcels = []
+        values = self.see_values(field, segments, seen)
+        if seen:
+            values = [np.array(value) for value in values]
+            self.free(seen)
+        return values
+
+    def free(self, seen: SeenParcels) -> None:
+        """Tells the server that nothing here reads these any more."""
+        message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
+        self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
     def _as_op_error(self, method: str, error: Any, wait_s: float) -> OpError:
         if error is None:  # the stream has ended in order, as its server has

@@ -110,6 +110,20 @@ def read_values(
     return [_read(message, take, see) for message in messages]
 
 
+SeenParcels = list[tuple[str, SegmentName]]
+"""Parcels in the memory of a server: the ticket of each, and where it is."""
+
+
+def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
+    """The memory of a Value, of which this process has noted that it sees it; None if not."""
+    name = read_segment(message.segment)
+    content = segments.map(name) if name.size >= message.size else None
+    if content is None:
+        return None
+    seen.append((message.ticket, name))
+    return content[: message.size]
+
+
 def _read(
     message: Any, take: Callable[[str, int], Memory], see: Callable[[Any], Memory | None] | None
 ) -> Any:

@@ -14,12 +14,12 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
 from gpugraph.cluster.part_specs import PartStep, StageSpec, StepOptions
-from gpugraph.cluster.peer_tasks import PeerTasks, SeenParcels
+from gpugraph.cluster.peer_tasks import PeerTasks, SeenByTask
 from gpugraph.cluster.shared_segments import Lease
 from gpugraph.cluster.step_mailbox import SLICE_S, StepLimit, StepMailbox, StepMailboxes
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, from_task, session_of
 from gpugraph.cluster.wire_values import INLINE_BYTES
-from gpugraph.cluster.worker_sessions import CompiledStage, Part, WorkerSession
+from gpugraph.cluster.worker_sessions import CLIENT, CompiledStage, Part, WorkerSession
 from gpugraph.config import ConfigProto
 from gpugraph.devices import KeptTensors, MemoryUse, memory_use
 from gpugraph.plan import Place
@@ -96,11 +96,12 @@ class Worker:
     def _run(
         self, handle: str, part: Part, fed: dict[str, Any], step: int, options: StepOptions
     ) -> list[Any]:
-        if part.is_alone and not part.waits and options == _PLAIN:
-            return self._run_at_once(part, fed)
+        if part.is_alone and not part.waits and options[:2] == _PLAIN[:2]:
+            return self._run_at_once(part, fed, options.leases)
         mailbox = self.mailboxes.of(step)
         collectives = self._collectives(handle, part, step)
-        shared = _SharedMemory([], [])
+        has_client = options.leases is not None
+        shared = _SharedMemory({}, [] if options.leases is None else options.leases, has_client)
         mailbox.is_running = True
         failure: OpError | None = None
         try:
@@ -121,10 +122,9 @@ class Worker:
                 _discard_kept(part, fed)
             if collectives is not None:
                 collectives.close(failure)
-            for lease in shared.leases:
+            for lease in () if has_client else shared.leases:
                 lease.drop()
-            end = self._others.free if failure is None else self._others.lose
-            end(shared.seen)
+            self._others.end(shared.seen, failure is not None)
             failure = None  # it holds this frame, with all that the step has computed
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
@@ -150,11 +150,16 @@ class Worker:
         for task in others:
             self._others.abort(task, step, error)
 
-    def _run_at_once(self, part: Part, fed: dict[str, Any]) -> list[Any]:
+    def _run_at_once(
+        self, part: Part, fed: dict[str, Any], leases: list[Lease] | None
+    ) -> list[Any]:
         """Runs a part of one stage that takes nothing of other tasks and sends nothing."""
         try:
             for stage in part.stages:
-                self._run_stage(stage, fed, None)
+                place = None
+                if stage.large and leases is not None:
+                    place = partial(self._place, stage.large, leases)
+                self._run_stage(stage, fed, None, place=place)
         except OpError as error:
             raise from_task(self.task.name, error) from error
         return [fed[key] for key in part.fetches]
@@ -169,7 +174,7 @@ class Worker:
         collectives: CollectiveStep | None,
         shared: _SharedMemory,
     ) -> dict[str, Any]:
-        timeout_ms, trace = options
+        timeout_ms, trace, _ = options
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
         limit = StepLimit(seconds, monotonic() + seconds)
         limit.mailbox = mailbox
@@ -183,7 +188,7 @@ class Worker:
                     min(seconds / 4, SLICE_S),
                 )
                 if part.copied.isdisjoint(keys):
-                    values = self._others.read_values(task, messages, shared.seen)
+                    values = self._others.see_values(task, messages, shared.seen)
                 else:
                     values = self._others.read_copies(task, messages)
                 store |= zip(keys, values)
@@ -244,27 +249,30 @@ class Worker:
                 kept.keep(store[key])
             store[key] = bytes(store[key])
         for position in stage.lendable:
-            if results[position].nbytes > INLINE_BYTES:
+            if isinstance(results[position], np.ndarray) and (
+                results[position].nbytes > INLINE_BYTES
+            ):
                 stage.large.add(position)
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> Place | None:
-        """What gives shared memory for large tensors that go to other tasks of this machine."""
-        wanted = {
-            position
-            for position in stage.large
-            if any(map(self._others.is_near, stage.lendable[position]))
-        }
-        return partial(self._place, wanted, shared) if wanted else None
+        """What gives shared memory for large tensors that leave this process only."""
+        wanted = set()
+        for position in stage.large:
+            receivers = stage.lendable[position]
+            is_fetched = CLIENT in receivers
+            if shared.has_client if is_fetched else any(map(self._others.is_near, receivers)):
+                wanted.add(position)
+        return partial(self._place, wanted, shared.leases) if wanted else None
 
     def _place(
-        self, wanted: Collection[int], shared: _SharedMemory, position: int, array: Any
+        self, wanted: Collection[int], leases: list[Lease], position: int, array: Any
     ) -> Any | None:
         if position not in wanted or array.nbytes <= INLINE_BYTES or array.dtype.hasobject:
             return None
         lease = self._segments.lend(array.nbytes)
         if lease is None:
             return None
-        shared.leases.append(lease)
+        leases.append(lease)
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
@@ -332,10 +340,14 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """What a run has of it: parcels of other tasks that it reads, and leases that it gives away."""
+    """What a run has of it: parcels of other tasks that it reads, and leases that it gives away.
 
-    seen: SeenParcels
+    has_client: whether the leases are dropped by who answers a client, which sees them, too.
+    """
+
+    seen: SeenByTask
     leases: list[Lease]
+    has_client: bool
 
 
 def _discard_kept(part: Part, store: dict[str, Any]) -> None:

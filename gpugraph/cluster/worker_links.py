@@ -168,7 +168,7 @@ class RemoteWorker(SessionMemory):
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
         """Lets a part run."""
-        handle, part, step, values, (timeout_ms, trace), others = part_step
+        handle, part, step, values, (timeout_ms, trace, _), others = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
         message.timeout_ms, message.trace = timeout_ms, trace is not None
         self.peer.write_values(message.value, values)

@@ -23,13 +23,16 @@ from gpugraph.session.tensor_handles import gives_handle
 MOST_PARTS = 1024
 """Of one session on a worker; the part that was run least recently goes first."""
 
+CLIENT = ""
+"""Who gets what a step fetches."""
+
 
 class CompiledStage(NamedTuple):
     """A stage with what runs it.
 
     receives, sends: by the other task, the names under which values go, and their keys here.
-    lendable: the positions of fetches that other tasks alone get, with these tasks; those that
-    were large are noted in `large`.
+    lendable: who gets the fetch at each position: other tasks, and CLIENT; those that were large
+    are noted in `large`.
     handles: by the keys of handles of tensors, what keeps these; None where no handle is fetched.
     """
 
@@ -136,11 +139,15 @@ class WorkerSession:
         lendable: dict[int, list[str]] = {}
         for task, _, sent in sends:
             for key in sent:
-                place = positions.get(key)
-                if place is None or unique[place].dtype.base_dtype is string:
-                    continue
-                if not {key, unique[place].name} & {*fetches}:
-                    lendable.setdefault(place, []).append(task)
+                if key in positions:
+                    lendable.setdefault(positions[key], []).append(task)
+        for key in positions.keys() & {*fetches}:
+            lendable.setdefault(positions[key], []).append(CLIENT)
+        lendable = {
+            place: receivers
+            for place, receivers in lendable.items()
+            if unique[place].dtype.base_dtype is not string and not gives_handle(unique[place])
+        }
         kept = self.direct.kept_tensors
         handles = {
             key: kept if key in fetches else None

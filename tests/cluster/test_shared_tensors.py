@@ -92,6 +92,39 @@ def test_steps_read_what_was_sent_in_each(
     assert 0 < len([size for size in opened if size > SIZE]) <= 6  # of 32 tensors
 
 
+def test_scalars_of_all_kinds_go_along(target: str) -> None:
+    x, text = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.string, [])
+    with tf.device(SECOND):
+        sent = x + 1.0, tf.identity(text), tf.reduce_sum(x), tf.strings.length(text)
+    with tf.device(FIRST):
+        received = [tf.identity(tensor) for tensor in sent]
+    with tf.Session(target) as session:
+        for number in range(3):
+            value = np.full(SIZE, number, np.float32)
+            got = session.run(received, {x: value, text: "ab"})
+            np.testing.assert_array_equal(got[0], value + 1)
+            assert got[1:] == [b"ab", number * SIZE, 2]
+
+
+def test_a_client_reads_what_it_fetches(
+    servers: Servers, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = tf.placeholder(tf.float32, [None])
+    with tf.device(FIRST):
+        doubled, text, tripled = x * 2.0, tf.constant("text"), x * 3.0
+    monkeypatch.setattr(transport.Peer, "fetch", refused)
+    with tf.Session(target) as session:
+        results = []
+        for number in range(6):
+            results.append(session.run([doubled, text, tripled], {x: np.full(SIZE, number)}))
+        for number, (first, word, second) in enumerate(results):
+            assert word == b"text"
+            for result, factor in ((first, 2.0), (second, 3.0)):
+                np.testing.assert_array_equal(result, np.full(SIZE, number * factor))
+                result += 1.0  # it is the program's own
+        wait_until(lambda: num_waiting(servers) == 0)
+
+
 def test_processes_read_each_others_tensors() -> None:
     with server_processes(1, worker=2) as spec, tf.Graph().as_default():
         with tf.device(SECOND):

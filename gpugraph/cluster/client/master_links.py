@@ -10,7 +10,9 @@ from gpugraph.cluster.access import access_of_environment
 from gpugraph.cluster.grpc_server import SERVERS
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master
 from gpugraph.cluster.part_specs import StepNames, StepOptions
+from gpugraph.cluster.shared_segments import SegmentPool, mapped
 from gpugraph.cluster.transport import Peer, message_of
+from gpugraph.cluster.wire_values import read_segment
 from gpugraph.cluster.worker_links import SessionMemory, devices_of, write_names
 from gpugraph.config import ConfigProto
 from gpugraph.config.environment import setting
@@ -59,6 +61,8 @@ class RemoteMaster(SessionMemory):
     def __init__(self, target: str) -> None:
         self._peer = Peer(target.removeprefix(SCHEME), access_of_environment())
         self._known: set[int] = set()  # runs whose names the server has got
+        self._is_near = False
+        self._segments = SegmentPool()
 
     @property
     def peer(self) -> Peer:
@@ -68,7 +72,8 @@ class RemoteMaster(SessionMemory):
     def create_session(self, config: ConfigProto) -> str:
         """The handle of a new session."""
         wait_s = config.operation_timeout_in_ms / 1000 or float(setting("GPUGRAPH_CLUSTER_WAIT"))
-        self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+        status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
+        self._is_near = mapped(read_segment(status.segment)) is not None
         message = message_of("CreateSession", config=config.SerializeToString())
         return str(self._peer.call("CreateSession", message).handle)
 
@@ -90,6 +95,7 @@ class RemoteMaster(SessionMemory):
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
             message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
+            message.is_near = self._is_near
             if has_names:
                 write_names(message.names, names)
             self._peer.write_values(message.value, values)
@@ -102,7 +108,7 @@ class RemoteMaster(SessionMemory):
             self._known.add(slot)
             if options.trace is not None:
                 options.trace.extend(answer.step_stats)
-            return self._peer.read_values(answer.value)
+            return self._peer.read_copies(answer.value, self._segments)
         raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
 
     def explain(self, handle: str, names: StepNames) -> str:

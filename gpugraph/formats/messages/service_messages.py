@@ -28,7 +28,7 @@ StepNames: 1 feed *string, 2 fetch *string, 3 target *string, 4 connection *Pair
 ExplainStep: 1 handle string, 2 names StepNames
 Explanation: 1 text string
 RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 timeout_ms int64,
-    6 trace bool
+    6 trace bool, 7 is_near bool
 Transfer: 1 key string, 2 task string, 3 value string
 Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
     6 receive *Transfer, 7 send *Pair, 8 collective *Collective, 9 take *string
@@ -83,5 +83,5 @@ METHODS: dict[str, tuple[str, str]] = {
 }
 """Each method with the message that it takes and the one that it answers."""
 
-ONE_WAY = frozenset(("SendTensors",))
+ONE_WAY = frozenset(("SendTensors", "FreeParcels", "SettleCollective"))
 """Methods whose callers do not wait for an answer: in a stream there is none."""
