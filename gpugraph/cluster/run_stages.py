@@ -96,7 +96,7 @@ class _Cutter:
         self.stages: dict[tuple[str, int], Stage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
         self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
-        self._check_collectives()
+        self._note_inside()
 
     def cut(self) -> dict[str, list[Stage]]:
         """The stages by task."""
@@ -128,18 +128,29 @@ class _Cutter:
     # -- collectives over processes
 
     def _is_spread(self, op: Operation) -> bool:
-        """Whether the operation is a member of a collective over processes."""
-        return op in self.collectives and self.collectives[op].is_spread
+        """Whether the operation is a member of a collective that is done between stages."""
+        group = self.collectives.get(op)
+        return group is not None and group.is_spread and not group.is_inside
 
-    def _check_collectives(self) -> None:
-        for op in self.collectives:
-            if self._is_spread(op) and op in self.graph.groups:
+    def _note_inside(self) -> None:
+        """Finds the collectives over processes in branches and loops.
+
+        Their plans wait for the others, which are in sessions of their own: two stages of one run
+        could wait for each other.
+        """
+        for op, group in self.collectives.items():
+            if not (group.is_spread and op in self.graph.groups):
+                continue
+            if len(group.members) > 1:
+                others = ", ".join(f"'{x.name}'" for x in group.members if x is not op)
                 raise UnimplementedError(
                     op._record,
                     op,
-                    f"The collective '{op.name}' is over several processes, and in a branch or a "
-                    "loop: compute it outside",
+                    f"The collective '{op.name}' is in a branch or a loop, and over several "
+                    f"processes with other members of the same run ({others}): give each member a "
+                    "session of its own, or compute it outside",
                 )
+            self.collectives[op] = group._replace(is_inside=True)
 
     def _result_home(self, op: Operation) -> Stage:
         """The first stage that has the result of a collective, for others."""

@@ -135,8 +135,13 @@ class Worker:
             return None
         assert self.peers is not None
         pool = self._segments
-        buckets = [BucketRun(spec, operations, pool) for spec, operations in part.collectives]
-        return CollectiveStep(self.peers, pool, handle, step, buckets)
+        buckets, inside = [], {}
+        for spec, operations in part.collectives:
+            if spec.is_inside:
+                inside[operations[0].name] = partial(BucketRun, spec, operations, pool)
+            else:
+                buckets.append(BucketRun(spec, operations, pool))
+        return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
         """Ends a step here; and on the other tasks, if they have not ended it."""

@@ -254,6 +254,7 @@ def write_stage(message: Any, stage: StageSpec) -> None:
             num_local=spec.num_local,
             leader=spec.leader,
             is_whole=spec.is_whole,
+            is_inside=spec.is_inside,
         )
     message.take.extend(stage.takes)
 
@@ -269,7 +270,7 @@ def read_stage(message: Any) -> StageSpec:
         [(item.key, item.task, item.value) for item in message.receive],
         read_pairs(message.send),
         [
-            CollectiveSpec(list(x.operation), x.num_local, x.leader, x.is_whole)
+            CollectiveSpec(list(x.operation), x.num_local, x.leader, x.is_whole, x.is_inside)
             for x in message.collective
         ],
         list(message.take),

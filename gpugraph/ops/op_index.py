@@ -32,7 +32,7 @@ arrays.space_to_batch_and_depth BatchToSpace BatchToSpaceND DepthToSpace SpaceTo
 arrays.split_and_unstack Split SplitV Unpack
 arrays.tile_and_pad MirrorPad MirrorPadGrad Pad PadV2 Tile
 collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGather
-    CollectiveReduce _CollectiveInput
+    CollectiveReduce _CollectiveExchange _CollectiveInput
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
 control.py_func PyFunc PyFuncStateless
 control.switch_merge_and_loop_ops ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter

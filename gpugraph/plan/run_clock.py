@@ -31,8 +31,8 @@ class TimeLimit(NamedTuple):
             raise DeadlineExceededError(None, None, f"Timed out {where} after {self.seconds} s")
 
 
-Take = Callable[[str, Any], None]
-"""Takes a value of a run in progress, by a name; it copies what it keeps."""
+Take = Callable[[str, Any], Any]
+"""Takes a value of a run in progress, by a name; it copies what it keeps. May give another."""
 
 Place = Callable[[int, Any], Any]
 """Gives the array that a fetched array is copied to, which has this number; or None."""
@@ -114,12 +114,12 @@ def check_run(where: str) -> None:
         clock.check(where)
 
 
-def give_early(name: str, value: Any) -> None:
-    """Gives a value to whoever started the run in progress, before its end.
+def give_early(name: str, value: Any) -> Any:
+    """Gives a value to whoever started the run in progress, before its end: what that answers.
 
     InternalError where nobody takes it.
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:
         raise InternalError.of_no_node(f"Nobody takes the value of '{name}' from this run")
-    clock.take(name, value)
+    return clock.take(name, value)

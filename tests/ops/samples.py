@@ -122,6 +122,7 @@ UNSAMPLED = {
         "several belong together: tests/ops/collectives has them run",
     ),
     "_CollectiveInput": "the compiler alone makes it: tests/cluster/test_collectives.py has it run",
+    "_CollectiveExchange": "as that: tests/cluster/test_collectives_inside.py has it run",
     **dict.fromkeys(
         (
             *("ParseExample", "ParseSingleExample", "ParseSequenceExample", "ParseTensor"),

@@ -28,22 +28,28 @@ class CollectiveSpec(NamedTuple):
     """Collectives that are done at once, by the names of a task's members.
 
     operations: for each instance the members, in the order of their devices; num_local of each.
-    leader: the task where members meet. is_whole: whether all members are in one run.
+    leader: the task where members meet. is_whole: whether all members are in one run. is_inside:
+    whether it is in a branch or a loop, whose plan waits for the result.
     """
 
     operations: Sequence[str]
     num_local: int
     leader: str
     is_whole: bool
+    is_inside: bool = False
 
 
 class CollectiveGroup(NamedTuple):
-    """The members of one collective in a run. is_spread: whether it goes over processes."""
+    """The members of one collective in a run. is_spread: whether it goes over processes.
+
+    is_inside: whether its one member in this run is in a branch or a loop.
+    """
 
     members: Sequence[Operation]
     is_spread: bool
     is_whole: bool
     tasks: Sequence[str]
+    is_inside: bool = False
 
 
 def is_collective(op: Operation) -> bool:
@@ -104,6 +110,7 @@ def collective_specs(
                     len(bucket[0]),
                     group.tasks[0] if group.is_whole else _leader(config, leader),
                     group.is_whole,
+                    group.is_inside,
                 )
             )
     return specs
@@ -127,7 +134,7 @@ def _bucket_kind(
     first = members[0]
     types = rewrites.scoped_allocator_opts.enable_op or ["CollectiveReduce"]
     is_reduction = first.type == "CollectiveReduce" and first.type in types
-    if not is_on or not is_reduction or _size(first) is None:
+    if not is_on or not is_reduction or groups[first].is_inside or _size(first) is None:
         return first
     attrs = tuple(
         first.attrs[key] for key in ("group_key", "group_size", "T", "merge_op", "final_op")

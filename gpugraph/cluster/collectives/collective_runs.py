@@ -7,6 +7,7 @@
          |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed what comes of it
 
+In a branch or a loop the plan waits itself (`_CollectiveExchange`), as for a queue.
 So the plan goes on computing while its first gradients are reduced. No stage waits for a collective
 of its own level, so that a run does not wait for itself. A collective whose other members are of
 other sessions waits for them as a queue would: until they come, or can't come any more.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ from gpugraph.cluster.shared_segments import Segment, SegmentName, SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.plan import check_run
 
 _SLICE_S = 0.2
 
@@ -152,7 +154,10 @@ class BucketRun:
 
 
 class CollectiveStep:
-    """The collectives of one run of a task's part."""
+    """The collectives of one run of a task's part.
+
+    inside: by the member's name, what makes one of a branch or a loop, each time it is run.
+    """
 
     def __init__(
         self,
@@ -161,22 +166,46 @@ class CollectiveStep:
         session: str,
         step: int,
         buckets: Sequence[BucketRun],
+        inside: Mapping[str, Callable[[], BucketRun]],
     ) -> None:
         self._peers, self._pool, self._session, self._step = peers, pool, session, step
-        self._buckets = buckets
+        self._buckets, self._inside = list(buckets), inside
         self._bucket_of = {op.name: bucket for bucket in buckets for op in bucket.operations}
         self._failure: OpError | None = None
         self._lock = new_lock()
 
-    def take(self, name: str, value: Any) -> None:
-        """Takes an input from a plan that runs."""
+    def take(self, name: str, value: Any) -> Any:
+        """Takes an input from a plan that runs; in a branch or a loop, the result."""
+        if name in self._inside:
+            return self._exchanged(self._inside[name](), name, value)
         bucket = self._bucket_of[name]
         if bucket.take(name, value):
             self._begin(bucket)
+        return None
+
+    def _exchanged(self, bucket: BucketRun, name: str, value: Any) -> Any:
+        """The result of a collective for which its plan waits."""
+        with self._lock:
+            self._buckets.append(bucket)
+        if bucket.missing:
+            bucket.take(name, value)
+        self._begin(bucket)
+        while not bucket.is_over.wait(_SLICE_S):
+            check_run("while a collective waited")
+            self._raise_failure()
+        if bucket.error is not None:
+            check_run("while a collective waited")
+            raise bucket.error
+        result = np.array(bucket.results[name])
+        with self._lock:
+            self._buckets.remove(bucket)
+        if bucket.segment is not None:
+            self._pool.give_back(bucket.segment)
+        return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
         """Begins those that need no input."""
-        for spec in specs:
+        for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:
                 self._begin(bucket)
@@ -204,7 +233,7 @@ class CollectiveStep:
         return values
 
     def _raise_failure(self) -> None:
-        for bucket in self._buckets:
+        for bucket in list(self._buckets):
             if bucket.error is not None:
                 raise bucket.error
 
@@ -220,7 +249,7 @@ class CollectiveStep:
             has_waited = isinstance(error, (DeadlineExceededError, CancelledError))
             # Seen before the first is left, which gives the bucket of a meeting an error here.
             is_own = not has_waited and all(bucket.error is None for bucket in self._buckets)
-            for bucket in self._buckets:
+            for bucket in [*self._buckets, *self._not_begun()]:
                 if not bucket.is_over.is_set():
                     self._leave(bucket, error, is_own)
             for bucket in self._buckets:
@@ -229,6 +258,11 @@ class CollectiveStep:
         for bucket in self._buckets:
             if bucket.segment is not None:
                 self._pool.give_back(bucket.segment)
+
+    def _not_begun(self) -> list[BucketRun]:
+        """Collectives of branches and loops that others may wait for, or come to later."""
+        begun = {bucket.operations[0].name for bucket in self._buckets}
+        return [make() for name, make in self._inside.items() if name not in begun]
 
     def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
         """Tells the others of a bucket that this member does not go on; who comes later, too."""

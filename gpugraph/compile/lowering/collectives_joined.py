@@ -13,7 +13,7 @@ everywhere.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,15 +59,21 @@ def collectives(unit: Unit) -> Outcome:
 def _give(unit: Unit, members: Sequence[Node]) -> None:
     """Puts in the place of each member what gives its input to the worker, which does the rest.
 
-    What reads the results is in later stages of the run (`cluster/run_stages.py`).
+    What reads the results is in later stages of the run (`cluster/run_stages.py`), but for members
+    in a branch or a loop: these wait for the result, as for a queue.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
         before = member.control_inputs
         after = [edge.dst for edge in member._out if edge.is_control]
+        readers = [(edge.dst, edge.dst_input) for edge in member._out if not edge.is_control]
+        attrs = {"T": member.attrs["T"], "op": member.name}
         unit.remove(member)
-        if sources:
-            attrs = {"T": member.attrs["T"], "op": member.name}
+        if readers:
+            node = _exchanged(unit, member, sources, attrs)
+            for reader, slot in readers:
+                unit.graph.add_edge(node, 0, reader, slot)
+        elif sources:
             node = unit.add_op("_CollectiveInput", member, sources, attrs=attrs)
         else:
             node = unit.add_op("NoOp", member, attrs={})
@@ -75,6 +81,17 @@ def _give(unit: Unit, members: Sequence[Node]) -> None:
         for follower in after:
             unit.add_control_inputs(follower, [node])
         unit.roots = [node if root is member else root for root in unit.roots]
+
+
+def _exchanged(
+    unit: Unit, member: Node, sources: Sequence[Source], attrs: Mapping[str, Any]
+) -> Node:
+    """What waits for the result; a receiver gives an empty value."""
+    dtype = attrs["T"]
+    if not sources:
+        value = np.zeros((), dtype.as_numpy_dtype)
+        sources = [(unit.add_constant(member, "nothing", value, dtype), 0)]
+    return unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
 
 
 def _check(unit: Unit, members: Sequence[Node]) -> None:

@@ -23,6 +23,7 @@ class CallClock(Clock):
         self.armed = True
         self.is_left = False
         self.run_clock = run_clock
+        self.take = None if run_clock is None else run_clock.take
 
     def check(self, where: str) -> None:
         """Raises what ends the run, and CancelledError once it is over."""

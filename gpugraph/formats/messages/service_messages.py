@@ -32,7 +32,8 @@ RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 tim
 Transfer: 1 key string, 2 task string, 3 value string
 Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
     6 receive *Transfer, 7 send *Pair, 8 collective *Collective, 9 take *string
-Collective: 1 operation *string, 2 num_local int64, 3 leader string, 4 is_whole bool
+Collective: 1 operation *string, 2 num_local int64, 3 leader string, 4 is_whole bool,
+    5 is_inside bool
 RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string,
     5 task *string
 PartHandle: 1 part int64

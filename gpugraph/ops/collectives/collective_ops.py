@@ -28,8 +28,9 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
+from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
-from gpugraph.ops.framework.shape_functions import no_outputs, same_shape
+from gpugraph.ops.framework.shape_functions import no_outputs, same_shape, unknown
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.plan import give_early
 
@@ -63,10 +64,17 @@ def _bind_given(context: KernelContext, source: Any) -> Callable[[], Any]:
     return partial(give_early, context.attrs["op"], source)
 
 
+def _bind_exchanged(context: KernelContext, source: Any) -> Callable[[], Any]:
+    return lambda: [give_early(context.attrs["op"], source)]
+
+
 _COPIES = {**_DECLARED, **numpy_kernels(Call(copy_array)), "infer": same_shape(0), "alias": {0: 0}}
 _CHECKED = {**_DECLARED, **numpy_kernels(Call(make=_bind_checked)), "infer": _declared_shape}
 _RECEIVES = {**_CHECKED, **numpy_kernels(Call(lambda out: None))}
 _GIVES = {**_DECLARED, **numpy_kernels(Call(make=_bind_given)), "infer": no_outputs}
+_WAITS = Call(make=_bind_exchanged, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
+_HOST = HostOnly("the tensors of other processes come to the host")
+_EXCHANGES = {**_DECLARED, "cpu": _WAITS, "gpu": _HOST, "host": (0,), "infer": unknown}
 _REDUCES = {
     **_KEYS,
     **{name: Attr("string", required=True) for name in ("merge_op", "final_op")},
@@ -97,6 +105,10 @@ for _op_type, _inputs, _outputs, _attrs, _kernels, _doc in (
     (
         *("_CollectiveInput", _IN, "", {"T": _VALUES, "op": Attr("string")}, _GIVES),
         "Gives a collective over processes its input; the compiler puts it there.",
+    ),
+    (
+        *("_CollectiveExchange", _IN, _OUT, {"T": _VALUES, "op": Attr("string")}, _EXCHANGES),
+        "Waits for what comes of a collective over processes, in a branch or a loop.",
     ),
 ):
     op(_op_type, inputs=_inputs, outputs=_outputs, attrs=_attrs, doc=_doc, **_kernels)
