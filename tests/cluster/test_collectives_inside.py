@@ -24,29 +24,32 @@ pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
 pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 Servers = dict[tuple[str, int], Any]
+GPUS = tf.GPUOptions(virtual_gpus=[100])
 TASKS = ["/job:worker/task:0", "/job:worker/task:1"]
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
-    with local_cluster(worker=2) as servers:
+    with local_cluster(tf.ConfigProto(gpu_options=GPUS), worker=2) as servers:
         yield servers
 
 
 def member(
-    servers: Servers, rank: int, build: Callable[[Any, int], Any], value: Any, times: int = 2
+    servers: Servers, rank: int, build: Callable[[Any, int], Any], value: Any, device: str = "cpu:0"
 ) -> Any:
     """What a session on a worker's server gives for a graph that it alone has, run some times."""
-    with tf.Graph().as_default(), tf.device(TASKS[rank]):
+    with tf.Graph().as_default(), tf.device(f"{TASKS[rank]}/{device}"):
         x = tf.placeholder(tf.float32, [None])
         y = build(x, rank)
         config = tf.ConfigProto(device_filters=[TASKS[rank]])
         with tf.Session(servers["worker", rank].target, config=config) as session:
-            return [session.run(y, {x: value}) for _ in range(times)][-1]
+            return [session.run(y, {x: value}) for _ in range(2)][-1]
 
 
-@pytest.mark.parametrize("count", [3, 70_000])  # by messages, and by shared memory
-def test_a_loop_reduces_in_each_iteration(servers: Servers, count: int) -> None:
+@pytest.mark.parametrize(
+    "count, device", [(3, "cpu:0"), (70_000, "cpu:0"), (3, "gpu:0")]
+)  # by messages, and by shared memory
+def test_a_loop_reduces_in_each_iteration(servers: Servers, count: int, device: str) -> None:
     def build(x: Any, rank: int) -> Any:
         def body(step: Any, total: Any) -> Any:
             mean = all_reduce(total * (rank + 1.0), 2, 1, 1, "Add", "Div")
@@ -55,7 +58,7 @@ def test_a_loop_reduces_in_each_iteration(servers: Servers, count: int) -> None:
         return tf.while_loop(lambda step, _: step < 5, body, [0, x])[1]
 
     values = np.random.RandomState(0).uniform(-1, 1, (2, count)).astype(np.float32)
-    results = all_ranks(2, lambda rank: member(servers, rank, build, values[rank]))
+    results = all_ranks(2, lambda rank: member(servers, rank, build, values[rank], device))
     expected = values.copy()
     for _ in range(5):
         expected = (expected[0] + expected[1] * 2) / 2 + values
@@ -139,7 +142,7 @@ def test_a_failure_and_a_time_limit_end_the_wait_in_a_loop(servers: Servers) -> 
     def alone(x: Any, rank: int) -> Any:
         return tf.cond(x[0] > 0, lambda: all_reduce(x * 1.0, 2, 6, 1, "Add", "Id"), lambda: x)
 
-    with tf.Graph().as_default(), tf.device(TASKS[0]):
+    with tf.Graph().as_default(), tf.device(f"{TASKS[0]}/cpu:0"):
         x = tf.placeholder(tf.float32, [None])
         y = alone(x, 0)
         config = tf.ConfigProto(device_filters=[TASKS[0]], operation_timeout_in_ms=200)
@@ -155,7 +158,7 @@ def test_members_of_one_run_in_branches_are_refused(servers: Servers) -> None:
     results = []
     with tf.Graph().as_default():
         for task in TASKS:
-            with tf.device(task):
+            with tf.device(f"{task}/cpu:0"):
                 x = tf.placeholder_with_default(1.0, [])
                 reduce = lambda x=x: all_reduce(x * 1.0, 2, 7, 1, "Add", "Id")  # noqa: E731
                 results.append(tf.cond(x > 0, reduce, lambda x=x: x))

@@ -22,6 +22,7 @@ from gpugraph.base.dtypes import int32
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Source, Unit, node_error
+from gpugraph.graph.device_names import DeviceSpec
 from gpugraph.graph.nodes.loop_frames import loop_frames
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
@@ -91,7 +92,10 @@ def _exchanged(
     if not sources:
         value = np.zeros((), dtype.as_numpy_dtype)
         sources = [(unit.add_constant(member, "nothing", value, dtype), 0)]
-    return unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
+    node = unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
+    if DeviceSpec.from_string(node.requested_device).device_type != "CPU":
+        node.requested_device = "/device:CPU:0"  # others are waited for there
+    return node
 
 
 def _check(unit: Unit, members: Sequence[Node]) -> None:
