@@ -100,7 +100,8 @@ class TieredCode:
             self._run_mixed()
         else:
             start = perf_counter()
-            self._sequence.run()
+            with one_blas_thread() if self._translated else nullcontext():  # as in `_run_mixed`
+                self._sequence.run()
             self._spent += perf_counter() - start
             self._is_worthwhile = self._spent >= WORTHWHILE_S
 
