@@ -1,6 +1,10 @@
 """The frozen record between compilation and runtime: what a run does, step by step."""
 
-from gpugraph.plan.arena_record import ArenaRecord as ArenaRecord, BufferRecord as BufferRecord
+from gpugraph.plan.arena_record import (
+    ArenaRecord as ArenaRecord,
+    BufferRecord as BufferRecord,
+    LoopRecord as LoopRecord,
+)
 from gpugraph.plan.graph_record import (
     LASTING as LASTING,
     GraphRecord as GraphRecord,

@@ -1,4 +1,5 @@
-"""The arena of a plan on one device, as a record: which buffers it has, when, and at its peak."""
+"""The memory of a plan, as records: which buffers an arena has, when, and at its peak; and what
+each iteration of a loop keeps beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from gpugraph.base.shapes import shape_text
 
 
 class BufferRecord(NamedTuple):
-    """A tensor in the arena: its op, bytes, first and last place in the order of the plan.
+    """A tensor in memory: its op, bytes, first and last place in the order of the plan.
 
     `shape` and `dtype` are those of the tensor that is there first; others may be in its place.
     """
@@ -19,7 +20,7 @@ class BufferRecord(NamedTuple):
     num_bytes: int
     first: int
     last: int
-    shape: tuple[int, ...]
+    shape: tuple[int | None, ...] | None
     dtype: DType
     origin: Any = None
 
@@ -49,3 +50,20 @@ class ArenaRecord(NamedTuple):
         """The buffers that live at the peak, the largest first."""
         live = [buffer for buffer in self.buffers if buffer.first <= self.place <= buffer.last]
         return sorted(live, key=lambda buffer: -buffer.num_bytes)
+
+
+class LoopRecord(NamedTuple):
+    """What each iteration of a loop keeps on a device, on stacks and in TensorArrays, until its
+    gradient or the end of the run takes it back.
+
+    tensors: all of it, the largest first; where a size is open, it has no bytes here.
+    """
+
+    loop: str
+    device: str
+    tensors: Sequence[BufferRecord]
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes that are known."""
+        return sum(tensor.num_bytes for tensor in self.tensors)

@@ -23,7 +23,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.fork_safe_locks import new_rlock
-from gpugraph.plan.arena_record import ArenaRecord
+from gpugraph.plan.arena_record import ArenaRecord, LoopRecord
 from gpugraph.plan.graph_record import GraphRecord
 from gpugraph.plan.plan_steps import Access, Step, StepSequence
 from gpugraph.plan.run_clock import RUN_CLOCK, Clock
@@ -126,6 +126,7 @@ class Plan:
     that `runs_once` is stale once it has begun, and its memory is given back when its run ends.
 
     `sized_in_run`: by device, how many tensors have no place in the arena, and the device's bytes.
+    `loops`: what their iterations keep beside it.
 
     `graph_record` is there once a run was traced (`graph_record.py`).
 
@@ -161,6 +162,7 @@ class Plan:
     in_use: dict[str, Callable[[], int]] = field(default_factory=dict)
     graph_record: GraphRecord | None = None
     sized_in_run: dict[str, tuple[int, int]] = field(default_factory=dict)
+    loops: tuple[LoopRecord, ...] = ()
     whose_memory: str = ""
     memory: Any = None
     holder: dict[int, Plan] = field(default_factory=dict)

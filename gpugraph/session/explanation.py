@@ -9,7 +9,16 @@ from html import escape
 
 from gpugraph.base.html_tables import folded, html_table
 from gpugraph.memory import human_readable_bytes
-from gpugraph.plan import ArenaRecord, PassReport, Placement, Plan, Transfer, all_steps
+from gpugraph.plan import (
+    ArenaRecord,
+    BufferRecord,
+    LoopRecord,
+    PassReport,
+    Placement,
+    Plan,
+    Transfer,
+    all_steps,
+)
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MOST_REASONS = 3
@@ -40,6 +49,7 @@ class Explanation:
         self.arenas: dict[str, ArenaRecord] = plan.arenas
         self.arena_bytes: dict[str, int] = plan.arena_bytes
         self.sized_in_run: dict[str, tuple[int, int]] = plan.sized_in_run
+        self.loops: Sequence[LoopRecord] = plan.loops
         self.whose_memory: str = plan.whose_memory
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
@@ -132,7 +142,8 @@ class Explanation:
 
     def memory(self) -> str:
         """What the step needs on each device, where most of it, and which tensors hold that; and
-        whose memory that is, and how many tensors are sized in the run."""
+        whose memory that is, what each iteration of a loop keeps beside it, and how many tensors
+        are sized in the run."""
         lines = []
         for device, arena in sorted(self.arenas.items()):
             live = arena.at_peak()
@@ -143,14 +154,21 @@ class Explanation:
                 f"arena on {device}: {human_readable_bytes(arena.num_bytes)}, most of it at "
                 f"'{arena.node}'; {count} {part} % of that"
             )
-            lines += [
-                f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}"
-                for tensor in largest
-            ]
+            lines += _tensor_lines(largest)
         if lines:
             lines.append(self.whose_memory)
+        for loop in self.loops:
+            known = [tensor for tensor in loop.tensors if tensor.num_bytes]
+            number = len(loop.tensors) - len(known)
+            sizes = [human_readable_bytes(loop.num_bytes)] if known else []
+            sizes += [f"{_tensors(number)} of open size"] if number else []
+            lines.append(
+                f"each iteration of {loop.loop} keeps {' and '.join(sizes)} on "
+                f"{_short(loop.device)}, beside the arena"
+            )
+            lines += _tensor_lines(known[:MOST_TENSORS])
         for device, (number, limit) in sorted(self.sized_in_run.items()):
-            tensors, are = (f"{number} tensors", "are") if number > 1 else ("one tensor", "is")
+            tensors, are = _tensors(number), "are" if number > 1 else "is"
             lines.append(
                 f"{tensors} on {_short(device)} {are} sized in each run: beside the arena, in what "
                 f"is left of {human_readable_bytes(limit)}"
@@ -218,6 +236,14 @@ def _pass_lines(reports: Sequence[PassReport], width: int | None) -> list[str]:
         lines.append(head if width is None or len(head) <= width else wrapped(head, width))
         lines += [wrapped(line, width, "    ") for line in report.lines]
     return lines
+
+
+def _tensors(number: int) -> str:
+    return f"{number} tensors" if number > 1 else "one tensor"
+
+
+def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
+    return [f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}" for tensor in tensors]
 
 
 def _counts(devices: Iterable[str]) -> str:

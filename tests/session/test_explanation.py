@@ -95,3 +95,54 @@ def test_it_refuses_what_run_refuses(session: Any) -> None:
         session.explain("z:0", {"x:0": [1.0]})
     with pytest.raises(tf.errors.InvalidArgumentError, match="must feed"):
         session.explain("z:0")
+
+
+def loop_gradient(shape: Any) -> tuple[Any, Any, Any]:
+    """A fed number of iterations, what goes into a loop, and the gradient at that."""
+    count, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, shape, name="x")
+
+    def body(i: Any, y: Any, rows: Any) -> tuple[Any, Any, Any]:
+        return i + 1, tf.tanh(y, name="squashed") * y, rows.write(i, tf.reduce_sum(y, 1))
+
+    rows = tf.TensorArray(tf.float32, count, name="rows")
+    _, y, rows = tf.while_loop(lambda i, *_: i < count, body, [0, x, rows], name="while")
+    return count, x, tf.gradients(tf.reduce_sum(y) + tf.reduce_sum(rows.stack()), x)[0]
+
+
+def test_it_tells_what_each_iteration_of_a_loop_keeps() -> None:
+    peaks = []
+    with tf.Graph().as_default() as graph:
+        count, x, gradient = loop_gradient([64, 256])
+    for number in (32, 96):
+        with tf.Session(graph=graph) as session:
+            feeds = {count: number, x: np.ones((64, 256))}
+            explanation = session.explain(gradient, feeds)
+            for _ in range(2):
+                session.run(gradient, feeds)
+            (use,) = session.memory_stats().values()
+            peaks.append(use.peak_bytes_in_use)
+    (loop,) = explanation.loops
+    assert 0 <= loop.num_bytes - (2 * 64 * 256 * 4 + 64 * 4) <= 16  # scalars: the index of a write
+    assert loop.tensors[0].num_bytes == 64 * 256 * 4
+    assert 0.95 < (peaks[1] - peaks[0]) / 64 / loop.num_bytes < 1.4
+    text = explanation.memory()
+    assert f"each iteration of {loop.loop} keeps 128.3KiB on CPU:0, beside the arena" in text
+    assert "'while/squashed' float32[64,256] (defined at " in text
+
+
+def test_it_tells_what_loops_keep_of_open_size() -> None:
+    with tf.Graph().as_default() as graph:
+        count, x, gradient = loop_gradient([None, 256])
+    with tf.Session(graph=graph) as session:
+        for rows in range(1, 11):
+            explanation = session.explain(gradient, {count: 2, x: np.ones((rows, 256))})
+    assert "tensors of open size on CPU:0, beside the arena" in explanation.memory()
+    assert any(tensor.shape == (None, 256) for tensor in explanation.loops[0].tensors)
+
+
+def test_it_tells_nothing_of_loops_that_keep_nothing() -> None:
+    with tf.Graph().as_default() as graph:
+        y = tf.while_loop(lambda i: i < 5, lambda i: i + 1, [0])
+    with tf.Session(graph=graph) as session:
+        assert not session.explain(y).loops
+        assert "each iteration" not in str(session.explain(y))

@@ -18,7 +18,7 @@ from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
-from gpugraph.compile.memory.arena_records import arena_records
+from gpugraph.compile.memory.arena_records import arena_records, loop_records
 from gpugraph.compile.memory.arena_refusal import refused_beside_arena
 from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
@@ -85,6 +85,7 @@ def bind(unit: Unit) -> Plan:
             device.name: device.synchronize for device in unit.target.devices if device.has_kernels
         },
         sized_in_run=binder.sized_in_run(),
+        loops=loop_records(unit),
         whose_memory=binder.run_memory.why,
         memory=binder.run_memory,
         holder=binder.run_memory.holder,

@@ -1,13 +1,17 @@
-"""Arenas as records: what is in each device's arena, and what lives at its peak."""
+"""Memory as records: what is in each device's arena, and at its peak; what loops keep beside it."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 from typing import Any
 
+from gpugraph.base.dtypes import string
 from gpugraph.compile.unit.compile_unit import Home, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.plan import ArenaRecord, BufferRecord
+from gpugraph.plan import ArenaRecord, BufferRecord, LoopRecord
+
+_KEPT_INPUT = {"StackPushV2": 1, "TensorArrayWriteV3": 2}
+"""By op type, the input that is kept for later."""
 
 
 def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
@@ -21,6 +25,32 @@ def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
     return {
         device: _record(unit, device, list(records.values())) for device, records in buffers.items()
     }
+
+
+def loop_records(unit: Unit) -> tuple[LoopRecord, ...]:
+    """What an iteration of each loop keeps on each device, in the order of the plan."""
+    if unit.flow is None:
+        return ()
+    frames = unit.flow.frames
+    kept: dict[tuple[str, str], list[BufferRecord]] = {}
+    for place, node in enumerate(unit.order):
+        frame = frames.at(node)
+        if node.type in _KEPT_INPUT and frame is not frames.root:
+            record = _kept(unit, node, place)
+            kept.setdefault((frame.name, node.assigned_device), []).append(record)
+    return tuple(
+        LoopRecord(*key, sorted(records, key=lambda record: -record.num_bytes))
+        for key, records in kept.items()
+    )
+
+
+def _kept(unit: Unit, node: Node, place: int) -> BufferRecord:
+    edge = node.input_edge(_KEPT_INPUT[node.type])
+    shape, dtype = unit.shapes[edge.src.id][edge.src_output], edge.src.output_types[edge.src_output]
+    elements = shape.num_elements() if dtype.base_dtype is not string else None
+    name, origin = _maker(unit, edge.src, edge.src_output)
+    num_bytes = (elements or 0) * dtype.base_dtype.itemsize
+    return BufferRecord(name, num_bytes, place, place, shape.sizes, dtype.base_dtype, origin)
 
 
 def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
