@@ -73,9 +73,9 @@ class StepMemory(NamedTuple):
     advice: Sequence[str] = ()
 
 
-def tensor_words(shape: Sequence[int], dtype: DType) -> str:
+def tensor_words(shape: Sequence[int | None] | None, dtype: DType) -> str:
     """A tensor in the words of TensorFlow's error."""
-    return f"tensor with shape{shape_text(tuple(shape))} and type {short_type(dtype)}"
+    return f"tensor with shape{shape_text(shape)} and type {short_type(dtype)}"
 
 
 def short_type(dtype: DType) -> str:
