@@ -16,11 +16,10 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 def verify(unit: Unit, after: str) -> None:
     """Checks the invariants of pass `after` and of all before it. InternalError when one fails."""
-    for name, check in _CHECKS.items():
+    if after not in _CHECKS:
+        raise ValueError(f"There is no pass '{after}'")
+    for check in _CHECKS_AFTER[after]:
         check(unit)
-        if name == after:
-            return
-    raise ValueError(f"There is no pass '{after}'")
 
 
 def _fail(node: Node, what: str) -> InternalError:
@@ -338,3 +337,9 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "order": _check_order,
     "memory": _check_memory,
 }
+
+_CHECKS_AFTER: dict[str, tuple[Callable[[Unit], None], ...]] = {
+    name: tuple(dict.fromkeys(list(_CHECKS.values())[: index + 1]))
+    for index, name in enumerate(_CHECKS)
+}
+"""Each check of a pass and of all passes before it, once."""
