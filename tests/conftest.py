@@ -5,6 +5,7 @@ Every session that a test makes verifies its plans between any two compile passe
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -84,6 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         reason = _why_skipped(item)
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector the many objects of the collection, which all stay."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

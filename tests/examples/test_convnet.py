@@ -25,6 +25,7 @@ def convnet():
     del sys.modules[spec.name]
 
 
+@pytest.mark.exhaustive
 def test_it_reaches_its_accuracy(convnet, capsys):
     accuracy = convnet.main([])
     printed = capsys.readouterr().out

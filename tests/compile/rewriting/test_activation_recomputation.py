@@ -57,6 +57,7 @@ def chain(ops: Any, x: Any, target: Any) -> Any:
 SMALL = networks.Network(chain, (((512, 32), "float32"), ((512, 32), "float32")))
 
 
+@pytest.mark.exhaustive  # the chain below is the same in small
 def test_a_transformer_trains_in_half_of_its_memory_with_the_same_losses() -> None:
     """The memory of benchmarks/memory.py; its time is in docs/memory.md."""
     network = networks.NETWORKS["transformer"]
