@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
@@ -31,6 +32,9 @@ CLIENT_IS_GONE = "its client is gone"
 
 _NEVER_S = 1e9
 _PLAIN = StepOptions()
+_MOST_KEPT = 1024
+"""Steps of which a worker knows which tensors they have kept."""
+
 _SIGNAL = np.zeros(0, np.bool_)
 
 
@@ -42,7 +46,8 @@ class Worker:
         self._sessions: dict[str, WorkerSession] = {}
         self._lock = new_lock()
         self._segments = others.segments
-        self.mailboxes = StepMailboxes(others.forget)
+        self.mailboxes = StepMailboxes(self._forget)
+        self._kept_of: OrderedDict[int, list[tuple[KeptTensors, str]]] = OrderedDict()  # by step
         self.is_stopped = False
         self.peers: CollectivePeers | None = None  # of a server with other tasks
 
@@ -118,8 +123,7 @@ class Worker:
             self._fail(part, step, mailbox, failure)
             raise
         finally:
-            if failure is not None:
-                _discard_kept(part, fed)
+            self._note_kept(step, part, fed, failure or mailbox.failure)
             if collectives is not None:
                 collectives.close(failure)
             for lease in () if has_client else shared.leases:
@@ -128,6 +132,29 @@ class Worker:
             failure = None  # it holds this frame, with all that the step has computed
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
+
+    def _note_kept(
+        self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
+    ) -> None:
+        """Notes the tensors that a step has kept: if it fails, on any task, nobody has a handle."""
+        kept = [
+            (tensors, store[key].decode())
+            for stage in part.stages
+            for key, tensors in stage.handles.items()
+            if tensors is not None and key in store
+        ]
+        if kept:
+            self._kept_of[step] = kept
+            if len(self._kept_of) > _MOST_KEPT:
+                self._kept_of.popitem(last=False)
+            if failure is not None:
+                self._forget(step)
+
+    def _forget(self, step: int) -> None:
+        """Drops what of a step that has failed is kept here."""
+        self._others.forget(step)
+        for tensors, tensor in self._kept_of.pop(step, ()):
+            tensors.discard(tensor)
 
     def _collectives(self, handle: str, part: Part, step: int) -> CollectiveStep | None:
         """What does the collectives over processes of a run, where there are such."""
@@ -353,14 +380,6 @@ class _SharedMemory(NamedTuple):
     seen: SeenByTask
     leases: list[Lease]
     has_client: bool
-
-
-def _discard_kept(part: Part, store: dict[str, Any]) -> None:
-    """Lets the tensors go that a step has kept whose client gets no handle of them."""
-    for stage in part.stages:
-        for key, kept in stage.handles.items():
-            if kept is not None and key in store:
-                kept.discard(store[key].decode())
 
 
 def _stopped(task: str) -> AbortedError:

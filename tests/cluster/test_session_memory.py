@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -116,6 +117,27 @@ def test_a_step_that_fails_keeps_nothing(session: tf.Session, cluster: Servers) 
     with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
         session.run([handle, bad], {x: [np.nan]})
     assert num_kept(cluster, 1) == 0
+
+
+def test_a_part_that_was_over_when_another_failed_keeps_nothing(
+    session: tf.Session, cluster: Servers
+) -> None:
+    for kept, failing in ((0, 1), (1, 0)):
+        x, (handle,) = handles_on(TASKS[kept])
+        with tf.device(TASKS[failing]):
+            bad = tf.check_numerics(tf.py_func(_late, [x], tf.float32), "bad")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+            session.run([handle, bad], {x: [np.nan]})
+        limit = time.monotonic() + 20
+        while num_kept(cluster, kept) and time.monotonic() < limit:
+            time.sleep(0.01)  # other tasks are told of the end, and not waited for
+        assert num_kept(cluster, kept) == 0
+        assert session.run(handle, {x: [1.0]}).eval().tolist() == [2.0]
+
+
+def _late(value: Any) -> Any:
+    time.sleep(0.1)
+    return value
 
 
 def test_handles_of_no_session(session: tf.Session) -> None:
