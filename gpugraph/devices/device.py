@@ -117,6 +117,10 @@ class Device(ABC):
     def write(self, array: Any, value: NDArray[Any]) -> None:
         """Copies a host array into an array of this device."""
 
+    def writing(self, array: Any) -> Callable[[Any], None]:
+        """`write` for an array, as a call of one argument."""
+        return partial(self.write, array)
+
     @abstractmethod
     def read(self, array: Any) -> NDArray[Any]:
         """A host copy of an array of this device."""
@@ -241,6 +245,10 @@ class HostDevice(Device):
             array[...] = value  # with () a string would become an array within this one
         else:
             array[()] = value  # a quarter of the time of np.copyto for a scalar
+
+    def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
+        """The same assignment, without a call of Python's."""
+        return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
         """A copy of the array."""

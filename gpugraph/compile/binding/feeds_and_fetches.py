@@ -41,7 +41,7 @@ class FeedsAndFetches:
                 device.write(cell.array, value)
 
         else:
-            load = partial(device.write, self.step_list.array(home))
+            load = device.writing(self.step_list.array(home))
         return FeedSlot(spec.name, spec.dtype, spec.shape, load)
 
     def fetch(self, node: Node) -> FetchSlot:
