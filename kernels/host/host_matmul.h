@@ -20,7 +20,7 @@ GG_BRIEF
 
 #define GG_MATMUL_DEPTH 256   /* of k in a stage */
 #define GG_MATMUL_BYTES 1048576 /* of the shared factor in a stage */
-#define GG_MATMUL_DIRECT 2   /* so few tiles read a panel where it is, though it does not fit */
+#define GG_MATMUL_DIRECT 10  /* so few tiles read a panel where it is, though it does not fit */
 #define GG_MATMUL_NEAR 16384 /* of half a first cache: a panel whose sets hold it */
 #define GG_MATMUL_FETCHED 524288 /* of a factor that is in no second cache when it is needed */
 
