@@ -1,12 +1,14 @@
 /* The runtime of native kernels: threads, sequences of kernels, and calls from Python.
 
-   Threads are created when first needed, sleep between jobs and block all signals. One job runs at a
-   time; a caller that finds the threads busy does its job alone. A forked process starts without
+   Threads are created when first needed and block all signals. After a job a thread looks for a while
+   whether there is another, then it sleeps: to wake one takes longer than many a product. One job runs
+   at a time; a caller that finds the threads busy does its job alone. A forked process starts without
    threads. */
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 GG_BRIEF
 
@@ -17,8 +19,8 @@ typedef struct {
     void *block;
     int64_t parts;
     _Atomic int64_t next;
-    int64_t wanted; /* threads that may still join */
-    int64_t active; /* threads that are at it */
+    int64_t wanted;         /* threads that may still join */
+    _Atomic int64_t active; /* threads that are at it */
 } gg_job;
 
 #define GG_MOST_THREADS 256
@@ -29,6 +31,53 @@ static pthread_cond_t gg_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t gg_idle = PTHREAD_COND_INITIALIZER;
 static gg_job *gg_current;
 static int64_t gg_threads;
+static _Atomic int64_t gg_posted; /* jobs so far that others may join */
+static int64_t gg_asked_for;      /* threads that may join the last of them */
+static int64_t gg_watching;       /* threads that look for the next one */
+
+#define GG_WATCH_NANOSECONDS 60000
+#define GG_SHORTEST_REST 10000000
+#define GG_LONGEST_REST 1280000000
+
+static inline void gg_pause(void) {
+#if defined(__x86_64__)
+    for (int each = 0; each < 16; each++) __builtin_ia32_pause();
+#endif
+}
+
+/* Whether, and until when, a thread looks for jobs before it sleeps. Where its core was taken from it,
+   others need that: a job would wait for its part. Then it does not look for a while, which is longer
+   each time, and short again after as many jobs as it likes. */
+typedef struct {
+    int64_t taken, rest, rests_until, jobs;
+} gg_watch;
+
+static int gg_may_watch(gg_watch *watch) {
+#if defined(__linux__)
+    struct rusage usage;
+    int64_t now = gg_now();
+    if (getrusage(1, &usage)) return 0; /* RUSAGE_THREAD */
+    if (usage.ru_nivcsw != watch->taken) {
+        watch->taken = usage.ru_nivcsw;
+        watch->rests_until = now + watch->rest;
+        watch->rest = watch->rest < GG_LONGEST_REST ? 2 * watch->rest : watch->rest;
+        watch->jobs = 0;
+    } else if (++watch->jobs > 1000) {
+        watch->rest = GG_SHORTEST_REST;
+    }
+    return now >= watch->rests_until;
+#else
+    (void)watch;
+    return 0;
+#endif
+}
+
+/* Looks until there is another job than the last of those `seen`, or some time is over. */
+static void gg_look_for_job(int64_t seen) {
+    int64_t ends = gg_now() + GG_WATCH_NANOSECONDS;
+    while (atomic_load_explicit(&gg_posted, memory_order_acquire) == seen && gg_now() < ends)
+        gg_pause();
+}
 
 static void gg_run_parts(gg_job *job) {
     for (;;) {
@@ -40,16 +89,27 @@ static void gg_run_parts(gg_job *job) {
 
 static void *gg_serve(void *nothing) {
     (void)nothing;
+    gg_watch watch = {.rest = GG_SHORTEST_REST};
     pthread_mutex_lock(&gg_lock);
     for (;;) {
-        while (!gg_current || !gg_current->wanted) pthread_cond_wait(&gg_work, &gg_lock);
+        while (!gg_current || !gg_current->wanted) {
+            int64_t seen = gg_posted;
+            if (gg_watching < gg_asked_for && gg_may_watch(&watch)) {
+                gg_watching++;
+                pthread_mutex_unlock(&gg_lock);
+                gg_look_for_job(seen);
+                pthread_mutex_lock(&gg_lock);
+                gg_watching--;
+            }
+            if (gg_posted == seen) pthread_cond_wait(&gg_work, &gg_lock);
+        }
         gg_job *job = gg_current;
         job->wanted--;
         job->active++;
         pthread_mutex_unlock(&gg_lock);
         gg_run_parts(job);
         pthread_mutex_lock(&gg_lock);
-        if (!--job->active) pthread_cond_signal(&gg_idle);
+        if (atomic_fetch_sub(&job->active, 1) == 1) pthread_cond_signal(&gg_idle);
     }
     return NULL;
 }
@@ -60,7 +120,7 @@ static void gg_after_fork(void) {
     gg_owner = gg_lock = open;
     gg_work = gg_idle = empty;
     gg_current = NULL;
-    gg_threads = 0;
+    gg_threads = gg_watching = 0;
 }
 
 /* Makes threads up to `wanted`, under the lock; how many there are then. */
@@ -93,11 +153,19 @@ void gg_run_parallel(gg_part part, void *block, int64_t parts, int64_t threads) 
     int64_t others = gg_have_threads(threads - 1);
     job.wanted = others < threads - 1 ? others : threads - 1;
     gg_current = &job;
-    for (int64_t each = 0; each < job.wanted; each++) pthread_cond_signal(&gg_work);
+    gg_asked_for = job.wanted;
+    gg_posted++;
+    for (int64_t each = gg_watching; each < job.wanted; each++) pthread_cond_signal(&gg_work);
     pthread_mutex_unlock(&gg_lock);
     gg_run_parts(&job);
     pthread_mutex_lock(&gg_lock);
     gg_current = NULL; /* threads that have not woken by now are not waited for */
+    if (job.active) {
+        pthread_mutex_unlock(&gg_lock);
+        int64_t ends = gg_now() + GG_WATCH_NANOSECONDS;
+        while (atomic_load_explicit(&job.active, memory_order_acquire) && gg_now() < ends) gg_pause();
+        pthread_mutex_lock(&gg_lock);
+    }
     while (job.active) pthread_cond_wait(&gg_idle, &gg_lock);
     pthread_mutex_unlock(&gg_lock);
     pthread_mutex_unlock(&gg_owner);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,24 @@ def test_batches_by_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None
         out[...] = np.nan
         assert call() == 0
         assert out.tobytes() == first
+
+
+def test_threads_join_job_after_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that look for the next job, those that sleep by then, and more than there are cores."""
+    a, b = random(33, 64), random(64, 500, seed=1)
+    products = []
+    for threads in "1", "2", "4":
+        monkeypatch.setenv("GPUGRAPH_THREADS", threads)
+        out = np.full((33, 500), np.nan, np.float32)
+        products.append((out, tiled_product(code(), (a, b, out), scratch)))
+    wanted, call = products[0]
+    assert call() == 0
+    for number in range(600):
+        out, call = products[1 + number % 7 % 2]
+        out[...] = np.nan
+        assert call() == 0
+        assert out.tobytes() == wanted.tobytes()
+        time.sleep((0, 0, 1e-5, 1e-4)[number % 4])
 
 
 def test_one_stage_is_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
