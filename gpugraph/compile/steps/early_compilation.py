@@ -1,8 +1,8 @@
 """C files that later plans of a graph will want, compiled while its first plan runs.
 
 A program's first run is that of its initializers, for which the compiler has little to do. What it
-could do meanwhile is known already: the convolutions and poolings of the graph are functions of
-whole files (`CSource`), which do not depend on a plan.
+could do meanwhile is known already: the convolutions, poolings and large products of the graph are
+functions of whole files, which do not depend on a plan.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from gpugraph.compile.steps.tiered_native_code import WORTHWHILE_BYTES
 from gpugraph.compile.unit.compile_unit import Target
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices.codegen.c_compiler import compiler
-from gpugraph.devices.native import prepare_source
+from gpugraph.devices.native import TILED_PRODUCTS, pays_by_tiles, prepare_source
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
-from gpugraph.kernel import CSource
+from gpugraph.kernel import CSource, MatrixProducts
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 """How many ops of a graph were looked at."""
+
+
+_LARGE_PRODUCT = 1 << 24
+"""Multiplications: 0.3 ms."""
+
+_ROWS = 32
+"""Those of a batch whose size is not known before."""
 
 
 def compile_early(target: Target, graph: Graph) -> None:
@@ -46,6 +53,8 @@ def compile_early(target: Target, graph: Graph) -> None:
 def _file_of(op: Operation) -> tuple[str, str] | None:
     """The file that has an op's function, and the dtype; None without, and for small results."""
     decl = DECLARATIONS.get(op.type)
+    if decl is not None and isinstance(decl.native, MatrixProducts):
+        return _products_file(op)
     if decl is None or not isinstance(decl.native, CSource):
         return None
     result = op.outputs[0]
@@ -55,3 +64,19 @@ def _file_of(op: Operation) -> tuple[str, str] | None:
     if dtype not in (float32, float64) or num_bytes < WORTHWHILE_BYTES:
         return None
     return decl.native.file, dtype.name
+
+
+def _products_file(op: Operation) -> tuple[str, str] | None:
+    """The file of products by tiles, and the dtype; None for what is small or not known."""
+    a, result = op.inputs[0], op.outputs[0]
+    if a.shape.rank is None or result.shape.rank is None:
+        return None
+    is_turned = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
+    *ahead, columns = result.shape.as_list()
+    depth = a.shape.as_list()[-2 if is_turned else -1]
+    rows = prod(_ROWS if size is None else size for size in ahead)
+    dtype = result.dtype.base_dtype
+    if dtype not in (float32, float64) or columns is None or depth is None:
+        return None
+    is_large = rows * columns * depth >= _LARGE_PRODUCT and pays_by_tiles(rows, columns, depth)
+    return (TILED_PRODUCTS, dtype.name) if is_large else None

@@ -34,6 +34,26 @@ def test_the_first_run_asks_for_the_files_of_large_ops(files):
     assert files == [("host_convolution.h", "float32"), ("host_pooling.h", "float32")]
 
 
+@pytest.mark.parametrize(
+    "sizes, dtype, transpose, asked",
+    [
+        ((None, 784, 1024), tf.float32, False, [("host_matmul.h", "float32")]),
+        ((256, 1024, 256), tf.float64, True, [("host_matmul.h", "float64")]),
+        ((32, 64, 128), tf.float32, False, []),
+        ((None, 784, 1024), tf.float16, False, []),
+        ((4096, None, 4096), tf.float32, False, []),
+        ((1, 4096, 8192), tf.float32, False, []),  # one vector, by NumPy's BLAS
+    ],
+)
+def test_large_products_ask_for_tiles(files, sizes, dtype, transpose, asked):
+    m, k, n = sizes
+    a = tf.placeholder(dtype, [k, m] if transpose else [m, k])
+    tf.matmul(a, tf.placeholder(dtype, [k, n]), transpose_a=transpose)
+    with tf.Session() as session:
+        session.run(tf.constant(1.0))
+    assert files == asked
+
+
 def test_ops_are_looked_at_once(files):
     pooled_convolution(256)
     with tf.Session() as session:
