@@ -276,6 +276,18 @@ def test_repeated_layers_are_translated_and_compiled_once(monkeypatch):
     session.close()
 
 
+def test_products_have_one_thread_from_when_the_compiler_is_at_work(monkeypatch):
+    monkeypatch.setattr(tiered_native_code, "WORTHWHILE_S", 0.0)
+    monkeypatch.setattr(tiered_native_code, "runtime_reason", lambda wait: None)  # not yet there
+    alone = counted(monkeypatch, tiered_native_code, "one_blas_thread")
+    y, feeds = product(20)
+    with tf.Session() as session:
+        first = session.run(y, feeds)
+        assert not alone
+        np.testing.assert_array_equal(session.run(y, feeds), first)
+        assert len(alone) == 1
+
+
 def later_runs(fetches, feeds):
     """CPU seconds of the first run, and of the longest later one until all code is native: what
     else the machine does counts for nothing."""
