@@ -11,11 +11,6 @@ VENV="${GPUGRAPH_VENV:-$ROOT/.venv}"
 case "$VENV" in /*) ;; *) VENV="$PWD/$VENV" ;; esac
 STAMP="$VENV/gpugraph-stamp" # first line: the key; second: the extras
 
-# Tests start many processes: what one of them compiles to bytecode, the others read, even where
-# the caller's environment says that none is written. The source tree stays clean.
-unset PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX="$VENV/pycache"
-
 # What computes by native code where GPUGRAPH_NATIVE lets it; all tests run without it too. (What is
 # compiled for emulated GPUs is not switched by that.)
 NATIVE=(
@@ -159,4 +154,8 @@ except BlockingIOError:
     fi
     exec 9>&-
     cd -- "$ROOT"
+    # Tests start many processes: what one of them compiles to bytecode, the others read, even where
+    # the caller's environment says that none is written. The source tree stays clean.
+    unset PYTHONDONTWRITEBYTECODE
+    export PYTHONPYCACHEPREFIX="$VENV/pycache"
 }
