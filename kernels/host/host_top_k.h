@@ -1,18 +1,49 @@
 /* The largest elements of rows, the largest first; of equal ones the first comes first, and NaN is the
-   largest. */
+   largest. Few are kept in order while a row is read; many are sorted by radix. And whether one
+   element is among the largest. */
 
 #include "host_rows.h"
 
 /* Parameters: how many rows, their size, how many elements of each. Arrays: x, values, indices. */
 
+#ifndef GG_TOP_K
+#define GG_TOP_K
+
+#define GG_MOST_KEPT 64 /* elements in order: each new one moves those after it */
+#define GG_DIGIT 8
+#define GG_DIGITS (1 << GG_DIGIT)
+#define GG_FIRST_BITS 14 /* of keys, by which those that can't be among the largest are left out */
+#define GG_FIRST_LEAST (1 << 12) /* elements for which that is worth it */
+#endif
+
 #define GG_TOP_STRIDE 16 /* elements that are compared with the least of the chosen at once */
+
+/* A row's elements as they are sorted: a smaller key comes first. */
+typedef __typeof__(__builtin_choose_expr(sizeof(gg_real) == 8, (uint64_t)0, (uint32_t)0))
+    GG_NAME(gg_key);
+
+typedef struct {
+    GG_NAME(gg_key) key;
+    int32_t index;
+} GG_NAME(gg_keyed);
+
+/* Two of each element, and the counts of keys by their first bits. */
+static int64_t GG_NAME(gg_sort_bytes)(int64_t size) {
+    return (int64_t)sizeof(int32_t) * (1 << GG_FIRST_BITS) +
+           2 * size * (int64_t)sizeof(GG_NAME(gg_keyed));
+}
 
 void GG_NAME(gg_top_k_plan)(gg_source *source) {
     const int64_t rows = source->parameters[0], size = source->parameters[1];
     const int64_t k = source->parameters[2];
     source->count[0] = rows * size;
     source->count[1] = source->count[2] = rows * k;
-    gg_set_work(source, rows * (0.2 * size + 20.0 * k));
+    if (k <= GG_MOST_KEPT) {
+        gg_set_work(source, rows * (0.2 * size + 20.0 * k));
+        return;
+    }
+    gg_set_work(source, rows * (4.0 * size + 2.0 * sizeof(gg_real) * k));
+    source->scratch_bytes = gg_slots_bytes(source, GG_NAME(gg_sort_bytes)(size));
 }
 
 /* Whether x comes before y, which is in front of it. */
@@ -46,15 +77,133 @@ static void GG_NAME(gg_top_of_row)(const gg_real *x, int64_t size, int64_t k, gg
     }
 }
 
+/* -- many elements of a row */
+
+/* Keys ascend where elements descend; equal elements, as both zeros and all NaN, have one key. */
+GG_ALWAYS GG_NAME(gg_key) GG_NAME(gg_key_of)(gg_real x) {
+    const GG_NAME(gg_key) sign = (GG_NAME(gg_key))1 << (8 * sizeof(gg_real) - 1);
+    GG_NAME(gg_key) bits;
+    if (x != x) return 0;
+    if (x == 0) x = 0;
+    memcpy(&bits, &x, sizeof x);
+    if ((gg_real)0.5 == 0) return ~(bits ^ sign); /* an integer */
+    return bits & sign ? bits : ~(bits | sign);
+}
+
+/* The elements of a row that may be among the k first, in the order of the row; how many. */
+static int64_t GG_NAME(gg_keyed_row)(const gg_real *x, int64_t size, int64_t k, int32_t *counts,
+                                     GG_NAME(gg_keyed) *keyed) {
+    const int shift = 8 * sizeof(gg_real) - GG_FIRST_BITS;
+    GG_NAME(gg_key) last = (1 << GG_FIRST_BITS) - 1;
+    if (size >= GG_FIRST_LEAST && 2 * k < size) {
+        memset(counts, 0, sizeof(int32_t) << GG_FIRST_BITS);
+        for (int64_t i = 0; i < size; i++) counts[GG_NAME(gg_key_of)(x[i]) >> shift]++;
+        int64_t total = counts[last = 0];
+        while (total < k) total += counts[++last];
+    }
+    int64_t chosen = 0;
+    for (int64_t i = 0; i < size; i++) {
+        const GG_NAME(gg_key) key = GG_NAME(gg_key_of)(x[i]);
+        keyed[chosen] = (GG_NAME(gg_keyed)){key, (int32_t)i};
+        chosen += key >> shift <= last;
+    }
+    return chosen;
+}
+
+/* Sorts by digits, the last first, each stably; those that are equal everywhere are left out.
+   Returns the one of both arrays that has the result. */
+static const GG_NAME(gg_keyed) *GG_NAME(gg_sorted)(GG_NAME(gg_keyed) *from, GG_NAME(gg_keyed) *to,
+                                                   int64_t size) {
+    int32_t counts[sizeof(gg_real)][GG_DIGITS];
+    memset(counts, 0, sizeof counts);
+    for (int64_t i = 0; i < size; i++)
+        for (int digit = 0; digit < (int)sizeof(gg_real); digit++)
+            counts[digit][from[i].key >> digit * GG_DIGIT & (GG_DIGITS - 1)]++;
+    for (int digit = 0; digit < (int)sizeof(gg_real); digit++) {
+        int32_t *places = counts[digit], place = 0;
+        if (places[from[0].key >> digit * GG_DIGIT & (GG_DIGITS - 1)] == size) continue;
+        for (int value = 0; value < GG_DIGITS; value++) {
+            const int32_t count = places[value];
+            places[value] = place;
+            place += count;
+        }
+        for (int64_t i = 0; i < size; i++)
+            to[places[from[i].key >> digit * GG_DIGIT & (GG_DIGITS - 1)]++] = from[i];
+        GG_NAME(gg_keyed) *before = from;
+        from = to;
+        to = before;
+    }
+    return from;
+}
+
+static void GG_NAME(gg_sort_row)(gg_source *source, const gg_real *x, int64_t size, int64_t k,
+                                 gg_real *values, int32_t *indices) {
+    char *slot = gg_take(source, source->scratch, GG_NAME(gg_sort_bytes)(size));
+    int32_t *counts = (int32_t *)slot;
+    GG_NAME(gg_keyed) *keyed = (GG_NAME(gg_keyed) *)(counts + (1 << GG_FIRST_BITS));
+    const int64_t chosen = GG_NAME(gg_keyed_row)(x, size, k, counts, keyed);
+    const GG_NAME(gg_keyed) *sorted = GG_NAME(gg_sorted)(keyed, keyed + size, chosen);
+    for (int64_t i = 0; i < k; i++) {
+        indices[i] = sorted[i].index;
+        values[i] = x[sorted[i].index];
+    }
+    gg_give(slot);
+}
+
 static void GG_NAME(gg_top_k_part)(void *block, int64_t row) {
     gg_source *source = block;
     const int64_t size = source->parameters[1], k = source->parameters[2];
-    GG_NAME(gg_top_of_row)((const gg_real *)source->at[0] + row * size, size, k,
-                  (gg_real *)source->at[1] + row * k, (int32_t *)source->at[2] + row * k);
+    const gg_real *x = (const gg_real *)source->at[0] + row * size;
+    gg_real *values = (gg_real *)source->at[1] + row * k;
+    int32_t *indices = (int32_t *)source->at[2] + row * k;
+    if (k <= GG_MOST_KEPT) GG_NAME(gg_top_of_row)(x, size, k, values, indices);
+    else GG_NAME(gg_sort_row)(source, x, size, k, values, indices);
 }
 
 int GG_NAME(gg_top_k)(void *block) {
     gg_source *source = block;
+    const int64_t size = source->parameters[1];
+    if (source->parameters[2] > GG_MOST_KEPT)
+        gg_free_slots(source, source->scratch, GG_NAME(gg_sort_bytes)(size));
     source->parallel(GG_NAME(gg_top_k_part), source, source->parameters[0], source->threads);
+    return GG_DONE;
+}
+
+/* -- whether an element is among the largest
+
+   Parameters: how many rows, their size, k, whether targets are int64 (or int32). Arrays: x, targets,
+   for each row whether fewer than k elements are larger than the target, and all are finite. */
+
+void GG_NAME(gg_in_top_k_plan)(gg_source *source) {
+    const int64_t rows = source->parameters[0], size = source->parameters[1];
+    source->count[0] = rows * size;
+    source->count[1] = source->count[2] = rows;
+    gg_set_work(source, rows * (10 + 0.15 * size));
+}
+
+static void GG_NAME(gg_in_top_k_part)(void *block, int64_t row) {
+    gg_source *source = block;
+    const int64_t size = source->parameters[1], k = source->parameters[2];
+    const int64_t target = gg_index(source->at[1], source->parameters[3], row);
+    const gg_real *x = (const gg_real *)source->at[0] + row * size;
+    const int is_inside = target >= 0 && target < size;
+    const gg_real score = x[is_inside ? target : 0];
+    int64_t above = 0;
+    int32_t not_finite = 0;
+    for (int64_t first = 0; first < size; first += 1 << 20) {
+        const int64_t end = gg_min(size, first + (1 << 20));
+        int32_t larger = 0;
+        GG_LOOP for (int64_t i = first; i < end; i++) {
+            larger += x[i] > score;
+            not_finite |= x[i] - x[i] != 0;
+        }
+        above += larger;
+    }
+    ((uint8_t *)source->at[2])[row] = is_inside && above < k && !not_finite;
+}
+
+int GG_NAME(gg_in_top_k)(void *block) {
+    gg_source *source = block;
+    source->parallel(GG_NAME(gg_in_top_k_part), source, source->parameters[0], source->threads);
     return GG_DONE;
 }

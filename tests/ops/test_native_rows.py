@@ -36,7 +36,6 @@ LEFT_OUT = (
     "there are no images",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",
-    "more than 64 elements of a row are sorted by NumPy",
 )
 """The beginnings of the reasons why a sample has no native code."""
 
@@ -143,9 +142,16 @@ def large() -> Iterator[tuple[str, Sample]]:
             yield f"Scatter{kind}", case(table, where, rows)
     ranked = np.round(numbers(40, 700))  # many are equal
     ranked[::3, ::50], ranked[::5, ::11], ranked[7] = np.nan, -0.0, np.nan
-    for k in (1, 8, 64, 65):
+    for k in (1, 8, 64, 65, 700):
         yield "TopKV2", case(ranked, np.array(k, np.int32))
         yield "TopKV2", case(ranked[1:3, :k].astype(np.int64), np.array(k, np.int32))
+        yield "TopKV2", case(ranked[2, 3:, None] - numbers(20_000), np.array(k, np.int32))
+        yield "InTopKV2", case(ranked, indices(40, 750) - 9, np.array(k, np.int32))
+        yield "InTopKV2", case(numbers(90, 700), indices(90, 700), np.array(k, np.int32))
+    for dtype in (np.float64, np.int32, np.int64):
+        wide = (numbers(3, 9000) * 2.0**20).astype(dtype)
+        yield "TopKV2", case(wide, np.array(900, np.int32))
+        yield "TopKV2", case(wide, np.array(9000, np.int32))
     yield "GatherV2", case(numbers(30, 40, 50), indices(600, 40), np.array(1, np.int32))
     for shape, form in [
         ((3, 7, 9, 70), "NHWC"),

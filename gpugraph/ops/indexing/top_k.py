@@ -106,14 +106,8 @@ def _launch_top_k(signature: Signature) -> list[Launch]:
     return first_in_order(Arg(0), Arg(1), Arg(2), rows, sizes[-1], count, dtype, True)
 
 
-_MOST_SORTED = 64
-"""Elements of a row that are kept sorted while it is read: each new one moves those after it."""
-
-
 def _native_top_k(signature: Signature) -> list[int]:
     sizes, k = signature.input_shapes[0], signature.output_shapes[0][-1]
-    if k > _MOST_SORTED:
-        raise NotImplementedError(f"more than {_MOST_SORTED} elements of a row are sorted by NumPy")
     return [prod(sizes[:-1]), sizes[-1], k]
 
 
@@ -175,10 +169,17 @@ def _launch_in_top_k(signature: Signature) -> list[Launch]:
     return [Launch("gg_in_top", grid, (THREADS, 1, 1), arguments, defines=defines)]
 
 
+def _native_in_top_k(signature: Signature) -> list[int]:
+    (rows, classes), wide = signature.input_shapes[0], signature.input_types[1].size == 8
+    k = signature.attrs["k"] if "k" in signature.attrs else ints(signature.value(2))[0]
+    return [rows, classes, k, int(wide)]
+
+
 _IN_TOP_K: dict[str, Any] = {
     "outputs": "precision: bool",
     "infer": _infer_in_top_k,
     "cpu": Call(make=_bind_in_top_k),
+    "native": RowSource("host_top_k.h", "gg_in_top_k", _native_in_top_k),
     "gpu": Source("in_top_k.cu", _launch_in_top_k, Call(make=_bind_in_top_k)),
     "grad": NO_GRADIENT,
     "doc": "Whether the target is among the k largest predictions of its row, ties counted in.",
