@@ -161,10 +161,10 @@ class FusibleOps:
         return *key, *[(value.shape, value.dtype, value.tobytes()) for value in values]
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Equal for equal attrs; of those that can't be compared, their id: nodes hold them."""
+        """Their key; of those that can't be compared, their id: nodes hold them."""
+        key: Hashable
         try:
-            key: Hashable = frozenset(attrs.items())
-            hash(key)
+            key = key_of_attrs(attrs)
         except TypeError:
             key = id(attrs)
         self._attrs[id(attrs)] = key
@@ -198,6 +198,15 @@ class FusibleOps:
         shared = signature.input_shapes, signature.output_shapes, signature.host_values
         slots = signature.device_inputs()
         return Fusible(shared, space, expressions, self._count, slots, call)
+
+
+def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
+    """Equal for attrs that are equal to the bit, as -0.0 and 0.0 are not. TypeError for what can't
+    be compared, as lists."""
+    numbers = [value.hex() for value in attrs.values() if isinstance(value, float)]
+    key = frozenset(attrs.items()), *numbers
+    hash(key)
+    return key
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
+from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.compile.steps.source_layouts import NewArray, function_arrays, function_dtype
 from gpugraph.devices.codegen.c_compiler import compiler
@@ -358,8 +359,7 @@ def _likeness(step: Candidate) -> Hashable | None:
     if len(step.context.input_types) > step.num_inputs:
         return None  # a value on the host decides too
     try:
-        what = attrs.get("layout") or frozenset(attrs.items())
-        hash(what)
+        what = attrs.get("layout") or key_of_attrs(attrs)
     except TypeError:
         return None
     shapes = [array.shape for array in (*step.inputs, *step.written)]

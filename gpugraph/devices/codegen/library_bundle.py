@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from gpugraph.devices.codegen.object_cache import ObjectCache, key_of
 
@@ -75,7 +75,12 @@ class LibraryBundle:
         self._key = key_of("bundle 1", *sorted(self._keys.values()))
         content = self._cache.load(self._key)
         if content is not None:
-            self._contents, self._is_found = dict(_unpacked(content)), True
+            contents = _unpacked(content)
+            self._is_found = contents.keys() == set(self._keys.values())
+            if self._is_found:
+                self._contents = contents
+            else:
+                self._cache.drop(self._key)
 
     def _forget(self) -> None:
         self._contents, self._key = {}, ""
@@ -87,10 +92,15 @@ def _packed(contents: Mapping[str, bytes]) -> bytes:
     return b"".join([_COUNT.pack(len(contents)), *head, *contents.values()])
 
 
-def _unpacked(bundle: bytes) -> Iterable[tuple[str, bytes]]:
-    """The libraries of a bundle by key."""
-    (count,) = _COUNT.unpack_from(bundle)
-    start = _COUNT.size + count * _ENTRY.size
-    for key, size in _ENTRY.iter_unpack(bundle[_COUNT.size : start]):
-        yield key.decode(), bundle[start : start + size]
-        start += size
+def _unpacked(bundle: bytes) -> dict[str, bytes]:
+    """The libraries of a bundle by key; none where it has another layout."""
+    contents = {}
+    try:
+        (count,) = _COUNT.unpack_from(bundle)
+        start = _COUNT.size + count * _ENTRY.size
+        for key, size in _ENTRY.iter_unpack(bundle[_COUNT.size : start]):
+            contents[key.decode()] = bundle[start : start + size]
+            start += size
+    except (struct.error, UnicodeDecodeError):
+        return {}
+    return contents if start == len(bundle) else {}

@@ -51,6 +51,16 @@ def answers(fetches):
     return results
 
 
+def test_layers_that_differ_in_the_sign_of_a_zero_are_not_alike(x):
+    below = tf.nn.relu(x) - 1.0
+    slopes = 0.0, -0.0
+    groups_of_ops = [tf.nn.leaky_relu(below * (2.0 + k), z) for k, z in enumerate(slopes)]
+    single_ops = [tf.nn.leaky_relu(x, slope) for slope in slopes]
+    for results in answers([groups_of_ops, single_ops]):
+        for pair in results:
+            assert [bool(np.signbit(result[0, 0])) for result in pair] == [True, False]
+
+
 def test_small_tensors_too(x):
     assert groups([tf.tanh(tf.exp(x) * 2.0)]) == [["Exp", "Mul", "Tanh"]]
 

@@ -93,6 +93,33 @@ def test_a_damaged_bundle_is_made_again(folder: Path, has_single_files: bool) ->
     assert right(again) and third.status().compiled == 0
 
 
+LAYOUTS = {
+    "empty": lambda body: b"",
+    "no whole count": lambda body: body[:3],
+    "a count alone": lambda body: body[:4],
+    "no whole key": lambda body: body[:8],
+    "count of nothing": lambda body: bytes(4) + body[4:],
+    "large count": lambda body: b"\xff\xff\xff\xff" + body[4:],
+    "a key that is no text": lambda body: body[:4] + b"\xff" * 40 + body[44:],
+    "an end that is gone": lambda body: body[: len(body) * 3 // 4],
+    "more than there was": lambda body: body + b"more",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_bundle_of_another_layout_is_made_again(folder: Path, layout: str) -> None:
+    """Its digest is right all the same. A library without its end would end the process."""
+    started(folder)
+    cache, path = ObjectCache(folder, ending=".bundle"), bundle_in(folder)
+    whole = cache.load(path.stem)
+    assert whole is not None and cache.store(path.stem, LAYOUTS[layout](whole))
+    other, again = started(folder)
+    assert right(again) and other.status().compiled == 0
+    without_single_files(folder)
+    third, again = started(folder)
+    assert right(again) and third.status().compiled == 0
+
+
 def test_libraries_of_other_sources_are_not_used(folder: Path, tmp_path: Path) -> None:
     """A bundle whose digest is right, but whose libraries are exchanged."""
     cc, compilations = started(folder)
