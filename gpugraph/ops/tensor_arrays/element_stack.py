@@ -1,8 +1,9 @@
 """ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
-Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits; or
-for up to a quarter, a power of 2, of the elements that the last run had on such a stack; or, where
-these take little memory, for all of them.
+Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits; or,
+of the elements that the last run had on such a stack, for up to a quarter, a power of 2; for half,
+where that is not large; for all, where these take little memory. The last of these chunks ends
+with them.
 A chunk is freed with the last element that is popped from it: the memory of a gradient grows with
 the steps of its loop and shrinks as they are taken back.
 """
@@ -35,6 +36,9 @@ SMALL_CHUNK = 1 << 12
 
 SMALL_STACK = 1 << 18
 """Bytes up to which a stack is one chunk, where one knows how deep it will be."""
+
+HALF_STACK = 1 << 20
+"""Bytes up to which half of a stack is one chunk, where one knows how deep it will be."""
 
 LARGEST_CHUNK = 16 << 20
 """Bytes up to which chunks grow; an element that is larger has one of its own."""
@@ -141,11 +145,20 @@ class ElementStack:
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
-        is_small = self.expected * size <= SMALL_STACK
-        # A power of 2: chunks that are freed make holes into which others fit.
-        part = 1 << max(self.expected // 4, 1).bit_length() - 1
-        room = max(room, self.expected if is_small else part)
+        left = self.expected - self.size()
+        if left > 0:
+            room = min(max(room, self._share(size)), left)
         return max(1, min(room, LARGEST_CHUNK // size))
+
+    def _share(self, size: int) -> int:
+        """How many of the expected elements, of so many bytes, one chunk is for."""
+        half = (self.expected + 1) // 2
+        if self.expected * size <= SMALL_STACK:
+            return self.expected
+        if half * size <= HALF_STACK:
+            return half
+        # A power of 2: chunks that are freed make holes into which others fit.
+        return 1 << max(self.expected // 4, 1).bit_length() - 1
 
     def _set_top(self, chunk: _Chunk | None) -> None:
         """A chunk is the top from now on."""

@@ -95,6 +95,7 @@ class Container:
 
 def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(element_stack, "SMALL_STACK", 8000)
+    monkeypatch.setattr(element_stack, "HALF_STACK", 8000)
     memory = Memory()
     stack = ElementStack("s", tf.float32, -1, memory, expected=8000)
     value, out = np.zeros(3, np.float32), np.zeros(3, np.float32)

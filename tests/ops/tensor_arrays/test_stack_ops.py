@@ -72,21 +72,46 @@ def test_a_small_stack_that_is_as_deep_as_expected_is_one_chunk() -> None:
     assert memory.blocks == 0
 
 
-def test_a_stack_that_is_as_deep_as_expected_has_five_chunks_which_are_freed_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("half", "held_blocks"),
+    [
+        (20 * 4000, [2] * 19 + [1] * 20 + [0]),
+        (20 * 4000 - 1, [5] * 7 + [4] * 8 + [3] * 8 + [2] * 8 + [1] * 8 + [0]),
+    ],
+)
+def test_a_stack_that_is_as_deep_as_expected_has_few_chunks_which_are_freed_one_by_one(
+    half: int, held_blocks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(element_stack, "SMALL_STACK", 40 * 4000 - 1)
+    monkeypatch.setattr(element_stack, "HALF_STACK", half)
     memory = Memory()
     stack = made(memory, expected=40)
     for number in range(40):
         push(stack, np.full(1000, number))
-    assert memory.blocks == 5
+    assert (memory.blocks, memory.held) == (held_blocks[0], 40 * 4000)
     held = []
     for number in reversed(range(40)):
         assert pop(stack) == [number] * 1000
         held.append(memory.blocks)
-    assert held == [5] * 7 + [4] * 8 + [3] * 8 + [2] * 8 + [1] * 8 + [0]
+    assert held == held_blocks
     assert stack.depth == 40
+
+
+@pytest.mark.parametrize("half", [25 * 4000, 0])
+def test_chunks_have_no_more_room_than_elements_are_expected(
+    half: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(element_stack, "SMALL_STACK", 0)
+    monkeypatch.setattr(element_stack, "HALF_STACK", half)
+    memory = Memory()
+    stack = made(memory, expected=49)
+    for number in range(49):
+        push(stack, np.full(1000, number))
+    assert memory.held == 49 * 4000
+    push(stack, np.full(1000, 49))
+    assert 50 * 4000 <= memory.held < 2 * 50 * 4000
+    assert [pop(stack)[0] for _ in range(50)] == [*reversed(range(50))]
+    assert memory.held == 0
 
 
 def test_memory_grows_and_shrinks_with_the_elements() -> None:
