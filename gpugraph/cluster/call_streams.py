@@ -135,19 +135,22 @@ class CallStream:
 
 
 class Caller:
-    """Who waits for the answer to a call, or to the calls of a stream, of this gRPC context."""
+    """Who waits for the answer to a call, or to the calls of a stream, of this gRPC context.
+
+    connection: its address and port. is_gone: whether it waits no more.
+    """
 
     def __init__(self, context: Any) -> None:
         self.connection: str = context.peer()
         self._on_end: set[Callable[[], Any]] = set()
-        self._is_gone = False
+        self.is_gone = False
         self._lock = new_lock()
         if not context.add_callback(self._end):
             self._end()
 
     def _end(self) -> None:
         with self._lock:
-            self._is_gone = True
+            self.is_gone = True
             functions = list(self._on_end)
         for function in functions:
             function()
@@ -156,7 +159,7 @@ class Caller:
         """The function is called, in some thread, when the caller goes; now if it has gone."""
         with self._lock:
             self._on_end.add(function)
-            is_gone = self._is_gone
+            is_gone = self.is_gone
         if is_gone:
             function()
 
@@ -171,6 +174,11 @@ class _Current(threading.local):
 
 
 _CURRENT = _Current()
+
+
+def current_caller() -> Caller | None:
+    """Whom this thread answers; None for one of this process."""
+    return _CURRENT.caller
 
 
 @contextlib.contextmanager
@@ -190,7 +198,10 @@ class SessionClients:
 
     on_gone: called with a session whose client has gone a moment ago. on_lost: with one whose
     client has not come back for so many seconds (0: never). Both are called in a thread of this.
+    on_disconnect: with each connection that has no stream any more.
     """
+
+    on_disconnect: Callable[[str], Any] | None = None
 
     def __init__(
         self, on_gone: Callable[[str], Any], on_lost: Callable[[str], Any], keep_s: float
@@ -219,6 +230,8 @@ class SessionClients:
                 if connection in connections:
                     connections.discard(connection)
                     self._note_use(session)
+        if self.on_disconnect is not None:
+            self.on_disconnect(connection)
 
     def use(self, session: str) -> None:
         """Notes that who calls now is a client of a session that there is."""

@@ -23,6 +23,7 @@ from gpugraph.cluster.call_streams import (
     FrameProofs,
     SessionClients,
     answering,
+    current_caller,
     unsealed,
 )
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
@@ -68,6 +69,7 @@ class Listener:
     def __init__(self, access: Access, clients: SessionClients) -> None:
         self.parcels = Parcels()
         self._clients = clients
+        clients.on_disconnect = self.parcels.expire
         self._access = access
         self._proofs = Proofs(access)
         self._executor = DaemonThreads("gpugraph-server")
@@ -110,9 +112,16 @@ class Listener:
         self._executor.shutdown()
 
     def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
-        """Adds arrays to an answer, which may be of a step, and for who sees this memory."""
-        share = partial(self.parcels.share, step=step) if is_near else None
-        write_values(field, arrays, partial(self.parcels.put, step=step), share)
+        """Adds arrays to an answer, which may be of a step, and for who sees this memory.
+
+        They wait as long as the caller's connection is there.
+        """
+        caller = current_caller()
+        owners = step, "" if caller is None else caller.connection
+        share = partial(self.parcels.share, owners=owners) if is_near else None
+        write_values(field, arrays, partial(self.parcels.put, owners=owners), share)
+        if caller is not None and caller.is_gone:
+            self.parcels.free(value.ticket for value in field)
 
     def read_values(self, field: Any) -> list[Any]:
         """The arrays of a message."""
@@ -196,7 +205,7 @@ class Listener:
             size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
             if not 0 <= size <= MOST_VALUE_BYTES:
                 raise invalid_argument(f"No size of a tensor: {size}")
-            return self.parcels.put(joined(pieces, size)).encode()
+            return self.parcels.put(joined(pieces, size), (0, context.peer())).encode()
         except OpError as error:
             _abort(context, error)
             raise

@@ -39,9 +39,10 @@ class PeerTasks:
         message, peer = message_of("SendTensors", step=step, key=keys), self._peer(task)
 
         def share(memory: Memory) -> tuple[str, SegmentName] | None:
-            return self._parcels.share(memory, step) if peer.is_near() else None
+            return self._parcels.share(memory, owners) if peer.is_near() else None
 
-        write_values(message.value, values, partial(self._parcels.put, step=step), share)
+        owners = step, ""
+        write_values(message.value, values, partial(self._parcels.put, owners=owners), share)
         peer.send("SendTensors", message)
 
     def is_near(self, task: str) -> bool:

@@ -33,6 +33,9 @@ _MOST_MAPPED = 256
 _MOST_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
 _SHARED = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)
+_OPENING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+"""The number that another machine's process has may here be a FIFO's: that is not waited for."""
+
 _STEPS = 8
 """Sizes of lent segments between a power of 2 and the next, so that similar tensors share them."""
 
@@ -50,15 +53,16 @@ class Segment:
     """Memory of this process that others may read. OSError where the system has none to give."""
 
     def __init__(self, size: int) -> None:
-        self._file = os.memfd_create("gpugraph", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        file = os.memfd_create("gpugraph", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
-            os.posix_fallocate(self._file, 0, _HEAD_BYTES + size)  # else a write could be a SIGBUS
+            os.posix_fallocate(file, 0, _HEAD_BYTES + size)  # else a write could be a SIGBUS
             seals = [getattr(fcntl, name) for name in _SEALS]
-            fcntl.fcntl(self._file, fcntl.F_ADD_SEALS, seals[0] | seals[1] | seals[2])
-            memory = mmap.mmap(self._file, _HEAD_BYTES + size, flags=_SHARED)
+            fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals[0] | seals[1] | seals[2])
+            memory = mmap.mmap(file, _HEAD_BYTES + size, flags=_SHARED)
         except BaseException:
-            os.close(self._file)
+            os.close(file)
             raise
+        self._file = file
         token = os.urandom(_TOKEN_BYTES)
         memory[:_TOKEN_BYTES] = token
         self.name = SegmentName(os.getpid(), self._file, token, size)
@@ -104,7 +108,7 @@ def mapped(name: SegmentName) -> Any | None:
     """The content of another process's segment, read-only; None where this process can't see it."""
     size = _HEAD_BYTES + name.size
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        file = os.open(f"/proc/{name.pid}/fd/{name.number}", os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(f"/proc/{name.pid}/fd/{name.number}", _OPENING)
         try:
             is_sealed = fcntl.fcntl(file, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
             if not is_sealed or os.fstat(file).st_size != size:

@@ -9,6 +9,7 @@ and tells that it has done so.
 from __future__ import annotations
 
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
@@ -35,6 +36,7 @@ KEPT_S = 600.0
 _KEPT_OF_ENDED_S = 2.0
 """Who fetches a tensor of a step that has failed is told of that meanwhile."""
 
+_LATER_S = 0.05
 _MOST_ENDED = 4096
 _MOST_RANK = 254
 
@@ -184,11 +186,17 @@ def _came_of_ended() -> float:
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
 
+Owners = tuple[int, str]
+"""The step that a parcel is of, and the connection of who is to take it; 0 and "" for none."""
+
+NO_OWNERS: Owners = (0, "")
+
+
 class _Parcel:
     """Memory that waits to be taken. lease: of the shared memory that it is."""
 
-    def __init__(self, memory: Memory, came: float, step: int, lease: Lease | None) -> None:
-        self.memory, self.came, self.step, self.lease = memory, came, step, lease
+    def __init__(self, memory: Memory, came: float, owners: Owners, lease: Lease | None) -> None:
+        self.memory, self.came, self.owners, self.lease = memory, came, owners, lease
 
 
 class Parcels:
@@ -204,12 +212,13 @@ class Parcels:
         self._ended: OrderedDict[int, None] = OrderedDict()
         self._bytes = 0
         self._lock = new_lock()
+        self._timer: threading.Timer | None = None
 
-    def put(self, memory: Memory, step: int = 0, lease: Lease | None = None) -> str:
+    def put(self, memory: Memory, owners: Owners = NO_OWNERS, lease: Lease | None = None) -> str:
         """Keeps it; the ticket. ResourceExhaustedError where too much waits.
 
-        step: which it is of, with which it ends (`end`); 0 for none. lease: which it is of; it is
-        held until the parcel is freed.
+        owners: with the first that ends, it ends. lease: which it is of; it is held until the
+        parcel is freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -219,12 +228,15 @@ class Parcels:
                     f"{self._bytes} bytes of tensors wait to be fetched: there is no room for "
                     f"{memory.nbytes} more"
                 )
-            came = _came_of_ended() if step in self._ended else monotonic()
-            self._parcels[ticket] = _Parcel(memory, came, step, lease)
+            is_late = owners[0] in self._ended
+            came = _came_of_ended() if is_late else monotonic()
+            self._parcels[ticket] = _Parcel(memory, came, owners, lease)
             self._bytes += memory.nbytes
+            if is_late:
+                self._look_later()
         return ticket
 
-    def share(self, memory: Memory, step: int = 0) -> tuple[str, SegmentName] | None:
+    def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
         """As `put`, in shared memory: the ticket and where it lies. None where there is none."""
         lease = self.segments.lease_of(memory)
         if lease is None:
@@ -232,7 +244,7 @@ class Parcels:
             if lease is None:
                 return None
             np.copyto(lease.content, memory)
-        return self.put(lease.content, step, lease), lease.name
+        return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
         """A step has failed: what it has left here is soon forgotten."""
@@ -240,10 +252,31 @@ class Parcels:
             self._ended[step] = None
             if len(self._ended) > _MOST_ENDED:
                 self._ended.popitem(last=False)
+        self.expire(step)
+
+    def expire(self, owner: int | str) -> None:
+        """What waits here for a connection that has ended, or of a step, is soon forgotten."""
+        with self._lock:
             for parcel in self._parcels.values():
-                if parcel.step == step:
-                    parcel.came = _came_of_ended()
+                if owner in parcel.owners:
+                    parcel.came = min(parcel.came, _came_of_ended())
             self._forget_old()
+            self._look_later()
+
+    def _look_later(self) -> None:
+        """Forgets what has ended though nothing else happens here."""
+        came = min((parcel.came for parcel in self._parcels.values()), default=monotonic())
+        wait_s = came + KEPT_S - monotonic()
+        if self._timer is None and wait_s <= _KEPT_OF_ENDED_S:
+            self._timer = threading.Timer(max(wait_s, 0) + _LATER_S, self._look)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _look(self) -> None:
+        with self._lock:
+            self._timer = None
+            self._forget_old()
+            self._look_later()
 
     def _forget_old(self) -> None:
         limit = monotonic() - KEPT_S

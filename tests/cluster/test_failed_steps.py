@@ -62,15 +62,33 @@ def test_a_step_that_has_failed_is_remembered_without_its_arrays() -> None:
 def test_parcels_of_a_step_that_fails_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire_values, "_KEPT_OF_ENDED_S", 0.05)
     parcels = Parcels()
-    failed, going_on = (parcels.put(np.zeros(10, np.uint8), step) for step in (1, 2))
+    failed, going_on = (parcels.put(np.zeros(10, np.uint8), (step, "")) for step in (1, 2))
     parcels.end(1)
-    late = parcels.put(np.zeros(10, np.uint8), 1)
+    late = parcels.put(np.zeros(10, np.uint8), (1, ""))
     time.sleep(0.1)
     parcels.put(np.zeros(10, np.uint8))
     for ticket in (failed, late):
         with pytest.raises(tf.errors.NotFoundError):
             parcels.take(ticket)
     assert parcels.take(going_on).size == 10
+
+
+def test_parcels_for_who_has_gone_are_forgotten_though_nothing_else_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire_values, "_KEPT_OF_ENDED_S", 0.05)
+    parcels = Parcels()
+    owners = [(1, "gone"), (2, ""), (3, ""), (4, "there")]
+    tickets = [parcels.put(np.zeros(10, np.uint8), owner) for owner in owners]
+    parcels.expire("gone")
+    parcels.end(2)
+    parcels.end(3)
+    parcels.put(np.zeros(10, np.uint8), (3, ""))
+    limit = time.monotonic() + 30
+    while len(parcels._parcels) > 1:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    assert parcels.take(tickets[3]).size == 10
 
 
 def _num_segments() -> int:

@@ -5,9 +5,11 @@ One case starts processes, which is what takes its time.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.cluster import shared_segments, transport, wire_values
-from gpugraph.cluster.shared_segments import SegmentPool
+from gpugraph.cluster.shared_segments import SegmentName, SegmentPool
 from gpugraph.cluster.wire_values import Parcels
 
 from .local_cluster import local_cluster, over_grpc, server_processes
@@ -125,6 +127,25 @@ def test_a_client_reads_what_it_fetches(
         wait_until(lambda: num_waiting(servers) == 0)
 
 
+def test_a_session_that_is_closed_while_a_client_reads(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = tf.placeholder(tf.float32, [None])
+    with tf.device(FIRST):
+        doubled = x * 2.0
+    session = tf.Session(target)
+    see_values = transport.Peer.see_values
+
+    def seen_and_closed(*arguments: Any) -> list[Any]:
+        values = see_values(*arguments)
+        session.close()
+        return values
+
+    monkeypatch.setattr(transport.Peer, "see_values", seen_and_closed)
+    with pytest.raises(tf.errors.CancelledError, match="Session has been closed"):
+        session.run(doubled, {x: np.zeros(SIZE, np.float32)})
+
+
 def test_processes_read_each_others_tensors() -> None:
     with server_processes(1, worker=2) as spec, tf.Graph().as_default():
         with tf.device(SECOND):
@@ -229,7 +250,7 @@ def test_a_failed_step_leaves_nothing(
 
 def test_what_was_not_read_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     parcels, reader = Parcels(), SegmentPool()
-    shared = parcels.share(np.full(SIZE, 1, np.uint8), step=5)
+    shared = parcels.share(np.full(SIZE, 1, np.uint8), owners=(5, ""))
     assert shared is not None
     ticket, name = shared
     seen = reader.map(name)
@@ -261,3 +282,30 @@ def test_the_last_holder_gives_a_lease_back() -> None:
     assert pool.lease_of(lease.content) is None
     again = pool.lend(SIZE)
     assert again is not None and again.name == lease.name
+
+
+def test_a_segment_that_can_not_be_had_closes_its_file_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[int] = []
+    close = os.close
+    monkeypatch.setattr(os, "posix_fallocate", _full)
+    monkeypatch.setattr(os, "close", lambda file: (closed.append(file), close(file)))
+    assert SegmentPool().lend(SIZE) is None
+    assert len(closed) == 1
+
+
+def _full(*_: Any) -> None:
+    raise OSError("no space")
+
+
+def test_what_is_no_segment_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    file = os.open(tmp_path / "fifo", os.O_RDWR)
+    link = SegmentName(os.getpid(), file, bytes(32), SIZE)
+    reader = os.open(f"/proc/self/fd/{file}", os.O_RDONLY | os.O_NONBLOCK)
+    os.close(file)
+    try:
+        assert shared_segments.mapped(link._replace(number=reader)) is None  # nobody writes there
+    finally:
+        os.close(reader)

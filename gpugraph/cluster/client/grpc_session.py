@@ -152,7 +152,11 @@ class GrpcSession(SessionBackend):
             if not options.timeout_ms and self._config.operation_timeout_in_ms > 0:
                 options = options._replace(timeout_ms=self._config.operation_timeout_in_ms)
             results = self.master.run(handle, slot, names, values, options)
-        except OpError as error:
+        except (OpError, ValueError) as error:  # gRPC's for a connection that is closed
+            if self._is_closed and not isinstance(error, CancelledError):
+                raise CancelledError.of_no_node("Session has been closed.") from None
+            if not isinstance(error, OpError):
+                raise
             raise self._with_op(error) from error.__cause__
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
 
