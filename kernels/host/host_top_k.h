@@ -79,15 +79,18 @@ static void GG_NAME(gg_top_of_row)(const gg_real *x, int64_t size, int64_t k, gg
 
 /* -- many elements of a row */
 
-/* Keys ascend where elements descend; equal elements, as both zeros and all NaN, have one key. */
+/* Keys ascend where elements descend; equal elements, as both zeros and all NaN, have one key. There
+   are no branches, as signs of numbers are not to be foreseen. */
 GG_ALWAYS GG_NAME(gg_key) GG_NAME(gg_key_of)(gg_real x) {
-    const GG_NAME(gg_key) sign = (GG_NAME(gg_key))1 << (8 * sizeof(gg_real) - 1);
+    const int last_bit = 8 * sizeof(gg_real) - 1;
+    const GG_NAME(gg_key) below_sign = ~((GG_NAME(gg_key))1 << last_bit);
+    const gg_real number = x + 0; /* -0 is 0 */
     GG_NAME(gg_key) bits;
-    if (x != x) return 0;
-    if (x == 0) x = 0;
-    memcpy(&bits, &x, sizeof x);
-    if ((gg_real)0.5 == 0) return ~(bits ^ sign); /* an integer */
-    return bits & sign ? bits : ~(bits | sign);
+    memcpy(&bits, &number, sizeof x);
+    if ((gg_real)0.5 == 0) return bits ^ below_sign; /* an integer */
+    const GG_NAME(gg_key) if_positive = (bits >> last_bit) - 1;
+    const GG_NAME(gg_key) if_number = -(GG_NAME(gg_key))(x == x);
+    return (bits ^ (if_positive & below_sign)) & if_number;
 }
 
 /* The elements of a row that may be among the k first, in the order of the row; how many. */
