@@ -171,6 +171,11 @@ def large() -> Iterator[tuple[str, Sample]]:
         running = case(numbers(3, 700, 601) / 9, np.array(axis, np.int32), exclusive=axis == 1)
         yield "Cumsum", running
         yield "Cumprod", running
+    sparse = numbers(5, 7, 300) * (np.random.default_rng(3).random((5, 7, 300)) > 0.8)
+    for dtype in (np.float16, np.float64, np.uint8, np.int16, np.int64, np.complex64, bool):
+        yield "Where", case(sparse.astype(dtype))
+        yield "Where", case(sparse.ravel().astype(dtype))
+        yield "Where", case(np.where(numbers(5000) > 9, 3.0, -0.0).astype(dtype))
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 

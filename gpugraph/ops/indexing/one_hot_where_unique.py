@@ -177,6 +177,26 @@ def _find(condition: Any) -> list[Any]:
     return [np.argwhere(condition)]
 
 
+_MOST_AXES = 8
+_INTEGERS, _FLOATS, _TRUTHS = range(3)
+"""Kinds of numbers, of kernels/host/host_where.h."""
+
+
+def _where_numbers(signature: Signature) -> list[int]:
+    """What native code takes."""
+    sizes, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype
+    if len(sizes) > _MOST_AXES:
+        raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
+    words = 2 if dtype.is_complex else 1
+    kind = _TRUTHS if dtype is dtypes.bool else _INTEGERS if dtype.is_integer else _FLOATS
+    room = signature.output_shapes[0][0]
+    return [prod(sizes), len(sizes), dtype.size // words, words, kind, room, *sizes]
+
+
+def _where_sizes(_: Signature, x: Any) -> list[tuple[int, ...]]:
+    return [(int(np.count_nonzero(x)), x.ndim)]
+
+
 where_nonzero = op(
     "Where",
     inputs="input: T",
@@ -185,6 +205,9 @@ where_nonzero = op(
     infer=_infer_where,
     cpu=Call(_find, dynamic=True),
     gpu=where_nonzero_elements(Call(_find, dynamic=True)),
+    native=RowSource(
+        "host_where.h", "gg_where", _where_numbers, None, sizes=_where_sizes, counted=[0]
+    ),
     grad=NO_GRADIENT,
     doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
 )
