@@ -17,7 +17,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.cuda_grids import item_type
 from gpugraph.ops.framework.formula_terms import Term, decomposition
@@ -31,6 +31,7 @@ from gpugraph.ops.framework.row_update_launches import columns_and_rows
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, normalize_axis, of_rank
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.indexing.partition_and_stitch_launches import stitched
+from gpugraph.ops.indexing.row_sources import coordinates_of_nonzero, different_elements
 from gpugraph.ops.indexing.where_and_unique_launches import unique_elements, where_nonzero_elements
 
 # -- one hot
@@ -177,26 +178,6 @@ def _find(condition: Any) -> list[Any]:
     return [np.argwhere(condition)]
 
 
-_MOST_AXES = 8
-_INTEGERS, _FLOATS, _TRUTHS = range(3)
-"""Kinds of numbers, of kernels/host/host_where.h."""
-
-
-def _where_numbers(signature: Signature) -> list[int]:
-    """What native code takes."""
-    sizes, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype
-    if len(sizes) > _MOST_AXES:
-        raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
-    words = 2 if dtype.is_complex else 1
-    kind = _TRUTHS if dtype is dtypes.bool else _INTEGERS if dtype.is_integer else _FLOATS
-    room = signature.output_shapes[0][0]
-    return [prod(sizes), len(sizes), dtype.size // words, words, kind, room, *sizes]
-
-
-def _where_sizes(_: Signature, x: Any) -> list[tuple[int, ...]]:
-    return [(int(np.count_nonzero(x)), x.ndim)]
-
-
 where_nonzero = op(
     "Where",
     inputs="input: T",
@@ -205,9 +186,7 @@ where_nonzero = op(
     infer=_infer_where,
     cpu=Call(_find, dynamic=True),
     gpu=where_nonzero_elements(Call(_find, dynamic=True)),
-    native=RowSource(
-        "host_where.h", "gg_where", _where_numbers, None, sizes=_where_sizes, counted=[0]
-    ),
+    native=coordinates_of_nonzero(),
     grad=NO_GRADIENT,
     doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
 )
@@ -244,24 +223,6 @@ def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
     return run
 
 
-def _unique_numbers(signature: Signature) -> list[int]:
-    """What native code takes."""
-    x, place = signature.input_types[0].base_dtype, signature.output_types[1]
-    if x not in (dtypes.int32, dtypes.int64):
-        raise NotImplementedError(f"native are integers of 4 and 8 bytes, not {x.name}")
-    count = signature.input_shapes[0][0]
-    if count >= _MOST_UNIQUE:
-        raise NotImplementedError(f"{count} elements are more than 30 bits count")
-    return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
-
-
-_MOST_UNIQUE = 1 << 30
-
-
-def _sizes(signature: Signature, x: Any) -> list[tuple[int, ...]]:
-    return [x.shape] * len(signature.output_types)
-
-
 def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
     """Declares Unique, or with a third output UniqueWithCounts."""
     return op(
@@ -272,9 +233,7 @@ def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
         infer=_infer_unique,
         cpu=Call(make=_bind_unique, dynamic=True),
         gpu=unique_elements(Call(make=_bind_unique, dynamic=True)),
-        native=RowSource(
-            "host_unique.h", "gg_unique", _unique_numbers, None, sizes=_sizes, counted=[0, 2]
-        ),
+        native=different_elements(),
         grad=NO_GRADIENT,
         doc=doc,
     )

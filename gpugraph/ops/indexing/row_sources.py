@@ -3,6 +3,7 @@
     gathered   rows that are copied from a tensor                host_gather.h
     put        rows of a variable that are replaced              host_gather.h
     scattered  rows that are changed by others, one by one       host_scatter.h
+    different_elements, coordinates_of_nonzero                   host_unique.h, host_where.h
 
 The numbers of rules, and what describes indices, are those of host_rows.h and these files.
 """
@@ -173,3 +174,48 @@ def _segment_parameters(rule: int, start: Callable[[Any], Any], signature: Signa
     bits = int.from_bytes(np.array(start(dtype), dtype).tobytes(), "little")
     bits -= bits >> 63 << 64
     return [*described, out[0], prod(out[1:]), rule, _OF_NUMBER, 2, 1, 0, -1, bits]
+
+
+# -- elements that are counted
+
+_MOST_UNIQUE = 1 << 30
+
+
+def different_elements() -> RowSource:
+    """The different elements of vector 0, where each of its elements is, perhaps how often."""
+
+    def parameters(signature: Signature) -> list[int]:
+        x, place = signature.input_types[0].base_dtype, signature.output_types[1]
+        if x not in (dtypes.int32, dtypes.int64):
+            raise NotImplementedError(f"native are integers of 4 and 8 bytes, not {x.name}")
+        count = signature.input_shapes[0][0]
+        if count >= _MOST_UNIQUE:
+            raise NotImplementedError(f"{count} elements are more than 30 bits count")
+        return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
+
+    def sizes(signature: Signature, x: Any) -> list[tuple[int, ...]]:
+        return [x.shape] * len(signature.output_types)
+
+    return RowSource("host_unique.h", "gg_unique", parameters, None, sizes=sizes, counted=[0, 2])
+
+
+_INTEGERS, _FLOATS, _TRUTHS = range(3)
+"""Kinds of words, of kernels/host/host_where.h."""
+
+
+def coordinates_of_nonzero() -> RowSource:
+    """The coordinates of the elements of tensor 0 that are not zero."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shape, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype
+        if len(shape) > _MOST_COORDINATES:
+            raise NotImplementedError(f"positions have {len(shape)} coordinates, more than 8")
+        words = 2 if dtype.is_complex else 1
+        kind = _TRUTHS if dtype is dtypes.bool else _INTEGERS if dtype.is_integer else _FLOATS
+        room = signature.output_shapes[0][0]
+        return [prod(shape), len(shape), dtype.size // words, words, kind, room, *shape]
+
+    def sizes(_: Signature, x: Any) -> list[tuple[int, ...]]:
+        return [(int(np.count_nonzero(x)), x.ndim)]
+
+    return RowSource("host_where.h", "gg_where", parameters, None, sizes=sizes, counted=[0])
