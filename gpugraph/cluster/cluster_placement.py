@@ -154,14 +154,24 @@ class ClusterExplanation(NamedTuple):
         return self.text
 
 
-def explanation_of(tasks: Mapping[str, str], stages: Mapping[str, Sequence[StageSpec]]) -> str:
-    """The text for a run: the task of each operation, and the stages of each task."""
+def explanation_of(
+    tasks: Mapping[str, str],
+    stages: Mapping[str, Sequence[StageSpec]],
+    far: Sequence[str],
+    master: str,
+) -> str:
+    """The text for a run: the task of each operation, and the stages of each task.
+
+    far: the tasks that share no memory with the master.
+    """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]
     for task, part in stages.items():
         names = [name for name, other in tasks.items() if other == task and name[0] != "_"]
         lines.append(f"{task}: {len(names)} operations: {_listed(names)}")
         for number, stage in enumerate(part, 1):
             lines.append(f"  stage {number}: {'; '.join(_words(stage)) or 'nothing'}")
+    for task in far:
+        lines.append(f"{task} and {master} see no memory of each other: tensors go over gRPC")
     return "\n".join(lines)
 
 

@@ -141,7 +141,9 @@ class MasterSession:
 
     def explain(self, names: StepNames) -> str:
         """Which task does what in a run, as text."""
-        return explanation_of(*self._placed(names))
+        tasks, stages = self._placed(names)
+        far = [task for task in stages if len(stages) > 1 and not self.links[task].is_near()]
+        return explanation_of(tasks, stages, far, next(iter(self.links)))
 
     def _placed(
         self, names: StepNames

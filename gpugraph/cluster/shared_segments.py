@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import itertools
+import logging
 import mmap
 import os
 from collections import OrderedDict
@@ -23,6 +24,7 @@ import numpy as np
 
 from gpugraph.base.fork_safe_locks import new_lock
 
+_LOG = logging.getLogger("gpugraph")
 _HEAD_BYTES = 64
 _TOKEN_BYTES = 32
 _MOST_FREE_BYTES = 2 << 30
@@ -157,6 +159,7 @@ class SegmentPool:
         self._mapped: OrderedDict[SegmentName, _Mapping] = OrderedDict()
         self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by address
         self._probe: Segment | None = None
+        self._has_warned = False
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
@@ -200,9 +203,15 @@ class SegmentPool:
         if not is_possible():
             return None
         try:
-            return Segment(size) if size < _available_bytes() // 2 else None
-        except OSError:
-            return None
+            if size < _available_bytes() // 2:
+                return Segment(size)
+            reason = "there is not twice that memory"
+        except OSError as error:
+            reason = str(error)
+        if not self._has_warned:
+            _LOG.warning("Tensors go over gRPC: no %d bytes of shared memory (%s)", size, reason)
+            self._has_warned = True
+        return None
 
     def give_back(self, segment: Segment) -> None:
         """Nobody reads or writes it any more."""

@@ -35,6 +35,10 @@ class LocalWorker:
         del wait_s
         return self._worker.task.attributes
 
+    def is_near(self) -> bool:
+        """Whether its memory is seen here: it is of this process."""
+        return True
+
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
         """Shares the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
@@ -140,6 +144,10 @@ class RemoteWorker(SessionMemory):
                 "processes were given different clusters"
             )
         return devices_of(status.device)
+
+    def is_near(self) -> bool:
+        """Whether its memory is seen here; UnavailableError where it is not there."""
+        return self.peer.is_near()
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
         """Sends the increments that it has not got yet."""

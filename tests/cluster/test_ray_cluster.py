@@ -48,9 +48,11 @@ def test_sessions_of_the_program_and_of_actors_share_variables(cluster: RayClust
     assert tasks == ["/job:worker/task:0", "/job:worker/task:1"]
     assert seen
     deadline = time.monotonic() + 20
-    while cluster.progress()["worker", 1].get("step") != 10 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert cluster.progress()["worker", 0]["step"] == 10
+    deadline = time.monotonic() + 20
+    for index in range(2):  # what the last steps report may be on its way
+        while cluster.progress()["worker", index].get("step") != 10:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
     assert cluster.targets["ps"] == [cluster.target("ps")]
     assert cluster.cluster_spec.num_tasks("worker") == 2
 

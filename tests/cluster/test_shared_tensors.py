@@ -226,6 +226,9 @@ def test_who_sees_nothing_fetches(
         for number in range(4):
             value = np.full(SIZE, number, np.float32)
             assert session.run(total, {x: value}) == SIZE * (number + 1) * 2
+        last = str(session.explain(total, {x: value})).splitlines()[-1]
+    way = f"{SECOND.replace('/task', '/replica:0/task')} and "
+    assert (last.startswith(way) and last.endswith("tensors go over gRPC")) is not is_near
 
 
 def test_a_failed_step_leaves_nothing(
@@ -285,14 +288,20 @@ def test_the_last_holder_gives_a_lease_back() -> None:
 
 
 def test_a_segment_that_can_not_be_had_closes_its_file_once(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     closed: list[int] = []
     close = os.close
     monkeypatch.setattr(os, "posix_fallocate", _full)
     monkeypatch.setattr(os, "close", lambda file: (closed.append(file), close(file)))
-    assert SegmentPool().lend(SIZE) is None
+    pool = SegmentPool()
+    assert pool.lend(SIZE) is None
     assert len(closed) == 1
+    assert pool.lend(SIZE) is None
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"Tensors go over gRPC: no {SIZE} bytes of shared memory (no space)"
+    )
 
 
 def _full(*_: Any) -> None:
