@@ -211,7 +211,8 @@ def coordinates_of_nonzero() -> RowSource:
         if len(shape) > _MOST_COORDINATES:
             raise NotImplementedError(f"positions have {len(shape)} coordinates, more than 8")
         words = 2 if dtype.is_complex else 1
-        kind = _TRUTHS if dtype is dtypes.bool else _INTEGERS if dtype.is_integer else _FLOATS
+        signs = _FLOATS if dtype.is_floating or dtype.is_complex else _INTEGERS
+        kind = _TRUTHS if dtype is dtypes.bool else signs
         room = signature.output_shapes[0][0]
         return [prod(shape), len(shape), dtype.size // words, words, kind, room, *shape]
 
