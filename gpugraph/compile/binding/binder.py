@@ -164,6 +164,7 @@ class Binder(StepList):
         written = [variables[index] for index in decl.writes]
         self.writes = True
         assigns = node.op_def.allows_uninitialized_input
+        assigns = assigns and (native is None or not self.checked.issuperset(map(id, written)))
         if assigns:
             run, native = _initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))

@@ -39,6 +39,7 @@ class StepList(Arrays):
         self.frame: Frame | None = None
         self.guard = ALWAYS  # of the node that is being bound
         self.guarded: set[Any] = set()
+        self.checked: set[int] = set()  # variables that have a value in every run from here on
         self.groups = {
             node.id: number for number, nodes in enumerate(unit.parallel) for node in nodes
         }
@@ -103,6 +104,8 @@ class StepList(Arrays):
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
             return
         self.guarded.add(key)
+        if key == (variable.id, None, ALWAYS):
+            self.checked.add(id(state))
         named = source if node.node_class is NodeClass.RETVAL else node
         self.add(named, Check(state), "guard")
 
