@@ -303,3 +303,25 @@ def test_long_chains_of_long_functions_are_cut():
         results = kinds(session, y, {x: value})
         assert len(results) >= 3
         assert all(kind.endswith("native") for kind in results)
+
+
+def test_an_assign_of_a_variable_that_was_read_is_native():
+    count = tf.Variable(1.0)
+    doubled = tf.assign(count, count * 2.0, use_locking=False)
+    with tf.Session(config=WAITING) as session:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+            session.run(doubled)
+        assert session.run(tf.report_uninitialized_variables()).tolist() == [b"Variable"]
+        session.run(count.initializer)
+        assert [session.run(doubled) for _ in range(3)] == [2, 4, 8]
+        assert "Assign, native" in kinds(session, doubled, {})
+
+
+def test_a_first_assign_gives_a_variable_its_value_though_a_later_step_reads_it():
+    count = tf.Variable(1.0)
+    first = tf.assign(count, tf.constant(3.0) * 2.0, use_locking=False)
+    with tf.control_dependencies([first]):
+        read = tf.identity(count) + 1.0
+    with tf.Session(config=WAITING) as session:
+        assert session.run(read) == 7
+        assert session.run(count) == 6
