@@ -28,8 +28,9 @@ from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
-_CHANGED = {*LOWERED, *HANDLE_MOVES, "GuaranteeConst"}
-"""Types of ops that have, or may have, to do with resource variables."""
+_MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst"}
+"""Types of ops, beside those of `LOWERED` (which grows as op families load), that may have to do
+with resource variables."""
 
 
 class Lowered(NamedTuple):
@@ -44,7 +45,7 @@ class Lowered(NamedTuple):
 
 def lowered(op: Operation) -> Lowered | None:
     """What stands for the operation; None where it has to do with no resource variable."""
-    if op._op_def.name not in _CHANGED:
+    if op._op_def.name not in LOWERED and op._op_def.name not in _MAY_TAKE_HANDLES:
         return None
     lowering = _lowering(op)
     if op._op_def.name == "GuaranteeConst" and op._inputs[0]._dtype is resource:
