@@ -57,14 +57,25 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
             raise
         raise as_op_error(error, failed) from error
     finally:
-        if plan.has_cells:
-            plan.reset()
-        if access is not None:
-            access.leave()
-        plan.running = False
-        plan.runs += 1
-        if plan.stale:  # since it began: nobody else releases it
-            plan.release()
+        try:
+            if plan.has_cells:
+                _reset(plan)
+        finally:
+            if access is not None:
+                access.leave()
+            plan.running = False
+            plan.runs += 1
+            if plan.stale:  # since it began: nobody else releases it
+                plan.release()
+
+
+def _reset(plan: Plan) -> None:
+    """Frees what the run has in cells. Where an interrupt ends that midway, the plan goes too."""
+    try:
+        plan.reset()
+    except BaseException:
+        plan.stale = True
+        raise
 
 
 def execute_traced(
@@ -119,13 +130,15 @@ def _execute_traced(
         return results
     finally:
         clock.start(None)
-        plan.reset()
-        if access is not None:
-            access.leave()
-        plan.running = False
-        plan.runs += 1
-        if plan.stale:
-            plan.release()
+        try:
+            _reset(plan)
+        finally:
+            if access is not None:
+                access.leave()
+            plan.running = False
+            plan.runs += 1
+            if plan.stale:
+                plan.release()
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.tensor_arrays.element_stack import ElementStack
 
 MODULES = (
     *("session.base_session", "session.direct_session", "session.plan_cache"),
@@ -132,3 +133,31 @@ def test_nothing_is_lost(what: str, stride: int, expected: Any) -> None:
         if not interrupted:
             break
     assert places > 50 / stride
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_a_run_that_is_interrupted_at_its_end_leaves_nothing(
+    is_traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it frees the stacks of its loop, as by the program's own signal handler."""
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) if is_traced else None
+    metadata = tf.RunMetadata() if is_traced else None
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [64])
+        y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.tanh(v)), [0, x])[1]
+        slope = tf.gradients(y, x)[0]
+        expected = session.run(slope, {x: np.ones(64)}).tolist()
+        release = ElementStack.release
+
+        def interrupted(stack: ElementStack) -> None:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(ElementStack, "release", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.run(slope, {x: np.ones(64)}, options, metadata)
+        assert ElementStack.release is release  # the test has interrupted it
+        session.release_memory()
+        (use,) = session.memory_stats().values()
+        assert not [owner for owner in use.owners if owner.startswith("a run of")]
+        assert session.run(slope, {x: np.ones(64)}).tolist() == expected

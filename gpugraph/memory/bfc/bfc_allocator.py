@@ -258,8 +258,8 @@ class BFCAllocator(Allocator):
         """Holds the lock, and defers frees by finalizers."""
         with self._lock:
             outermost = not self._busy
-            self._busy = True
             try:
+                self._busy = True
                 yield
             finally:
                 if outermost:
