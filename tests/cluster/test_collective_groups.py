@@ -140,6 +140,19 @@ def test_who_comes_late_is_told_once_of_a_failure() -> None:
     assert leader.join(0, wait="fifth") is None
 
 
+def test_who_fails_twice_before_it_joins_is_told_of_twice() -> None:
+    leader, failure = Leader(2), tf.errors.AbortedError(None, None, "its step failed")
+    leader.join(0)
+    leader.join(1)
+    for number, attempt in enumerate(("first", "second")):
+        for _ in range(2):  # it leaves two collectives of one step
+            leader.groups.leave(KEY, "", failure, member(1).devices, attempt)
+        with pytest.raises(tf.errors.AbortedError, match="its step failed"):
+            leader.join(0, wait=f"late {number}")
+    leader.groups.leave(KEY, "", failure, member(1).devices, "second")
+    assert leader.join(0, wait="waits") is None
+
+
 CLOSED = tf.errors.AbortedError(None, None, "its session was closed")
 
 

@@ -81,11 +81,15 @@ class _Waiting:
 
 
 class _Leaving(NamedTuple):
-    """That a member does not come: who has been told (by device or session), and when it was."""
+    """That a member does not come: who has been told (by device or session), and when it was.
+
+    attempt: the name of the member's step that failed.
+    """
 
     error: OpError
     informed: set[str]
     time: float
+    attempt: str = ""
 
 
 Outcome = Meeting | OpError
@@ -299,10 +303,13 @@ class CollectiveGroups:
                 ended = self._end_all(waiting, error)
             self._announce(ended)
 
-    def leave(self, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str]) -> None:
+    def leave(
+        self, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str], attempt: str = ""
+    ) -> None:
         """A member will not come, or waits no more: those that wait for it fail with the error.
 
-        devices: of a member whose own step failed; who comes later is told, too.
+        devices: of a member whose own step, of this name, failed; who comes later is told, too,
+        once of each step.
         """
         ended: list[tuple[str, str, Outcome]] = []
         with self._lock:
@@ -314,8 +321,10 @@ class CollectiveGroups:
                 informed = set()
             if devices:
                 earlier = self._left.get((_group(key), devices[0]))
-                informed |= earlier.informed if earlier is not None else set()
-                self._left[_group(key), devices[0]] = _Leaving(error.bare(), informed, monotonic())
+                if earlier is not None and earlier.attempt == attempt:
+                    informed |= earlier.informed
+                leaving = _Leaving(error.bare(), informed, monotonic(), attempt)
+                self._left[_group(key), devices[0]] = leaving
         self._announce(ended)
 
     def close_session(self, session: str, error: OpError) -> None:

@@ -126,13 +126,20 @@ class CollectivePeers:
         self.peer(task).tell("SettleCollective", message, limit_s=_TELL_S)
 
     def leave(
-        self, leader: str, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str]
+        self,
+        leader: str,
+        key: MeetingKey,
+        wait: str,
+        error: OpError,
+        devices: Sequence[str],
+        attempt: str,
     ) -> None:
-        """Tells the leader that a member does not come, or waits no more."""
+        """Tells the leader that a member does not come in a step, or waits no more."""
         if leader == self.task:
-            self.groups.leave(key, wait, error, devices)
+            self.groups.leave(key, wait, error, devices, attempt)
             return
         message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait, device=devices)
+        message.attempt = attempt
         write_failure(message.failure, error)
         self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
 
@@ -189,7 +196,8 @@ class CollectivePeers:
             self.groups.close_session(message.session, error_of(message.failure))
             return
         key = message.step, message.key
-        self.groups.leave(key, message.wait, error_of(message.failure), list(message.device))
+        error, devices = error_of(message.failure), list(message.device)
+        self.groups.leave(key, message.wait, error, devices, message.attempt)
 
     def stop(self) -> None:
         """Ends all waits."""

@@ -172,6 +172,7 @@ class CollectiveStep:
         self._buckets, self._inside = list(buckets), inside
         self._bucket_of = {op.name: bucket for bucket in buckets for op in bucket.operations}
         self._failure: OpError | None = None
+        self._attempt = os.urandom(8).hex()  # what others know this step by
         self._lock = new_lock()
 
     def take(self, name: str, value: Any) -> Any:
@@ -276,7 +277,8 @@ class CollectiveStep:
         elif not bucket.spec.is_whole:
             wait = bucket.wait if bucket.is_begun else ""
             devices = self._devices(bucket) if is_own else ()
-            self._peers.leave(bucket.spec.leader, bucket.key(self._step), wait, message, devices)
+            leader, key = bucket.spec.leader, bucket.key(self._step)
+            self._peers.leave(leader, key, wait, message, devices, self._attempt)
 
     def _devices(self, bucket: BucketRun) -> tuple[str, ...]:
         """The devices of this task's members, by full names."""

@@ -50,7 +50,7 @@ JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5
 CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
 CollectiveOutcome: 1 wait string, 2 meeting CollectiveMeeting, 3 failure Failure
 LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device *string,
-    6 session string
+    6 session string, 7 attempt string
 MemoryOf: 1 handle string, 2 is_released bool
 MemoryUse: 1 device string, 2 counter *int64, 3 owner *string, 4 owned *int64
 MemoryUses: 1 use *MemoryUse, 2 given_back int64
