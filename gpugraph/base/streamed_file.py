@@ -12,6 +12,7 @@ import math
 import os
 import queue
 import threading
+from abc import ABC, abstractmethod
 from typing import Any, BinaryIO
 
 _GATHERED = 1 << 20
@@ -114,7 +115,7 @@ def _write(handle: int, buffers: list[memoryview]) -> int:
     return os.write(handle, buffers[0])
 
 
-class _Helper:
+class _Helper(ABC):
     """A thread of a file's own, which ends with an error of the system or when it is asked to."""
 
     def __init__(self, name: str) -> None:
@@ -128,8 +129,9 @@ class _Helper:
         except OSError as error:  # the system reports it once: a later call may succeed
             self._error = error
 
+    @abstractmethod
     def _work(self) -> None:
-        raise NotImplementedError
+        """Does the work of the thread, until it is asked to end."""
 
     def end(self) -> None:
         """Waits for the thread. OSError where it had one."""
@@ -138,8 +140,9 @@ class _Helper:
         if self._error is not None:
             raise self._error
 
+    @abstractmethod
     def _ask_to_end(self) -> None:
-        raise NotImplementedError
+        """Has the work come to its end."""
 
 
 class _Syncing(_Helper):

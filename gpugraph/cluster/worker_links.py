@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -92,13 +93,13 @@ class LocalRun:
         """Nothing: it does not run."""
 
 
-class SessionMemory:
+class SessionMemory(ABC):
     """The memory of sessions at a server: of a master for all tasks, of a worker for its own."""
 
     @property
+    @abstractmethod
     def peer(self) -> Peer:
         """The connection."""
-        raise NotImplementedError
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
         """The memory of each device."""
