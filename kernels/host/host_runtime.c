@@ -242,7 +242,7 @@ void gg_blas_threads(void *get, void *set) {
 }
 
 /* One thread for the BLAS, until the last user is done. */
-static void gg_blas_enter(void) {
+void gg_blas_enter(void) {
     if (!gg_blas.set) return;
     pthread_mutex_lock(&gg_blas.lock);
     if (!gg_blas.users++) {
@@ -252,10 +252,10 @@ static void gg_blas_enter(void) {
     pthread_mutex_unlock(&gg_blas.lock);
 }
 
-static void gg_blas_leave(void) {
+void gg_blas_leave(void) {
     if (!gg_blas.set) return;
     pthread_mutex_lock(&gg_blas.lock);
-    if (!--gg_blas.users) {
+    if (gg_blas.users && !--gg_blas.users) { /* who forked meanwhile is none in the new process */
         if (gg_blas.before != 1) gg_blas.set(gg_blas.before);
         gg_blas.before = 0;
     }

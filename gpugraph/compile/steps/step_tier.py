@@ -31,6 +31,7 @@ from gpugraph.devices.native import (
     NotNativeError,
     Prepared,
     failed_at,
+    one_blas_thread,
     sequence,
     shared_code_key,
 )
@@ -47,6 +48,8 @@ KEPT_MARGIN = 2.0
 
 _CLEAR = 0.5
 """Native code that takes this part of NumPy's time in the check is the faster one."""
+
+_SLOWER = "slower than one thread of NumPy"
 
 _TRIAL = ("plain", "native", "plain", "native")
 """The runs that decide, in turn: each way's least time counts."""
@@ -167,7 +170,7 @@ class StepTier:
             return
         self._native = native_step([(self.entry.step, self._sound)])
         self.is_measured = self.waits or FINDINGS.has(self._key, self._finding("faster"))
-        slower = not self.is_measured and FINDINGS.has(self._key, self._finding("slower"))
+        slower = not self.is_measured and FINDINGS.has(self._key, self._finding(_SLOWER))
         self._decide("plain" if slower else "native")
         if slower:
             name = f"{self.entry.step.name} ({self.entry.step.op_type})"
@@ -266,7 +269,7 @@ class StepTier:
         self.is_measured, self.note = True, ""
         if native - plain > NOISE_S and native > MARGIN * plain:
             if native > KEPT_MARGIN * plain:
-                FINDINGS.add(self._key, self._finding("slower"))
+                FINDINGS.add(self._key, self._finding(_SLOWER))
             self._decide("plain")
             self.is_measured = False  # again after more runs: another program may have had a core
             self.note = (
@@ -280,7 +283,20 @@ class StepTier:
     def _decide(self, way: str) -> None:
         self.is_decided = True
         self.calls = self._sound if way == "native" else None
-        self.step = self._native if way == "native" and self._native else self.entry.step
+        if way == "native" and self._native:
+            self.step = self._native
+        else:
+            self.step = self.entry.step if self._sound is None else _plain_step(self.entry.step)
+
+
+def _plain_step(step: Step) -> Step:
+    """A step by NumPy among native ones, whose cores a BLAS's threads would keep busy after it."""
+
+    def run() -> None:
+        with one_blas_thread():
+            step.run()
+
+    return replace(step, run=run)
 
 
 def tell(step: Step, error: Exception) -> None:

@@ -66,7 +66,7 @@ class _MixedRun:
         """What runs one step where others may come between."""
 
         def run() -> None:
-            with nullcontext() if self._compiled else one_blas_thread():
+            with one_blas_thread():
                 self.step(number)
 
         return run
@@ -188,7 +188,7 @@ class TieredCode:
         """A run in which each step goes as far as its code has come."""
         compiled = all(tier.is_compiled for tier in self._tiers)
         run = _MixedRun(self._tiers, self.waits, compiled)
-        with nullcontext() if compiled else one_blas_thread():  # the compiler has the other core
+        with one_blas_thread():  # the other core is the compiler's, or that of native code
             for number in range(len(self._tiers)):
                 run.step(number)
         self._end_mixed()
@@ -217,7 +217,7 @@ class TieredCode:
                     if release is not None:
                         release()
             else:
-                steps += [tier.entry.step for tier in members]
+                steps += [tier.step for tier in members]
         self._sequence = StepSequence(steps)
         self.is_settled = True
 

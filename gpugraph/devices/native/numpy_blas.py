@@ -13,7 +13,8 @@ it would take two from a million multiplications on, which pays from 30 million.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from math import ceil
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.native.native_runtime import (
     RUNTIME,
@@ -140,19 +142,65 @@ def blas_threads_reason() -> str:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """NumPy's products take one thread, where that can be set. Threads of a BLAS wait busily for
-    each other: where a core is needed elsewhere, small products take many times as long by two."""
+    each other, and for the next product: where a core is needed elsewhere, small products take
+    many times as long by two, and native code after a product has to share its cores."""
     blas = _blas()
     if blas is None or blas.threads is None:
         yield
         return
-    get, put = blas.threads
-    count = ctypes.CFUNCTYPE(ctypes.c_int)(get)()
-    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
-    set_threads(1)
+    enter, leave = _one_thread(RUNTIME.get(False), blas.threads)
+    enter()
     try:
         yield
     finally:
-        set_threads(count)
+        leave()
+
+
+@cache
+def _one_thread(
+    runtime: Runtime | None, threads: tuple[int, int]
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """What a user of one thread calls before and after: the last one restores the number. The
+    runtime, once it is there, counts them with those of its own products."""
+    if runtime is None:
+        users = _Users(threads)
+        return users.enter, users.leave
+    _set_thread_functions(runtime, threads)
+    return runtime.library.gg_blas_enter, runtime.library.gg_blas_leave
+
+
+class _Users:
+    """Those who need a BLAS of one thread at the same time, as `gg_blas` of host_runtime.c."""
+
+    def __init__(self, threads: tuple[int, int]) -> None:
+        get, put = threads
+        self._get = ctypes.CFUNCTYPE(ctypes.c_int)(get)
+        self._set = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
+        self._lock = new_lock()
+        self._count = 0
+        self._before = 0  # the number to restore; 0: none
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def enter(self) -> None:
+        """One thread from now on."""
+        with self._lock:
+            if not self._count:
+                self._before = self._before or self._get()
+                self._set(1)
+            self._count += 1
+
+    def leave(self) -> None:
+        """The number of before, if that was the last user."""
+        with self._lock:
+            if self._count == 1:
+                self._set(self._before)
+                self._before = 0
+            self._count = max(self._count - 1, 0)
+
+    def _forget(self) -> None:
+        """A forked process has none of them; the number to restore is kept."""
+        self._count = 0
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:

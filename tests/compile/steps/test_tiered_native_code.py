@@ -4,6 +4,7 @@ step keeps the faster way."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from time import monotonic, sleep, thread_time
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 import gpugraph as tf
 from gpugraph.compile.steps import native_node_code, step_tier, tiered_native_code
 from gpugraph.compile.steps.step_tier import StepTier
+from gpugraph.devices import blas_threads
 from gpugraph.devices.codegen.c_compiler import compiler
-from gpugraph.devices.native import verdicts
+from gpugraph.devices.native import blas_threads_reason, verdicts
 from gpugraph.devices.native.verdicts import Findings
 
 
@@ -286,6 +288,46 @@ def test_products_have_one_thread_from_when_the_compiler_is_at_work(monkeypatch)
         assert not alone
         np.testing.assert_array_equal(session.run(y, feeds), first)
         assert len(alone) == 1
+
+
+def noting_blas_threads(monkeypatch):
+    """The threads that the BLAS has in plain steps, as a list that grows."""
+    numbers, init = [], StepTier.__init__
+
+    def noting(tier, entry, waits):
+        plain = entry.step.run
+
+        def run():
+            numbers.append(blas_threads())
+            return plain()
+
+        init(tier, entry._replace(step=replace(entry.step, run=run)), waits)
+
+    monkeypatch.setattr(StepTier, "__init__", noting)
+    return numbers
+
+
+def test_numpy_has_one_blas_thread_beside_native_code(monkeypatch, clock):
+    """In runs that compare both ways, and in a step that stays with NumPy: threads of a BLAS that
+    wait for its next product would keep the cores of native code."""
+    if blas_threads_reason():
+        pytest.skip(blas_threads_reason())
+    before = blas_threads()
+    slowed(monkeypatch, clock, 0.2)
+    numbers = noting_blas_threads(monkeypatch)
+    trials = counted(monkeypatch, StepTier, "_decide_by_times")
+    y, feeds = product()
+    session, _ = run_until_native(y, feeds)
+    while not trials:
+        session.run(y, feeds)
+    assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
+    del numbers[:]
+    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 8):
+        session.run(y, feeds)
+        assert blas_threads() == before
+    session.close()
+    assert len(trials) > 1 and len(numbers) > tiered_native_code.MEASURED_AFTER[0]
+    assert set(numbers) == {1}
 
 
 def later_runs(fetches, feeds):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +21,7 @@ from gpugraph.devices.native import (
     blas_threads_reason,
     move,
     numpy_blas as blas,
+    one_blas_thread,
     prepare,
     product,
     products,
@@ -218,6 +221,55 @@ def test_the_blas_gets_its_threads_back() -> None:
     assert blas_threads() == before
     for array, into in zip(x, out):
         np.testing.assert_allclose(into, array @ array, 1e-3, 1e-3)
+
+
+class NoRuntime:
+    """It is being compiled."""
+
+    reason = ""
+
+    def get(self, wait: bool) -> None:
+        return None
+
+
+def in_fork(check: Callable[[], bool]) -> bool:
+    """What a forked child finds."""
+    child = os.fork()
+    if not child:
+        os._exit(0 if check() else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("has_runtime", [True, False])
+def test_the_last_user_of_one_thread_gives_the_others_back(
+    monkeypatch: pytest.MonkeyPatch, has_runtime: bool
+) -> None:
+    if blas_threads_reason():
+        pytest.skip(blas_threads_reason())
+    before = blas_threads()
+    x, out = random(300, 300), np.empty((300, 300), np.float32)
+    call = product(x, x, out)
+    if not has_runtime:
+        monkeypatch.setattr(blas, "RUNTIME", NoRuntime())
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    assert blas_threads() == 1 and not call() and blas_threads() == 1
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas_threads() == 1
+
+    def has_given_back() -> bool:
+        with one_blas_thread():
+            pass
+        second.__exit__(None, None, None)  # who was one before the fork
+        with one_blas_thread():
+            alone = blas_threads()
+        return (alone, blas_threads()) == (1, before)
+
+    if hasattr(os, "fork"):
+        assert in_fork(has_given_back)
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
 
 
 def test_a_blas_whose_threads_can_t_be_set_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
