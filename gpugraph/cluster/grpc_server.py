@@ -320,7 +320,7 @@ class Server:
     def _run_part(self, message: Any) -> Any:
         try:
             values = self._listener.read_values(message.value)
-            run = self._worker.begun(message.handle, message.part, values)
+            run = self._worker.begun(message.handle, message.part, values, message.round)
             self._clients.use(message.handle)
         except OpError as error:
             self._worker.refuse(message.step, message.task, error)

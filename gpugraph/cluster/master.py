@@ -48,13 +48,15 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 class RegisteredRun(NamedTuple):
     """One run, whose parts the workers know: by task, its number, feeds and fetches.
 
-    others: by task, the other tasks that have parts.
+    others: by task, the other tasks that have parts. collectives: by task, the keys of those of its
+    part, or None where all members are in the run.
     """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
     others: Mapping[str, Sequence[str]]
     num_feeds: int
     num_fetches: int
+    collectives: Mapping[str, Sequence[tuple[int, int] | None]]
 
 
 class MasterSession:
@@ -75,6 +77,7 @@ class MasterSession:
         self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
         self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
         self._steps: set[MasterStep] = set()
+        self._rounds: dict[tuple[int, int], int] = {}  # by the keys of a collective
         self._is_closed = False
         self._lock = new_rlock()
 
@@ -110,13 +113,15 @@ class MasterSession:
         """The values of a run's fetches in one step."""
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
+        rounds = self._next_rounds(run) if run.collectives else {}
         running = MasterStep(self.links, step, run.parts)
         with self._begun(running), running, while_waited_for(running.fail):
             for task, (number, fed, fetched) in run.parts.items():
                 part_values = [values[index] for index in fed]
                 link = self.links[task]
+                others, counts = run.others[task], rounds.get(task, ())
                 part_run = link.run_part(
-                    PartStep(self.handle, number, step, part_values, options, run.others[task])
+                    PartStep(self.handle, number, step, part_values, options, others, counts)
                 )
                 running.add(part_run, fetched)
             for part_run, fetched in running.part_runs:
@@ -125,6 +130,16 @@ class MasterSession:
                 for index, value in zip(fetched, part_results):
                     results[index] = value
         return results
+
+    def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
+        """By task, how many steps have had each collective that members of other sessions join."""
+        with self._lock:
+            for key in {key for keys in run.collectives.values() for key in keys if key}:
+                self._rounds[key] = self._rounds.get(key, 0) + 1
+            return {
+                task: [self._rounds[key] if key else 0 for key in keys]
+                for task, keys in run.collectives.items()
+            }
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
@@ -167,7 +182,7 @@ class MasterSession:
     def _register(
         self, stages: Mapping[str, Sequence[StageSpec]], names: StepNames
     ) -> RegisteredRun:
-        parts, others = {}, {}
+        parts, others, collectives = {}, {}, {}
         for task in sorted(stages, key=list(self.links).index):  # this process's part comes first
             part_stages = stages[task]
             link = self.links[task]
@@ -180,10 +195,20 @@ class MasterSession:
             feed_names = [names.feeds[index] for index in fed]
             fetch_names = [names.fetches[index] for index in fetched]
             others[task] = [other for other in stages if other != task]
+            keys = [self._keys(spec) for stage in part_stages for spec in stage.collectives]
+            if keys:
+                collectives[task] = keys
             spec = PartSpec(part_stages, feed_names, fetch_names, others[task])
             number = link.register_part(self.handle, spec)
             parts[task] = number, fed, fetched
-        return RegisteredRun(parts, others, len(names.feeds), len(names.fetches))
+        return RegisteredRun(parts, others, len(names.feeds), len(names.fetches), collectives)
+
+    def _keys(self, spec: CollectiveSpec) -> tuple[int, int] | None:
+        """The keys of a collective that members of other sessions join."""
+        if spec.is_whole:
+            return None
+        attrs = self.graph.graph.get_operation_by_name(spec.operations[0]).attrs
+        return attrs["group_key"], attrs["instance_key"]
 
     def _cut(
         self,

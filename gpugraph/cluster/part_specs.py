@@ -56,7 +56,8 @@ class StepOptions(NamedTuple):
 class PartStep(NamedTuple):
     """A step of a part: the session, the part's number, the fed values, how it is run.
 
-    others: the other tasks of the step, which are told of a failure.
+    others: the other tasks of the step, which are told of a failure. rounds: for each collective of
+    the part, how many steps of the session have had it, if members are of other sessions.
     """
 
     handle: str
@@ -65,3 +66,4 @@ class PartStep(NamedTuple):
     values: Sequence[Any]
     options: StepOptions
     others: Sequence[str]
+    rounds: Sequence[int] = ()

@@ -80,31 +80,38 @@ class Worker:
 
     def run_part(self, part_step: PartStep) -> list[Any]:
         """The values of the part's fetches in this step."""
-        handle, part, step, values, options, _ = part_step
-        return self.begun(handle, part, values)(step, options)
+        run = self.begun(part_step.handle, part_step.part, part_step.values, part_step.rounds)
+        return run(part_step.step, part_step.options)
 
     def begun(
-        self, handle: str, number: int, values: Sequence[Any]
+        self, handle: str, number: int, values: Sequence[Any], rounds: Sequence[int]
     ) -> Callable[[int, StepOptions], list[Any]]:
         """What runs a part with these values, of a step's number and options.
 
         AbortedError where the session or the part is not there, InvalidArgumentError for other
         values: the other tasks of the step are not told of these.
         """
-        session = self.session(handle)
-        part = session.part(number)
+        part = self.session(handle).part(number)
         if len(values) != len(part.feeds):
             raise invalid_argument(f"{len(values)} values were fed to {len(part.feeds)} tensors")
+        if len(rounds) != len(part.collectives):
+            raise invalid_argument(f"{len(rounds)} rounds of {len(part.collectives)} collectives")
         fed = dict(zip(part.feeds, values))
-        return lambda step, options: self._run(handle, part, fed, step, options)
+        return lambda step, options: self._run(handle, part, fed, step, options, rounds)
 
     def _run(
-        self, handle: str, part: Part, fed: dict[str, Any], step: int, options: StepOptions
+        self,
+        handle: str,
+        part: Part,
+        fed: dict[str, Any],
+        step: int,
+        options: StepOptions,
+        rounds: Sequence[int],
     ) -> list[Any]:
         if part.is_alone and not part.waits and options[:2] == _PLAIN[:2]:
             return self._run_at_once(part, fed, options.leases)
         mailbox = self.mailboxes.of(step)
-        collectives = self._collectives(handle, part, step)
+        collectives = self._collectives(handle, part, step, rounds)
         has_client = options.leases is not None
         shared = _SharedMemory({}, [] if options.leases is None else options.leases, has_client)
         mailbox.is_running = True
@@ -156,18 +163,20 @@ class Worker:
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
 
-    def _collectives(self, handle: str, part: Part, step: int) -> CollectiveStep | None:
+    def _collectives(
+        self, handle: str, part: Part, step: int, rounds: Sequence[int]
+    ) -> CollectiveStep | None:
         """What does the collectives over processes of a run, where there are such."""
         if not part.collectives:
             return None
         assert self.peers is not None
         pool = self._segments
         buckets, inside = [], {}
-        for spec, operations in part.collectives:
+        for (spec, operations), count in zip(part.collectives, rounds):
             if spec.is_inside:
-                inside[operations[0].name] = partial(BucketRun, spec, operations, pool)
+                inside[operations[0].name] = partial(BucketRun, spec, operations, pool, count)
             else:
-                buckets.append(BucketRun(spec, operations, pool))
+                buckets.append(BucketRun(spec, operations, pool, count))
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:

@@ -177,9 +177,11 @@ class RemoteWorker(SessionMemory):
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
         """Lets a part run."""
-        handle, part, step, values, (timeout_ms, trace, _), others = part_step
+        handle, part, step, values, (timeout_ms, trace, _), others, rounds = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
         message.timeout_ms, message.trace = timeout_ms, trace is not None
+        if rounds:
+            message.round.extend(rounds)
         self.peer.write_values(message.value, values)
         peer = self.peer
         call = peer.begin("RunPart", message, limit_s=timeout_ms / 1000)

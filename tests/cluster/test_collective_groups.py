@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 import gpugraph as tf
 from gpugraph.cluster.collectives.collective_groups import (
@@ -16,8 +17,10 @@ from gpugraph.cluster.collectives.collective_groups import (
     Meeting,
     Member,
 )
+from gpugraph.cluster.collectives.collective_rounds import Attempt
 
 KEY = 0, "group 1, instance 1"
+FAILURE = tf.errors.AbortedError(None, None, "its step failed")
 SIGNATURE = ["CollectiveReduce of float32", "shape [3] of instance 1"]
 
 
@@ -36,16 +39,43 @@ class Leader:
         self.settled: dict[str, Any] = {}
         tasks = [task(number) for number in range(count)]
         self.groups = CollectiveGroups(tasks, is_there, self.settle)
+        self.steps: dict[str, int] = {}  # of each session
+        self.joined: set[tuple[str, int]] = set()
 
     def settle(self, task: str, wait: str, outcome: Any) -> None:
         self.settled[wait] = outcome
 
     def join(
-        self, number: int, size: int = 2, session: str = "s", limit_s: float = 0.0, wait: str = ""
+        self,
+        number: int,
+        size: int = 2,
+        session: str = "s",
+        limit_s: float = 0.0,
+        wait: str = "",
+        turn: int = 0,
     ) -> Meeting | None:
+        """Joins in the next step of a session; after a join of this name, or a turn, its last."""
         wait = wait or f"{session}{number}"
-        who = member(number, session)
-        return self.groups.join(Joining(KEY, size, SIGNATURE, wait, who, limit_s))
+        if (wait, number) not in self.joined and not turn:
+            self.attempt(number, session)
+        self.joined.add((wait, number))
+        who, attempt = member(number, session), self.last(number, session)
+        limit = limit_s, (attempt.step, turn)
+        return self.groups.join(Joining(KEY, size, SIGNATURE, wait, who, *limit))
+
+    def last(self, number: int, session: str = "s") -> Attempt:
+        step = self.steps.get(f"{session}{number}", 0)
+        return Attempt(member(number).devices[0], f"{session}{number}", step)
+
+    def attempt(self, number: int, session: str = "s") -> Attempt:
+        """The next step of a session, which fails before it joins."""
+        name = f"{session}{number}"
+        self.steps[name] = self.steps.get(name, 0) + 1
+        return self.last(number, session)
+
+    def fails(self, number: int, session: str = "s", attempt: Attempt | None = None) -> None:
+        """A member's own step fails before it joins."""
+        self.groups.leave(KEY, "", FAILURE, attempt or self.attempt(number, session), True)
 
     def ends(self, wait: str) -> Any:
         deadline = time.monotonic() + 20
@@ -125,32 +155,162 @@ def test_who_waits_for_too_long_is_told_who_was_there() -> None:
     assert isinstance(leader.settled["s2"], tf.errors.AbortedError)
 
 
-def test_who_comes_late_is_told_once_of_a_failure() -> None:
-    leader, failure = Leader(3), tf.errors.AbortedError(None, None, "its step failed")
+def test_who_comes_late_to_a_step_that_failed_is_told_in_this_step_only() -> None:
+    leader = Leader(3)
     leader.join(0)
     leader.join(1)
     leader.join(0, wait="second")
-    leader.groups.leave(KEY, "", failure, member(1).devices)
-    assert leader.settled["second"] is failure
-    assert leader.join(0, wait="third") is None  # it knows, and waits for the other to come again
+    leader.fails(1)
+    assert leader.settled["second"] is FAILURE
+    assert leader.join(0, wait="third") is None  # it waits for the other to come again
     assert leader.join(1, wait="again") is not None
-    leader.groups.leave(KEY, "", failure, member(1).devices)
+    leader.fails(1)
     with pytest.raises(tf.errors.AbortedError, match="its step failed"):
         leader.join(0, wait="fourth")
     assert leader.join(0, wait="fifth") is None
 
 
 def test_who_fails_twice_before_it_joins_is_told_of_twice() -> None:
-    leader, failure = Leader(2), tf.errors.AbortedError(None, None, "its step failed")
+    leader = Leader(2)
     leader.join(0)
     leader.join(1)
-    for number, attempt in enumerate(("first", "second")):
-        for _ in range(2):  # it leaves two collectives of one step
-            leader.groups.leave(KEY, "", failure, member(1).devices, attempt)
+    for number in range(2):
+        attempt = leader.attempt(1)
+        for _ in range(2):  # however often it says so
+            leader.fails(1, attempt=attempt)
         with pytest.raises(tf.errors.AbortedError, match="its step failed"):
             leader.join(0, wait=f"late {number}")
-    leader.groups.leave(KEY, "", failure, member(1).devices, "second")
+    leader.fails(1, attempt=attempt)
     assert leader.join(0, wait="waits") is None
+
+
+@pytest.mark.parametrize("has_met", [True, False])
+def test_members_that_fail_in_one_step_stay_in_step(has_met: bool) -> None:
+    leader = Leader(2)
+    if has_met:
+        leader.join(0)
+        leader.join(1)
+    leader.fails(0)
+    leader.fails(1)
+    assert leader.join(0, wait="next") is None
+    assert leader.join(1, wait="its next") is not None
+    assert isinstance(leader.settled["next"], Meeting)
+
+
+def test_who_is_a_step_behind_fails_and_then_meets_the_other() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    leader.join(0, wait="second")
+    leader.attempt(1)  # ended, of which nothing was told
+    assert leader.join(1, wait="third of 1") is None
+    assert "in a step that this one has left" in leader.settled["second"].message
+    assert leader.join(0, wait="third") is not None
+    leader.attempt(1)
+    leader.join(1, wait="fifth of 1")
+    with pytest.raises(tf.errors.AbortedError, match="in a step that this one has left"):
+        leader.join(0, wait="fourth")
+    assert leader.join(0, wait="fifth") is not None
+
+
+def test_news_of_a_failure_that_come_late_end_no_later_step() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    failed = leader.attempt(1)
+    leader.attempt(0)
+    assert leader.join(0, wait="third") is None
+    leader.fails(1, attempt=failed)
+    assert "third" not in leader.settled
+    assert leader.join(1, wait="third of 1") is not None
+    leader.fails(1, attempt=failed)
+    assert leader.join(0, wait="fourth") is None
+
+
+def test_iterations_of_a_loop_meet_their_like() -> None:
+    leader = Leader(2)
+    for turn in range(3):
+        leader.join(0, wait=f"a{turn}", turn=turn)
+        assert leader.join(1, wait=f"b{turn}", turn=turn) is not None
+    leader.join(0, wait="a3", turn=3)  # the other's loop is over
+    assert leader.join(1, wait="next of 1") is None
+    assert isinstance(leader.settled["a3"], tf.errors.AbortedError)
+    assert leader.join(0, wait="next") is not None
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_new_session_hears_of_a_failure_in_the_first_step_of_another(is_known: bool) -> None:
+    leader = Leader(3)
+    if is_known:  # the devices, of older sessions
+        leader.join(0, session="old")
+        leader.join(1, session="old")
+        leader.join(0, session="old", wait="waits")
+        leader.fails(1, "old")
+    leader.fails(1)
+    with pytest.raises(tf.errors.AbortedError, match="its step failed"):
+        leader.join(0)
+    assert leader.join(0, session="t") is None  # once
+    leader.fails(2, "old")
+    assert "t0" in leader.settled
+
+
+def test_a_new_session_does_not_mind_what_failed_before() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    leader.fails(1)
+    assert leader.join(0, session="t") is None
+    assert leader.join(1, session="t") is not None
+
+
+@given(st.integers(2, 4), st.data())
+def test_members_meet_in_the_same_steps_whatever_fails_and_in_whichever_order(
+    count: int, data: st.DataObject
+) -> None:
+    num_steps = 6
+    leader, news = Leader(count), list[tuple[int, Attempt]]()
+    fails = [data.draw(st.sets(st.integers(2, num_steps - 1))) for _ in range(count)]
+    steps = dict.fromkeys(range(count), 0)
+    waits: dict[int, str] = {}
+    outcomes: dict[tuple[int, int], Any] = {}
+
+    def settle(number: int, outcome: Any) -> None:
+        outcomes[number, steps[number]] = outcome
+        waits.pop(number, None)
+
+    def step(number: int) -> None:
+        steps[number] += 1
+        if steps[number] in fails[number]:
+            news.append((number, leader.attempt(number)))
+            return settle(number, None)
+        waits[number] = f"{number} in {steps[number]}"
+        try:
+            meeting = leader.join(number, count, wait=waits[number])
+        except tf.errors.AbortedError as error:
+            return settle(number, error)
+        if meeting is not None:
+            settle(number, meeting)
+
+    for number in range(count):
+        step(number)
+    while True:
+        for number, wait in list(waits.items()):
+            if wait in leader.settled:
+                settle(number, leader.settled[wait])
+        idle = [number for number in steps if number not in waits and steps[number] < num_steps]
+        if not idle and not news:
+            break
+        number = data.draw(st.sampled_from([*idle, -1] if news else idle))
+        if number >= 0:
+            step(number)
+        else:
+            number, attempt = news.pop(data.draw(st.integers(0, len(news) - 1)))
+            leader.fails(number, attempt=attempt)
+    assert not waits
+    for meeting in filter(lambda outcome: isinstance(outcome, Meeting), outcomes.values()):
+        places = [place for place, outcome in outcomes.items() if outcome == meeting]
+        assert len(places) == count and len({step for _, step in places}) == 1
+    assert isinstance(outcomes[0, num_steps], Meeting)
 
 
 CLOSED = tf.errors.AbortedError(None, None, "its session was closed")

@@ -183,3 +183,31 @@ def test_two_collectives_of_one_iteration_and_a_variable(servers: Servers) -> No
     for first, second in all_ranks(2, lambda rank: member(servers, rank, build, [1.0])):
         assert first.tolist() == [64.0]
         assert second == 4.0
+
+
+def test_members_that_fail_together_go_on_with_the_same_step(servers: Servers) -> None:
+    """A sum that is no number ends the step of both; it may end one before the other has met."""
+
+    def build(x: Any, rank: int) -> Any:
+        def body(turn: Any, total: Any) -> Any:
+            return turn + 1, tf.check_numerics(all_reduce(total, 2, 9, 1, "Add", "Id"), "bad")
+
+        return tf.while_loop(lambda turn, _: turn < 3, body, [0, x])[1]
+
+    def work(rank: int) -> list[Any]:
+        results = []
+        with tf.Graph().as_default(), tf.device(f"{TASKS[rank]}/cpu:0"):
+            x = tf.placeholder(tf.float32, [])
+            y = build(x, rank)
+            config = tf.ConfigProto(device_filters=[TASKS[rank]])
+            with tf.Session(servers["worker", rank].target, config=config) as session:
+                for step in range(12):
+                    is_bad = step in (3, 6, 7) and rank != step % 2
+                    try:
+                        results.append(float(session.run(y, {x: np.nan if is_bad else step})))
+                    except (tf.errors.AbortedError, tf.errors.InvalidArgumentError):
+                        results.append(None)
+        return results
+
+    want = [None if step in (3, 6, 7) else step * 8.0 for step in range(12)]
+    assert all_ranks(2, work) == [want, want]

@@ -25,12 +25,12 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.collectives.collective_rounds import Attempt, CollectiveHistory
 from gpugraph.cluster.shared_segments import SegmentName
 
 _SLICE_S = 0.5
 _PATIENCE_S = 1.0  # before a member that does not come is asked for
 _MOST_KNOWN = 4096
-_FRESH_S = 10.0
 
 MeetingKey = tuple[int, str]
 """The step of a session all of whose members are in one run, else 0; and the group's and instance's
@@ -50,7 +50,8 @@ class Joining(NamedTuple):
     """What a member joins a collective with, which has so many devices in all.
 
     signature: what all members have to agree in. wait: a name of this wait, by which it may join
-    again, and leave. limit_s: how long it may last; 0 for no limit.
+    again, and leave. limit_s: how long it may last; 0 for no limit. round: the step of its
+    session, of those that have the collective, and the turn in it, if others are of other sessions.
     """
 
     key: MeetingKey
@@ -59,6 +60,12 @@ class Joining(NamedTuple):
     wait: str
     member: Member
     limit_s: float = 0.0
+    round: tuple[int, int] = (0, 0)
+
+    @property
+    def attempt(self) -> Attempt:
+        """What is known of it once it does not wait any more."""
+        return Attempt(self.member.devices[0], self.member.session, *self.round)
 
 
 class Meeting(NamedTuple):
@@ -75,21 +82,17 @@ class _Waiting:
         self.key, self.size, self.signature = first.key, first.size, first.signature
         self.first = first.member.devices[0]
         self.members: dict[str, Member] = {}  # by a name of each wait
+        self.attempts: dict[str, Attempt] = {}
         self.devices: dict[str, str] = {}  # the waits of all devices
         self.limits: dict[str, tuple[float, float]] = {}  # when each began, and may last
         self.asked = monotonic()
 
 
-class _Leaving(NamedTuple):
-    """That a member does not come: who has been told (by device or session), and when it was.
-
-    attempt: the name of the member's step that failed.
-    """
+class _Closing(NamedTuple):
+    """That a session is closed, and the sessions that have been told."""
 
     error: OpError
     informed: set[str]
-    time: float
-    attempt: str = ""
 
 
 Outcome = Meeting | OpError
@@ -112,9 +115,8 @@ class CollectiveGroups:
         self._waiting: dict[MeetingKey, _Waiting] = {}
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
         self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
-        self._sessions: dict[tuple[str, str], str] = {}  # of the last meeting, by group and device
-        self._left: dict[tuple[str, str], _Leaving] = {}  # by group and device
-        self._closed: OrderedDict[str, _Leaving] = OrderedDict()  # by session
+        self._histories: OrderedDict[str, CollectiveHistory] = OrderedDict()  # by key
+        self._closed: OrderedDict[str, _Closing] = OrderedDict()  # by session
         self._lock = new_lock()
         self._is_watched = False
 
@@ -132,7 +134,7 @@ class CollectiveGroups:
             is_new = wait not in self._outcomes and (waiting is None or wait not in waiting.members)
             if is_new:
                 if not key[0]:
-                    self._tell(key, joining.member)
+                    self._tell(joining)
                 if waiting is None:
                     waiting = self._waiting[key] = _Waiting(joining)
                 waiting.limits[wait] = monotonic(), joining.limit_s
@@ -148,7 +150,7 @@ class CollectiveGroups:
         """The waits that end with a new member."""
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
-        waiting.members[wait] = member
+        waiting.members[wait], waiting.attempts[wait] = member, joining.attempt
         waiting.devices.update(dict.fromkeys(member.devices, wait))
         ended = []
         for other in old:  # it was started anew
@@ -156,6 +158,7 @@ class CollectiveGroups:
                 f"Another member joined the collective {waiting.key[1]} on {member.devices[0]}"
             )
             ended.append(self._end(waiting, other, error))
+        ended += self._end_late(waiting, joining.attempt)
         misfit = _misfit(waiting, joining)
         if not misfit and len(waiting.devices) > size:
             devices = ", ".join(waiting.devices)
@@ -171,19 +174,24 @@ class CollectiveGroups:
 
     def _end(self, waiting: _Waiting, wait: str, outcome: Outcome) -> tuple[str, str, Outcome]:
         member = waiting.members.pop(wait)
-        del waiting.limits[wait]
+        del waiting.limits[wait], waiting.attempts[wait]
         for name in member.devices:
             if waiting.devices.get(name) == wait:
                 del waiting.devices[name]
         if not waiting.members and self._waiting.get(waiting.key) is waiting:
             del self._waiting[waiting.key]
         self._outcomes[wait] = outcome.bare() if isinstance(outcome, OpError) else outcome
-        while len(self._outcomes) > _MOST_KNOWN:
-            self._outcomes.popitem(last=False)
+        _drop_oldest(self._outcomes)
         return member.task, wait, outcome
 
     def _end_all(self, waiting: _Waiting, outcome: Outcome) -> list[tuple[str, str, Outcome]]:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
+
+    def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
+        """Ends the waits of those who are still in a step that a member has left."""
+        history = self._history(waiting.key)
+        late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
+        return [self._end(waiting, wait, error) for wait, error in late.items() if error]
 
     def _announce(self, ended: Iterable[tuple[str, str, Outcome]]) -> None:
         for task, wait, outcome in ended:
@@ -192,39 +200,39 @@ class CollectiveGroups:
     def _meeting(self, waiting: _Waiting) -> Meeting:
         key = waiting.key
         members = sorted(waiting.members.values(), key=lambda x: (_task_order(x.task), x.devices))
-        group = _group(key)
-        for member in members if not key[0] else ():
-            self._known[group, member.session, member.devices[0]] = members
-            self._sessions[group, member.devices[0]] = member.session
-        while len(self._known) > _MOST_KNOWN:
-            (group, session, device), _ = self._known.popitem(last=False)
-            if self._sessions.get((group, device)) == session:
-                del self._sessions[group, device]
+        if not key[0]:
+            for member in members:
+                self._known[_group(key), member.session, member.devices[0]] = members
+            _drop_oldest(self._known)
+            self._history(key).meet(waiting.attempts.values())
         return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
 
-    def _tell(self, key: MeetingKey, member: Member) -> None:
-        """Raises that another member of the group failed, where this one has not been told.
+    def _history(self, key: MeetingKey) -> CollectiveHistory:
+        """The last meeting of members in several sessions, and what has failed since."""
+        history = self._histories.pop(key[1], None) or CollectiveHistory()
+        self._histories[key[1]] = history
+        _drop_oldest(self._histories)
+        return history
 
-        Once for each failure, so that it may then wait for the other to come again. A member of a
-        new session has nothing to do with what was before.
+    def _tell(self, joining: Joining) -> None:
+        """Raises that another member does not come to the step in which this one is.
+
+        A closed session is told of once, so that it may then wait for the other to come anew.
         """
-        group, device = _group(key), member.devices[0]
-        self._left.pop((group, device), None)
+        key, member = joining.key, joining.member
         self._closed.pop(member.session, None)  # its client has come back
         closed = self._lost_partner(key, member)
         if closed is not None:
             closed.informed.add(member.session)
             raise closed.error.bare()
-        last = self._sessions.get((group, device))
-        for (left_group, _), left in self._left.items():
-            if left_group != group or device in left.informed:
-                continue
-            left.informed.add(device)
-            is_recent = monotonic() - left.time < _FRESH_S
-            if last == member.session or (last is None and is_recent):
-                raise left.error.bare()
+        history, waiting = self._history(key), self._waiting.get(key)
+        error = history.failure_for(joining.attempt)
+        for other in () if waiting is None else waiting.attempts.values():
+            error = error or history.lateness(joining.attempt, other)
+        if error is not None:
+            raise error.bare()
 
-    def _lost_partner(self, key: MeetingKey, member: Member) -> _Leaving | None:
+    def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
         """That a session is closed of which a member met another, which has not been told."""
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices
@@ -304,27 +312,26 @@ class CollectiveGroups:
             self._announce(ended)
 
     def leave(
-        self, key: MeetingKey, wait: str, error: OpError, devices: Sequence[str], attempt: str = ""
+        self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
     ) -> None:
-        """A member will not come, or waits no more: those that wait for it fail with the error.
+        """A member does not come in a step, or waits no more: who waits for it there fails.
 
-        devices: of a member whose own step, of this name, failed; who comes later is told, too,
-        once of each step.
+        wait: its name, where it has begun. is_own: whether its own step failed: then who comes to
+        this step later is told, too.
         """
         ended: list[tuple[str, str, Outcome]] = []
         with self._lock:
-            waiting = self._waiting.get(key)
-            if waiting is not None and (not wait or wait in waiting.members):
-                informed = {member.devices[0] for member in waiting.members.values()}
-                ended = self._end_all(waiting, error)
-            else:
-                informed = set()
-            if devices:
-                earlier = self._left.get((_group(key), devices[0]))
-                if earlier is not None and earlier.attempt == attempt:
-                    informed |= earlier.informed
-                leaving = _Leaving(error.bare(), informed, monotonic(), attempt)
-                self._left[_group(key), devices[0]] = leaving
+            waiting, history = self._waiting.get(key), self._history(key)
+            attempts = {}
+            if waiting is not None and (not wait or wait in waiting.attempts):
+                attempts = {
+                    name: other
+                    for name, other in waiting.attempts.items()
+                    if wait or history.concerns(attempt, other)
+                }
+                ended = [self._end(waiting, name, error) for name in attempts]
+            if is_own:
+                history.fail(attempt, error, [other.device for other in attempts.values()])
         self._announce(ended)
 
     def close_session(self, session: str, error: OpError) -> None:
@@ -333,9 +340,8 @@ class CollectiveGroups:
         Who comes later is told once, and may then wait for them to come in a new session.
         """
         with self._lock:
-            closed = self._closed[session] = _Leaving(error.bare(), set(), monotonic())
-            while len(self._closed) > _MOST_KNOWN:
-                self._closed.popitem(last=False)
+            closed = self._closed[session] = _Closing(error.bare(), set())
+            _drop_oldest(self._closed)
             lost = [
                 (waiting, wait, member)
                 for waiting in self._waiting.values()
@@ -367,6 +373,11 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
     if len(signature) != len(waiting.signature):
         return f"{member.devices[0]} reduces others at once with it than {waiting.first}"
     return ""
+
+
+def _drop_oldest(known: OrderedDict[Any, Any]) -> None:
+    while len(known) > _MOST_KNOWN:
+        known.popitem(last=False)
 
 
 def _group(key: MeetingKey) -> str:

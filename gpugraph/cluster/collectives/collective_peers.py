@@ -19,6 +19,7 @@ from gpugraph.cluster.collectives.collective_groups import (
     Member,
     Outcome,
 )
+from gpugraph.cluster.collectives.collective_rounds import Attempt
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
@@ -94,9 +95,9 @@ class CollectivePeers:
         return ending.outcome
 
     def _join_there(self, leader: str, joining: Joining) -> Meeting | None:
-        (step, key), size, signature, wait, member, limit_s = joining
+        (step, key), size, signature, wait, member, limit_s, (count, turn) = joining
         message = message_of("JoinCollective", step=step, key=key, size=size, signature=signature)
-        message.wait, message.limit_s = wait, limit_s
+        message.wait, message.limit_s, message.round, message.turn = wait, limit_s, count, turn
         _write_member(message.member, member)
         peer = self.peer(leader)
         if leader not in self._reached:  # it may not be there yet
@@ -131,15 +132,15 @@ class CollectivePeers:
         key: MeetingKey,
         wait: str,
         error: OpError,
-        devices: Sequence[str],
-        attempt: str,
+        attempt: Attempt,
+        is_own: bool,
     ) -> None:
         """Tells the leader that a member does not come in a step, or waits no more."""
         if leader == self.task:
-            self.groups.leave(key, wait, error, devices, attempt)
+            self.groups.leave(key, wait, error, attempt, is_own)
             return
-        message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait, device=devices)
-        message.attempt = attempt
+        message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait, is_own=is_own)
+        message.device, message.session, message.round, _ = attempt
         write_failure(message.failure, error)
         self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
 
@@ -177,6 +178,7 @@ class CollectivePeers:
             message.wait,
             _read_member(message.member),
             message.limit_s,
+            (message.round, message.turn),
         )
         meeting = self.groups.join(joining)
         answer = message_of("CollectiveMeeting")
@@ -192,12 +194,12 @@ class CollectivePeers:
 
     def answer_leave(self, message: Any) -> None:
         """Answers a member of another task that does not come, or a session that is closed."""
-        if message.session:
+        if not message.key:
             self.groups.close_session(message.session, error_of(message.failure))
             return
         key = message.step, message.key
-        error, devices = error_of(message.failure), list(message.device)
-        self.groups.leave(key, message.wait, error, devices, message.attempt)
+        attempt = Attempt(message.device, message.session, message.round)
+        self.groups.leave(key, message.wait, error_of(message.failure), attempt, message.is_own)
 
     def stop(self) -> None:
         """Ends all waits."""

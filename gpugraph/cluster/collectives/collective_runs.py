@@ -43,6 +43,7 @@ from gpugraph.cluster.collectives.collective_exchange import (
 )
 from gpugraph.cluster.collectives.collective_groups import Joining, Meeting, MeetingKey, Member
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers, PeerWire
+from gpugraph.cluster.collectives.collective_rounds import Attempt
 from gpugraph.cluster.shared_segments import Segment, SegmentName, SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit
 from gpugraph.graph.client.operation import Operation
@@ -55,12 +56,14 @@ _SLICE_S = 0.2
 class BucketRun:
     """Collectives that are done at once, in one run of one task.
 
-    Reductions lie one after the other in one array, which others may see (`segment`).
+    Reductions lie one after the other in one array, which others may see (`segment`). step: how
+    many steps of the session have had it.
     """
 
     def __init__(
-        self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool
+        self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, step: int
     ) -> None:
+        self.round = step, 0
         self.spec, self.operations, self._pool = spec, operations, pool
         first = operations[0]
         self.kind = first.type.removesuffix("Send").removesuffix("Recv")
@@ -171,8 +174,8 @@ class CollectiveStep:
         self._peers, self._pool, self._session, self._step = peers, pool, session, step
         self._buckets, self._inside = list(buckets), inside
         self._bucket_of = {op.name: bucket for bucket in buckets for op in bucket.operations}
+        self._turns = dict.fromkeys(inside, 0)
         self._failure: OpError | None = None
-        self._attempt = os.urandom(8).hex()  # what others know this step by
         self._lock = new_lock()
 
     def take(self, name: str, value: Any) -> Any:
@@ -188,6 +191,8 @@ class CollectiveStep:
         """The result of a collective for which its plan waits."""
         with self._lock:
             self._buckets.append(bucket)
+            bucket.round = bucket.round[0], self._turns[name]
+            self._turns[name] += 1
         if bucket.missing:
             bucket.take(name, value)
         self._begin(bucket)
@@ -276,9 +281,9 @@ class CollectiveStep:
             self._peers.abort(bucket.meeting, error if bucket.spec.is_whole else message)
         elif not bucket.spec.is_whole:
             wait = bucket.wait if bucket.is_begun else ""
-            devices = self._devices(bucket) if is_own else ()
             leader, key = bucket.spec.leader, bucket.key(self._step)
-            self._peers.leave(leader, key, wait, message, devices, self._attempt)
+            attempt = Attempt(self._devices(bucket)[0], self._session, *bucket.round)
+            self._peers.leave(leader, key, wait, message, attempt, is_own)
 
     def _devices(self, bucket: BucketRun) -> tuple[str, ...]:
         """The devices of this task's members, by full names."""
@@ -323,7 +328,7 @@ class CollectiveStep:
             SegmentName() if bucket.segment is None else bucket.segment.name,
         )
         key, size = bucket.key(self._step), bucket.group_size
-        joining = Joining(key, size, bucket.signature, bucket.wait, member)
+        joining = Joining(key, size, bucket.signature, bucket.wait, member, round=bucket.round)
         meeting = self._peers.join(bucket.spec.leader, joining)
         with self._lock:
             bucket.meeting = meeting
