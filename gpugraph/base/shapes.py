@@ -111,7 +111,10 @@ class TensorShape:
 
     def is_compatible_with(self, other: object) -> bool:
         """Whether a tensor can have both shapes: wherever both are known, they are equal."""
-        a, b = self.sizes, as_shape(other).sizes
+        a = self.sizes
+        if type(other) is tuple and other == a:  # mostly the shape of an array
+            return True
+        b = as_shape(other).sizes
         if a is None or b is None or a == b:
             return True
         return len(a) == len(b) and all(

@@ -342,8 +342,10 @@ def _options(message: Any) -> StepOptions:
 
 
 def _answering_nothing(do: Callable[[Any], None]) -> Callable[[Any], Any]:
+    nothing = message_of("Nothing")
+
     def answer(message: Any) -> Any:
         do(message)
-        return message_of("Nothing")
+        return nothing
 
     return answer

@@ -151,9 +151,11 @@ class Listener:
 
             def answer(frame: bytes) -> bytes | None:
                 method, content = proofs.opened(frame)
-                with answering(None if method in ONE_WAY else caller):
-                    answered = self._answer(method, handlers[method], content)
-                return None if method in ONE_WAY else answered
+                if method in ONE_WAY:
+                    self._answer(method, handlers[method], content)
+                    return None
+                with answering(caller):
+                    return self._answer(method, handlers[method], content)
 
             def answer_now(frame: bytes) -> bool:
                 if len(frame) > _MOST_AT_ONCE or frame[:1] not in _ONE_WAY_HEADS:

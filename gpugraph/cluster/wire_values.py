@@ -12,13 +12,14 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from math import prod
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import as_dtype, resource, string
+from gpugraph.base.dtypes import DType, as_dtype, resource, string
 from gpugraph.base.errors import NotFoundError, ResourceExhaustedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.shared_segments import Lease, SegmentName, SegmentPool
@@ -67,15 +68,16 @@ def write_values(
     """
     for value in arrays:
         array = np.asarray(value)
-        message = messages.add()
-        if array.dtype == object or array.dtype.kind in "SU":
+        dtype = _dtype_of(array.dtype)
+        message = messages.add(dtype=dtype.as_datatype_enum, sizes=array.shape)
+        if dtype is string:
             texts = array.astype(object).reshape(-1).tolist()
-            message.dtype = string.as_datatype_enum
             memory = np.frombuffer(encoded_strings([_as_bytes(text) for text in texts]), np.uint8)
+        elif array.nbytes <= INLINE_BYTES:
+            message.size, message.content = array.nbytes, array.tobytes()
+            continue
         else:
-            message.dtype = as_dtype(array.dtype).as_datatype_enum
             memory = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        message.sizes.extend(array.shape)
         message.size = memory.nbytes
         if memory.nbytes > MOST_VALUE_BYTES:
             raise ResourceExhaustedError.of_no_node(
@@ -91,6 +93,18 @@ def write_values(
         else:
             message.ticket = shared[0]
             write_segment(message.segment, shared[1])
+
+
+@cache
+def _dtype_of(numpy_dtype: Any) -> DType:
+    """The dtype as which an array goes to another process. TypeError for one that does not."""
+    return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
+
+
+@cache
+def _dtype_of_number(number: int) -> DType:
+    """The dtype of a Value. TypeError for no number of one."""
+    return as_dtype(number).base_dtype
 
 
 def _as_bytes(text: Any) -> bytes:
@@ -131,7 +145,7 @@ def _read(
 ) -> Any:
     sizes = list(message.sizes)
     try:
-        dtype = as_dtype(message.dtype).base_dtype
+        dtype = _dtype_of_number(message.dtype)
     except TypeError as error:
         raise invalid_argument(f"A value of no dtype: {error}") from None
     if dtype is resource or len(sizes) > _MOST_RANK or min(sizes, default=0) < 0:

@@ -38,10 +38,12 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         raise protobuf_is_absent(error) from error
     if name in _FUNCTIONS:
-        return getattr(message_classes, name)
-    if name not in message_classes.NAMES:
+        value = getattr(message_classes, name)
+    elif name in message_classes.NAMES:
+        value = message_classes.NAMES[name]
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = message_classes.NAMES[name]
+    globals()[name] = value
     return value
 
 
