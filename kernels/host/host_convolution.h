@@ -8,6 +8,8 @@
 
    With few outputs it is that of host_narrow_product.h. Images are copied with their padding, a part
    of them at a time, so that no place needs to check edges; without padding they are read in place.
+   Places that see padding in the same elements of the window are computed together, without these.
+   Where the matrix is not finite, padding is multiplied as everywhere: 0 times infinity is no zero.
    Parameters are those of host_windows.h; with a bias one more, how results are cut (Relu). */
 
 #include "host_half.h"
@@ -34,7 +36,8 @@ typedef struct {
     const void *bias;      /* of each output, or none */
     int64_t cut, to;       /* how results are cut, and which array has them */
     int64_t packed, slots; /* where scratch has them */
-    int64_t segments, places, pad, slot_bytes; /* where a slot has them, and its size */
+    int64_t segments, stripes, boxes, places, pad, slot_bytes; /* where a slot has them; its size */
+    _Atomic int is_infinite; /* whether some number of the matrix is infinite, or none */
 } gg_conv;
 
 static gg_conv gg_conv_of(gg_source *source, int is_back, int64_t size) {
@@ -81,8 +84,11 @@ static void gg_conv_place(gg_conv *c, int64_t size) {
     int64_t rows = gg_conv_high(y, c->rows_each - 1) - gg_conv_low(y, 0) + 2;
     int64_t columns = gg_conv_high(x, x->result - 1) - gg_conv_low(x, 0) + 1;
     int64_t of_a_phase = gg_ceil(c->rows_each, y->phases) * gg_ceil(x->result, x->phases);
+    int64_t groups = gg_conv_groups(y, c->rows_each) * gg_conv_groups(x, x->result);
     c->segments = 0;
-    c->places = gg_lines(y->window * x->window * sizeof(gg_segment));
+    c->stripes = gg_lines(y->window * x->window * sizeof(gg_segment));
+    c->boxes = c->stripes + gg_lines(y->window * sizeof(gg_stripe));
+    c->places = c->boxes + gg_lines(groups * sizeof(gg_box));
     c->pad = c->places + 2 * gg_lines(c->images_each * of_a_phase * sizeof(int64_t));
     int64_t padded = c->images_each * gg_max(rows, 0) * gg_max(columns, 0) * c->channels;
     c->slot_bytes = c->pad + padded * size;
@@ -90,6 +96,20 @@ static void gg_conv_place(gg_conv *c, int64_t size) {
 }
 
 #endif
+
+/* Whether all numbers are finite: the others are not 0 if they are multiplied by it. */
+static int GG_NAME(gg_are_finite)(const gg_real *x, int64_t count) {
+    GG_NAME(gg_vector) sum[4] = {{0}};
+    gg_real rest = 0;
+    int64_t each = 0, step = 4 * GG_REAL_LANES;
+    for (; each + step <= count; each += step)
+        GG_UNROLL for (int v = 0; v < 4; v++)
+            sum[v] += ((const GG_NAME(gg_vector) *)(x + each))[v] * 0;
+    for (; each < count; each++) rest += x[each] * 0;
+    sum[0] += sum[1] + (sum[2] + sum[3]);
+    for (int64_t lane = 0; lane < GG_REAL_LANES; lane++) rest += sum[0][lane];
+    return rest == 0;
+}
 
 /* -- padding */
 
@@ -119,7 +139,8 @@ typedef struct {
     const gg_real *from; /* the source of the part, where the first position is (low_y, low_x) */
     int64_t low_y, low_x, height, width;
     int64_t image, images, first_row, last_row; /* of the results */
-    gg_segment *segments;
+    gg_stripe *stripes;
+    gg_box *boxes;
     int64_t *from_at, *to_at;
 } GG_NAME(gg_conv_part);
 
@@ -144,39 +165,59 @@ static void GG_NAME(gg_conv_find)(GG_NAME(gg_conv_part) * part, gg_real *pad) {
                              pad + each * rows * columns * c->channels);
 }
 
-/* What the results of a phase see; `depth` gets how much it is. */
-static int64_t GG_NAME(gg_conv_seen)(const GG_NAME(gg_conv_part) * part, int64_t phase_y,
-                                     int64_t phase_x, int64_t *depth) {
-    const gg_conv *c = part->c;
-    int64_t have = 0, y, x;
-    for (int64_t i = 0; i < c->y.window; i++) {
-        if (!gg_conv_sees(&c->y, phase_y, gg_conv_tap(&c->y, i), &y)) continue;
-        for (int64_t j = 0; j < c->x.window; j++) {
-            if (!gg_conv_sees(&c->x, phase_x, gg_conv_tap(&c->x, j), &x)) continue;
-            gg_segment one = {(y * part->width + x) * c->channels, c->channels};
-            have = gg_conv_add(part->segments, have, 1, one);
-            *depth += c->channels;
-        }
+/* What the results of a phase see: a stripe for each row of the window. */
+static void GG_NAME(gg_conv_see)(const GG_NAME(gg_conv_part) * part, const gg_conv_taps *y,
+                                 const gg_conv_taps *x, GG_NAME(gg_lines_by_matrix) * m) {
+    int64_t channels = part->c->channels;
+    for (int64_t i = 0; i < y->count; i++) {
+        int64_t at = (y->first + i * y->apart) * part->width + x->first;
+        part->stripes[i] = (gg_stripe){at * channels, i * x->count * channels, i};
     }
+    m->stripe_count = x->count ? y->count : 0;
+    m->cell_offset = x->apart * channels, m->cell_rows = channels;
+    m->depth = y->count * x->count * channels;
+}
+
+/* Where results of a phase are that see the same elements of the window, and the part of the source
+   that they depend on: those of rows and columns from `t` and `u` to their ends. */
+static int64_t GG_NAME(gg_conv_places)(const GG_NAME(gg_conv_part) * part, const int64_t *phases,
+                                       int64_t have, const int64_t *t, const int64_t *u) {
+    const gg_conv_axis *y = &part->c->y, *x = &part->c->x;
+    int64_t outputs = part->c->outputs, channels = part->c->channels;
+    for (int64_t image = 0; image < part->images; image++)
+        for (int64_t row = t[0]; row < t[1]; row++) {
+            int64_t from = image * part->height + row * y->step - part->low_y;
+            int64_t to = (part->image + image) * y->result + phases[0] + row * y->phases;
+            for (int64_t column = u[0]; column < u[1]; column++, have++) {
+                int64_t from_x = from * part->width + column * x->step - part->low_x;
+                int64_t to_x = to * x->result + phases[1] + column * x->phases;
+                part->from_at[have] = from_x * channels;
+                part->to_at[have] = to_x * outputs;
+            }
+        }
     return have;
 }
 
-/* Where the results of a phase are, and the part of the source that they depend on. */
-static int64_t GG_NAME(gg_conv_places)(const GG_NAME(gg_conv_part) * part, int64_t phase_y,
-                                       int64_t phase_x) {
+/* All places of a phase, and their boxes. */
+static void GG_NAME(gg_conv_arrange)(const GG_NAME(gg_conv_part) * part, const int64_t *phases,
+                                     const gg_conv_taps *taps, GG_NAME(gg_lines_by_matrix) * m) {
     const gg_conv_axis *y = &part->c->y, *x = &part->c->x;
-    int64_t have = 0, first = part->first_row - phase_y;
-    first = first <= 0 ? 0 : gg_ceil(first, y->phases);
-    for (int64_t image = 0; image < part->images; image++)
-        for (int64_t t = first; phase_y + t * y->phases < part->last_row; t++)
-            for (int64_t u = 0; phase_x + u * x->phases < x->result; u++, have++) {
-                int64_t row = image * part->height + t * y->step - part->low_y;
-                int64_t column = u * x->step - part->low_x;
-                int64_t to = (part->image + image) * y->result + phase_y + t * y->phases;
-                part->from_at[have] = (row * part->width + column) * part->c->channels;
-                part->to_at[have] = (to * x->result + phase_x + u * x->phases) * part->c->outputs;
+    int64_t first = gg_ceil(gg_max(part->first_row - phases[0], 0), y->phases);
+    int64_t rows = gg_ceil(part->last_row - phases[0], y->phases);
+    int64_t columns = gg_ceil(x->result - phases[1], x->phases);
+    int is_whole = part->c->is_infinite;
+    m->places = m->box_count = 0;
+    for (int64_t u[2] = {0}; u[0] < columns && first < rows; u[0] = u[1])
+        for (int64_t t[2] = {first}; t[0] < rows; t[0] = t[1]) {
+            gg_box box = {m->places, 0, taps[0].count, 0, taps[1].count};
+            t[1] = rows, u[1] = columns;
+            if (!is_whole) {
+                t[1] = gg_conv_alike(y, taps, t[0], rows, &box.first_y, &box.last_y);
+                u[1] = gg_conv_alike(x, taps + 1, u[0], columns, &box.first_x, &box.last_x);
             }
-    return have;
+            part->boxes[m->box_count++] = box;
+            m->places = GG_NAME(gg_conv_places)(part, phases, m->places, t, u);
+        }
 }
 
 static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
@@ -188,25 +229,28 @@ static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
     GG_NAME(gg_conv_part) part = {.c = c, .image = image, .first_row = first};
     part.images = gg_min(c->images_each, c->images - image);
     part.last_row = gg_min(first + c->rows_each, c->y.result);
-    part.segments = (gg_segment *)(slot + c->segments);
+    part.stripes = (gg_stripe *)(slot + c->stripes);
+    part.boxes = (gg_box *)(slot + c->boxes);
     part.from_at = places;
     part.to_at = places + (c->pad - c->places) / (2 * sizeof(int64_t));
     GG_NAME(gg_conv_find)(&part, (gg_real *)(slot + c->pad));
     GG_NAME(gg_lines_by_matrix) m = {
         .from = part.from, .from_at = part.from_at, .to = c->source->at[c->to], .to_at = part.to_at,
-        .segments = part.segments, .step = 1, .outputs = c->outputs, .rows = c->depth,
-        .bias = c->bias, .cut = c->cut};
+        .segments = (gg_segment *)(slot + c->segments), .stripes = part.stripes, .boxes = part.boxes,
+        .step = 1, .outputs = c->outputs, .rows = c->depth, .bias = c->bias, .cut = c->cut};
     m.matrix = c->is_plain ? c->source->at[1] : (void *)(c->source->scratch + c->packed);
-    for (int64_t phase_y = 0; phase_y < c->y.phases; phase_y++)
-        for (int64_t phase_x = 0; phase_x < c->x.phases; phase_x++) {
-            int64_t depth = 0;
-            m.segment_count = GG_NAME(gg_conv_seen)(&part, phase_y, phase_x, &depth);
-            m.places = GG_NAME(gg_conv_places)(&part, phase_y, phase_x);
+    int64_t phases[2];
+    for (phases[0] = 0; phases[0] < c->y.phases; phases[0]++)
+        for (phases[1] = 0; phases[1] < c->x.phases; phases[1]++) {
+            gg_conv_taps taps[2] = {gg_conv_taps_of(&c->y, phases[0]),
+                                    gg_conv_taps_of(&c->x, phases[1])};
+            GG_NAME(gg_conv_see)(&part, taps, taps + 1, &m);
+            GG_NAME(gg_conv_arrange)(&part, phases, taps, &m);
             if (c->is_turned)
                 GG_NAME(gg_dots)(&m);
             else
                 GG_NAME(gg_conv_multiply)(&m);
-            m.first_row += depth;
+            m.first_row += m.depth;
         }
     gg_give(slot);
 }
@@ -225,9 +269,11 @@ static void GG_NAME(gg_conv_pack_tap)(const gg_conv *c, const gg_real *filter, i
 
 /* The filter's rows in the order in which phases need them, a part an element of the window. */
 static void GG_NAME(gg_conv_pack_part)(void *at, int64_t which) {
-    const gg_conv *c = at;
+    gg_conv *c = at;
     const gg_real *filter = c->source->at[!c->y.is_back];
-    int64_t row = 0, position;
+    int64_t row = 0, position, size = c->channels * c->outputs;
+    if (!GG_NAME(gg_are_finite)(filter + which * size, size)) c->is_infinite = 1;
+    if (c->is_plain) return;
     for (int64_t phase_y = 0; phase_y < c->y.phases; phase_y++)
         for (int64_t phase_x = 0; phase_x < c->x.phases; phase_x++)
             for (int64_t i = 0; i < c->y.window; i++) {
@@ -236,8 +282,7 @@ static void GG_NAME(gg_conv_pack_part)(void *at, int64_t which) {
                 for (int64_t j = 0; j < c->x.window; j++) {
                     int64_t x = gg_conv_tap(&c->x, j), tap = y * c->x.window + x;
                     if (!gg_conv_sees(&c->x, phase_x, x, &position)) continue;
-                    if (tap == which)
-                        GG_NAME(gg_conv_pack_tap)(c, filter + tap * c->channels * c->outputs, row);
+                    if (tap == which) GG_NAME(gg_conv_pack_tap)(c, filter + tap * size, row);
                     row += c->channels;
                 }
             }
@@ -263,7 +308,7 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
     source->scratch_bytes = bytes;
     gg_free_slots(source, source->scratch + c.slots, c.slot_bytes);
     int64_t taps = c.y.window * c.x.window;
-    if (!c.is_plain)
+    if (!c.is_plain || gg_conv_is_padded(&c.y) || gg_conv_is_padded(&c.x))
         source->parallel(GG_NAME(gg_conv_pack_part), &c, taps, c.depth > 256 ? source->threads : 1);
     source->parallel(GG_NAME(gg_conv_run_part), &c, c.parts, source->threads);
     return GG_DONE;

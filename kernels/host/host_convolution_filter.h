@@ -41,6 +41,14 @@ static void gg_conv_filter_cut(gg_conv_filter *f, int64_t size) {
     f->groups = gg_ceil(f->lines, f->lines_each);
 }
 
+/* The windows in which an element that is so far from their beginning is inside the images. */
+static void gg_conv_inside(const gg_conv_axis *axis, int64_t offset, int64_t *first,
+                           int64_t *last) {
+    *first = gg_max(gg_min(gg_ceil(-offset, axis->stride), axis->result), 0);
+    *last = gg_min(gg_ceil(axis->source - offset, axis->stride), axis->result);
+    *last = gg_max(*first, *last);
+}
+
 static gg_conv_filter gg_conv_filter_of(gg_source *source, int64_t size) {
     gg_conv_filter f = {gg_conv_of(source, 0, size)};
     gg_conv *c = &f.c;
@@ -60,7 +68,9 @@ static gg_conv_filter gg_conv_filter_of(gg_source *source, int64_t size) {
     f.sums = c->packed + (c->is_plain ? 0 : gg_lines(windows * c->vectors * GG_VECTOR));
     c->slots = f.sums + (f.groups > 1 ? gg_lines(f.groups * c->depth * c->outputs * size) : 0);
     c->segments = 0;
-    c->places = gg_lines(f.lines_each * sizeof(gg_segment));
+    c->stripes = gg_lines(f.lines_each * sizeof(gg_segment));
+    c->boxes = c->stripes + gg_lines(f.lines_each * sizeof(gg_stripe));
+    c->places = c->boxes + gg_lines((f.filter_each / gg_max(c->channels, 1) + 2) * sizeof(gg_box));
     c->slot_bytes = c->places + 2 * gg_lines(f.filter_each * sizeof(int64_t));
     return f;
 }
@@ -68,9 +78,15 @@ static gg_conv_filter gg_conv_filter_of(gg_source *source, int64_t size) {
 
 /* An image with its padding, and the gradient's rows as rows of the packed matrix. */
 static void GG_NAME(gg_conv_prepare_part)(void *at, int64_t which) {
-    const gg_conv_filter *f = at;
-    const gg_conv *c = &f->c;
+    gg_conv_filter *f = at;
+    gg_conv *c = &f->c;
     char *scratch = c->source->scratch;
+    int64_t each = c->y.result * c->x.result;
+    const gg_real *slope = c->source->at[1];
+    if (f->is_padded) {
+        int64_t size = each * c->outputs;
+        if (!GG_NAME(gg_are_finite)(slope + which * size, size)) c->is_infinite = 1;
+    }
     if (f->is_padded) {
         int64_t size = c->y.source * c->x.source * c->channels;
         int64_t padded = f->height * f->width * c->channels;
@@ -78,45 +94,63 @@ static void GG_NAME(gg_conv_prepare_part)(void *at, int64_t which) {
         GG_NAME(gg_conv_pad)(c, image, f->low_y, f->height, f->low_x, f->width,
                              (gg_real *)(scratch + c->pad) + which * padded);
     }
-    int64_t each = c->y.result * c->x.result;
-    const gg_real *slope = c->source->at[1];
     for (int64_t row = which * each; !c->is_plain && row < (which + 1) * each; row++)
         GG_NAME(gg_conv_pack_row)(c->outputs, (gg_real *)(scratch + c->packed), c->images * each,
                                   row, slope + row * c->outputs, 1);
+}
+
+/* Places in the filter from `first` to `last`; a box for each element of the window, of the windows
+   in which that is inside the images. */
+static void GG_NAME(gg_conv_filter_places)(const gg_conv_filter *f, int64_t first, int64_t last,
+                                           gg_box *boxes, int64_t *from_at, int64_t *to_at,
+                                           GG_NAME(gg_lines_by_matrix) * m) {
+    const gg_conv *c = &f->c;
+    for (int64_t place = first; place < last; m->box_count++) {
+        int64_t tap = place / c->channels, end = gg_min((tap + 1) * c->channels, last);
+        int64_t y = tap / c->x.window * c->y.dilation - c->y.before;
+        int64_t x = tap % c->x.window * c->x.dilation - c->x.before;
+        int64_t from = ((y - f->low_y) * f->width + x - f->low_x) * c->channels;
+        gg_box box = {place - first, 0, c->y.result, 0, c->x.result};
+        if (!c->is_infinite) {
+            gg_conv_inside(&c->y, y, &box.first_y, &box.last_y);
+            gg_conv_inside(&c->x, x, &box.first_x, &box.last_x);
+        }
+        boxes[m->box_count] = box;
+        for (; place < end; place++) {
+            from_at[place - first] = from + place % c->channels;
+            to_at[place - first] = place * c->outputs;
+        }
+    }
 }
 
 /* Some places in the filter, over a group of rows of windows. */
 static void GG_NAME(gg_conv_filter_part)(void *at, int64_t which) {
     const gg_conv_filter *f = at;
     const gg_conv *c = &f->c;
-    int64_t group = which / f->filter_parts, have = 0;
+    int64_t group = which / f->filter_parts, step = c->x.stride * c->channels;
     int64_t first = which % f->filter_parts * f->filter_each;
     int64_t last = gg_min(first + f->filter_each, c->depth);
     int64_t line = group * f->lines_each, end = gg_min(line + f->lines_each, f->lines);
     char *slot = gg_take(c->source, c->source->scratch + c->slots, c->slot_bytes);
-    gg_segment *segments = (gg_segment *)(slot + c->segments);
+    gg_stripe *stripes = (gg_stripe *)(slot + c->stripes);
+    gg_box *boxes = (gg_box *)(slot + c->boxes);
     int64_t *from_at = (int64_t *)(slot + c->places);
     int64_t *to_at = from_at + (c->slot_bytes - c->places) / (2 * sizeof(int64_t));
-    for (int64_t each = first; each < last; each++) {
-        int64_t tap = each / c->channels, y = tap / c->x.window * c->y.dilation;
-        int64_t row = y - c->y.before - f->low_y;
-        int64_t column = tap % c->x.window * c->x.dilation - c->x.before - f->low_x;
-        from_at[each - first] = (row * f->width + column) * c->channels + each % c->channels;
-        to_at[each - first] = each * c->outputs;
-    }
     for (int64_t each = line; each < end; each++) {
         int64_t row = each / c->y.result * f->height + each % c->y.result * c->y.stride;
-        gg_segment one = {row * f->width * c->channels, c->x.result};
-        have = gg_conv_add(segments, have, c->x.stride * c->channels, one);
+        stripes[each - line] = (gg_stripe){
+            row * f->width * c->channels, (each - line) * c->x.result, each % c->y.result};
     }
     gg_real *sums = (gg_real *)(c->source->scratch + f->sums) + group * c->depth * c->outputs;
     GG_NAME(gg_lines_by_matrix) m = {
         .from = (const gg_real *)f->from, .from_at = from_at, .to_at = to_at,
         .places = last - first,
-        .to = f->groups > 1 ? sums : c->source->at[2], .outputs = c->outputs, .segments = segments,
-        .segment_count = have, .step = c->x.stride * c->channels,
-        .matrix = (const gg_real *)f->matrix, .rows = f->lines * c->x.result,
-        .first_row = line * c->x.result};
+        .to = f->groups > 1 ? sums : c->source->at[2], .outputs = c->outputs,
+        .segments = (gg_segment *)(slot + c->segments), .stripes = stripes,
+        .stripe_count = end - line, .cell_offset = step, .cell_rows = 1, .step = step,
+        .boxes = boxes, .matrix = (const gg_real *)f->matrix, .rows = f->lines * c->x.result,
+        .first_row = line * c->x.result, .depth = (end - line) * c->x.result};
+    GG_NAME(gg_conv_filter_places)(f, first, last, boxes, from_at, to_at, &m);
     GG_NAME(gg_conv_multiply)(&m);
     gg_give(slot);
 }

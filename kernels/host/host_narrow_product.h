@@ -25,7 +25,7 @@ GG_ALWAYS gg_real GG_NAME(gg_dot_sum)(GG_NAME(gg_vector) x) {
 
 /* All lines by so many columns of the matrix from column `first` on. */
 GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_by_matrix) * m,
-                                     int64_t first) {
+                                     int64_t segments, int64_t first) {
     for (int64_t start = 0; start < m->places; start += GG_DOT_PLACES) {
         GG_NAME(gg_vector) sum[GG_DOT_PLACES][GG_DOT_COLUMNS];
         const gg_real *line[GG_DOT_PLACES];
@@ -35,7 +35,7 @@ GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_b
             line[p] = m->from + m->from_at[gg_min(start + p, last)];
             GG_UNROLL for (int c = 0; c < columns; c++) sum[p][c] = (GG_NAME(gg_vector)){0};
         }
-        for (int64_t s = 0; s < m->segment_count; s++) {
+        for (int64_t s = 0; s < segments; s++) {
             int64_t at = m->segments[s].offset, end = at + m->segments[s].count;
             for (; at < end; at += GG_REAL_LANES, matrix += GG_REAL_LANES) {
                 GG_NAME(gg_vector) row[GG_DOT_COLUMNS];
@@ -60,14 +60,17 @@ GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_b
 /* Separate functions, so that they have all registers. */
 #define GG_DOT_TILES(columns)                                                                      \
     static __attribute__((noinline)) void GG_NAME(gg_dot_tiles_##columns)(                         \
-        const GG_NAME(gg_lines_by_matrix) * m, int64_t first) {                                    \
-        GG_NAME(gg_dot_tiles)(columns, m, first);                                                  \
+        const GG_NAME(gg_lines_by_matrix) * m, int64_t segments, int64_t first) {                  \
+        GG_NAME(gg_dot_tiles)(columns, m, segments, first);                                        \
     }
 GG_DOT_TILES(1)
 GG_DOT_TILES(2)
 
 static void GG_NAME(gg_dots)(const GG_NAME(gg_lines_by_matrix) * m) {
-    int64_t first = 0;
-    for (; first + 2 <= m->outputs; first += 2) GG_NAME(gg_dot_tiles_2)(m, first);
-    if (first < m->outputs) GG_NAME(gg_dot_tiles_1)(m, first);
+    GG_NAME(gg_conv_piece) all = {.high = m->depth, .end = m->stripe_count};
+    gg_box whole = {0, 0, m->stripe_count, 0, 0};
+    if (m->stripe_count) whole.last_x = m->depth / (m->stripe_count * m->cell_rows);
+    int64_t segments = GG_NAME(gg_conv_find_segments)(m, &all, &whole), first = 0;
+    for (; first + 2 <= m->outputs; first += 2) GG_NAME(gg_dot_tiles_2)(m, segments, first);
+    if (first < m->outputs) GG_NAME(gg_dot_tiles_1)(m, segments, first);
 }

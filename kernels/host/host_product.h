@@ -5,7 +5,12 @@
    The matrix is packed: blocks of columns, as many as a tile has, filled up with zeros, each with
    all rows. Products are contracted with sums where the processor can; sums are of GG_CONV_BYTES of
    the matrix at most, added up in order. A complete result may get a bias by column, and Relu or
-   Relu6, before it leaves the registers. */
+   Relu6, before it leaves the registers.
+
+   A line consists of stripes, a stripe of cells: what it meets of images with padding. Lines that
+   meet padding in the same stripes and cells have one box, which leaves these out; a tile is
+   computed over the smallest box that has all of its lines'. What is left out are products of
+   zeros, so that no bit depends on it. */
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
@@ -18,7 +23,6 @@
 #define GG_PRODUCT
 
 #define GG_CONV_BYTES 131072 /* of the matrix at a time: part of a second cache */
-#define GG_CONV_SEGMENTS 64  /* of lines at a time */
 #define GG_CONV_VECTORS (GG_REGISTERS == 32 ? 4 : 2)
 
 /* Places of a tile of so many vectors: sums, one row of the matrix and one number fit the vector
@@ -31,21 +35,49 @@
 
 enum { GG_UNCUT, GG_CUT, GG_CUT_AT_6 }; /* not, as Relu, as Relu6 */
 
+/* So many numbers of a line, from an offset on, and the rows of the matrix that they meet. */
 typedef struct {
-    int64_t offset, count;
+    int64_t offset, row, count;
 } gg_segment;
+
+/* Where the cells of a stripe begin, in lines and in rows; `y` is what boxes call it. */
+typedef struct {
+    int64_t offset, row, y;
+} gg_stripe;
+
+/* The stripes and cells that lines need: of `places` from the one `from` on. */
+typedef struct {
+    int64_t from, first_y, last_y, first_x, last_x; /* last: the one after it */
+} gg_box;
 
 static int64_t gg_conv_blocks(int64_t vectors) { return gg_ceil(vectors, GG_CONV_VECTORS); }
 
-/* Adds a segment, or makes the last one longer. */
-static int64_t gg_conv_add(gg_segment *all, int64_t have, int64_t step, gg_segment one) {
-    gg_segment *last = all + have - 1;
-    if (have && last->offset + last->count * step == one.offset) {
-        last->count += one.count;
+/* Adds what a segment has of the rows from `low` to `high`, or makes the last one longer. */
+static int64_t gg_conv_add(gg_segment *all, int64_t have, int64_t step, gg_segment one,
+                           int64_t low, int64_t high) {
+    int64_t first = gg_max(one.row, low), last = gg_min(one.row + one.count, high);
+    if (first >= last) return have;
+    one = (gg_segment){one.offset + (first - one.row) * step, first, last - first};
+    gg_segment *before = all + have - 1;
+    if (have && before->row + before->count == first &&
+        before->offset + before->count * step == one.offset) {
+        before->count += one.count;
         return have;
     }
     all[have] = one;
     return have + 1;
+}
+
+/* The smallest box that has both. */
+static gg_box gg_box_of_both(gg_box a, const gg_box *b) {
+    a.first_y = gg_min(a.first_y, b->first_y), a.last_y = gg_max(a.last_y, b->last_y);
+    a.first_x = gg_min(a.first_x, b->first_x), a.last_x = gg_max(a.last_x, b->last_x);
+    return a;
+}
+
+static int gg_is_same_box(const gg_box *a, const gg_box *b) {
+    return a->first_y == b->first_y && a->last_y == b->last_y && a->first_x == b->first_x &&
+           a->last_x == b->last_x;
 }
 #endif
 
@@ -55,21 +87,46 @@ typedef struct {
     gg_real *to;
     const int64_t *to_at;
     int64_t places, outputs;
-    const gg_segment *segments; /* of each line, from its beginning */
-    int64_t segment_count, step;
+    const gg_stripe *stripes; /* of each line, from its beginning */
+    int64_t stripe_count;
+    int64_t cell_offset, cell_rows; /* from one cell to the next, and in each of them */
+    int64_t step;                   /* from one number to the next */
+    const gg_box *boxes;            /* of places in order */
+    int64_t box_count;
+    gg_segment *segments; /* room for those of all stripes and cells */
     const gg_real *matrix; /* blocks of columns, each with all rows */
-    int64_t rows, first_row; /* of the packed matrix, and the one that lines begin with */
-    const gg_real *bias;     /* of each output, or none */
+    int64_t rows, first_row, depth; /* of the packed matrix; those that lines begin with and meet */
+    const gg_real *bias;            /* of each output, or none */
     int64_t cut;
 } GG_NAME(gg_lines_by_matrix);
 
+/* The rows of the matrix from `low` to `high`, which meet the stripes from `stripe` to `end`. */
 typedef struct {
-    gg_segment segments[GG_CONV_SEGMENTS];
-    int64_t count, step;
+    const gg_segment *segments;
+    int64_t count, step, low, high, stripe, end;
     const gg_real *matrix;
     int64_t cut;
     int is_first, is_last;
 } GG_NAME(gg_conv_piece);
+
+/* The segments of a piece in a box. */
+static int64_t GG_NAME(gg_conv_find_segments)(const GG_NAME(gg_lines_by_matrix) * m,
+                                              const GG_NAME(gg_conv_piece) * piece,
+                                              const gg_box *box) {
+    int64_t have = 0, cells = box->last_x - box->first_x;
+    int is_one = m->cell_offset == m->cell_rows * m->step;
+    for (int64_t s = piece->stripe; s < piece->end; s++) {
+        const gg_stripe *stripe = m->stripes + s;
+        if (stripe->y < box->first_y || stripe->y >= box->last_y) continue;
+        for (int64_t cell = 0; cell < cells; cell += is_one ? cells : 1) {
+            int64_t x = box->first_x + cell;
+            gg_segment one = {stripe->offset + x * m->cell_offset, stripe->row + x * m->cell_rows,
+                              is_one ? cells * m->cell_rows : m->cell_rows};
+            have = gg_conv_add(m->segments, have, m->step, one, piece->low, piece->high);
+        }
+    }
+    return have;
+}
 
 /* A sum with its bias and Relu: the results of the expressions of BiasAdd, Relu and Relu6. */
 GG_ALWAYS gg_real GG_NAME(gg_cut)(gg_real x, gg_real bias, int64_t cut) {
@@ -93,18 +150,18 @@ GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_cuts)(GG_NAME(gg_vector) x, GG_NAME(gg_v
    where there is a bias. */
 GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
                                      const GG_NAME(gg_conv_piece) * piece,
-                                     const gg_real *const *from, gg_real *const *to,
-                                     const gg_real *bias) {
+                                     const gg_real *from, const int64_t *from_at, gg_real *to,
+                                     const int64_t *to_at, const gg_real *bias) {
     GG_NAME(gg_vector) sum[GG_CONV_MOST_PLACES][4];
     const gg_real *line[GG_CONV_MOST_PLACES];
-    const gg_real *matrix = piece->matrix;
     int64_t step = piece->step;
     GG_UNROLL for (int p = 0; p < places; p++) {
-        line[p] = from[p];
+        line[p] = from + from_at[p];
         GG_UNROLL for (int v = 0; v < vectors; v++) sum[p][v] = (GG_NAME(gg_vector)){0};
     }
     for (int64_t s = 0; s < piece->count; s++) {
         int64_t at = piece->segments[s].offset;
+        const gg_real *matrix = piece->matrix + piece->segments[s].row * vectors * GG_REAL_LANES;
         for (int64_t left = piece->segments[s].count; left; left--) {
             GG_NAME(gg_vector) row[4];
             GG_UNROLL for (int v = 0; v < vectors; v++)
@@ -118,7 +175,7 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
         }
     }
     GG_UNROLL for (int p = 0; p < places; p++) {
-        GG_NAME(gg_vector) *out = (GG_NAME(gg_vector) *)to[p];
+        GG_NAME(gg_vector) *out = (GG_NAME(gg_vector) *)(to + to_at[p]);
         GG_UNROLL for (int v = 0; v < vectors; v++) {
             GG_NAME(gg_vector) whole = sum[p][v];
             if (!piece->is_first) whole += out[v];
@@ -132,9 +189,10 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
 /* Separate functions, so that they have all registers. */
 #define GG_CONV_TILE(vectors)                                                                      \
     static __attribute__((noinline)) void GG_NAME(gg_conv_tile_##vectors)(                         \
-        const GG_NAME(gg_conv_piece) * piece, const gg_real *const *from, gg_real *const *to,      \
-        const gg_real *bias) {                                                                     \
-        GG_NAME(gg_conv_tile)(vectors, GG_CONV_PLACES(vectors), piece, from, to, bias);            \
+        const GG_NAME(gg_conv_piece) * piece, const gg_real *from, const int64_t *from_at,         \
+        gg_real *to, const int64_t *to_at, const gg_real *bias) {                                  \
+        GG_NAME(gg_conv_tile)(vectors, GG_CONV_PLACES(vectors), piece, from, from_at, to, to_at,   \
+                              bias);                                                               \
     }
 GG_CONV_TILE(1)
 GG_CONV_TILE(2)
@@ -143,8 +201,8 @@ GG_CONV_TILE(3)
 GG_CONV_TILE(4)
 #endif
 
-static void (*const GG_NAME(gg_conv_tile_of)[])(const GG_NAME(gg_conv_piece) *,
-                                                const gg_real *const *, gg_real *const *,
+static void (*const GG_NAME(gg_conv_tile_of)[])(const GG_NAME(gg_conv_piece) *, const gg_real *,
+                                                const int64_t *, gg_real *, const int64_t *,
                                                 const gg_real *) = {
     GG_NAME(gg_conv_tile_1), GG_NAME(gg_conv_tile_2),
 #if GG_REGISTERS == 32
@@ -152,15 +210,36 @@ static void (*const GG_NAME(gg_conv_tile_of)[])(const GG_NAME(gg_conv_piece) *,
 #endif
 };
 
-/* All places, by `columns` of the matrix from column `first` on. A tile that is not whole in memory
-   is computed elsewhere, and copied. */
-static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
-                                   const GG_NAME(gg_conv_piece) * piece, int64_t vectors,
-                                   int64_t first, int64_t columns) {
-    gg_real rest[GG_CONV_MOST_PLACES * 4 * GG_REAL_LANES], biases[4 * GG_REAL_LANES];
-    const gg_real *from[GG_CONV_MOST_PLACES], *bias = 0;
-    gg_real *to[GG_CONV_MOST_PLACES];
+/* A tile that is not whole in memory, of `count` places: computed elsewhere, and copied. */
+static void GG_NAME(gg_conv_part_of_tile)(const GG_NAME(gg_lines_by_matrix) * m,
+                                          const GG_NAME(gg_conv_piece) * piece, int64_t vectors,
+                                          int64_t start, int64_t count, int64_t first,
+                                          int64_t columns, const gg_real *bias) {
+    gg_real rest[GG_CONV_MOST_PLACES * 4 * GG_REAL_LANES];
+    int64_t from_at[GG_CONV_MOST_PLACES], to_at[GG_CONV_MOST_PLACES];
     int64_t places = GG_CONV_PLACES(vectors), width = vectors * GG_REAL_LANES;
+    for (int64_t p = 0; p < places; p++) {
+        int64_t place = start + gg_min(p, count - 1);
+        const gg_real *out = m->to + m->to_at[place] + first;
+        from_at[p] = m->from_at[place];
+        to_at[p] = p * width;
+        for (int64_t each = 0; !piece->is_first && each < width; each++)
+            rest[to_at[p] + each] = each < columns ? out[each] : 0;
+    }
+    GG_NAME(gg_conv_tile_of)[vectors - 1](piece, m->from, from_at, rest, to_at, bias);
+    for (int64_t p = 0; p < count; p++)
+        memcpy(m->to + m->to_at[start + p] + first, rest + to_at[p], columns * sizeof(gg_real));
+}
+
+/* All places, by `columns` of the matrix from column `first` on. */
+static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
+                                   GG_NAME(gg_conv_piece) * piece, int64_t vectors, int64_t first,
+                                   int64_t columns) {
+    gg_real biases[4 * GG_REAL_LANES];
+    const gg_real *bias = 0;
+    int64_t places = GG_CONV_PLACES(vectors), width = vectors * GG_REAL_LANES;
+    const gg_box *box = m->boxes, *end = box + m->box_count;
+    gg_box before = {.first_y = -1};
     if (m->bias && piece->is_last) {
         bias = biases;
         for (int64_t each = 0; each < width; each++)
@@ -168,43 +247,36 @@ static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
     }
     for (int64_t start = 0; start < m->places; start += places) {
         int64_t count = gg_min(places, m->places - start);
-        int is_whole = count == places && columns == width;
-        for (int64_t p = 0; p < places; p++) {
-            int64_t place = start + gg_min(p, count - 1);
-            gg_real *out = m->to + m->to_at[place] + first;
-            from[p] = m->from + m->from_at[place];
-            to[p] = is_whole ? out : rest + p * width;
-            for (int64_t each = 0; !is_whole && !piece->is_first && each < width; each++)
-                to[p][each] = each < columns ? out[each] : 0;
+        while (box + 1 < end && box[1].from <= start) box++;
+        gg_box whole = *box;
+        for (const gg_box *next = box + 1; next < end && next->from < start + count; next++)
+            whole = gg_box_of_both(whole, next);
+        if (!gg_is_same_box(&whole, &before)) {
+            piece->count = GG_NAME(gg_conv_find_segments)(m, piece, &whole);
+            before = whole;
         }
-        GG_NAME(gg_conv_tile_of)[vectors - 1](piece, from, to, bias);
-        for (int64_t p = 0; !is_whole && p < count; p++) {
-            gg_real *out = m->to + m->to_at[start + p] + first;
-            for (int64_t each = 0; each < columns; each++) out[each] = to[p][each];
-        }
+        if (count == places && columns == width)
+            GG_NAME(gg_conv_tile_of)[vectors - 1](piece, m->from, m->from_at + start, m->to + first,
+                                                  m->to_at + start, bias);
+        else
+            GG_NAME(gg_conv_part_of_tile)(m, piece, vectors, start, count, first, columns, bias);
     }
 }
 
 static void GG_NAME(gg_conv_block)(const GG_NAME(gg_lines_by_matrix) * m, int64_t vectors,
                                    int64_t first, const gg_real *matrix) {
-    GG_NAME(gg_conv_piece) piece = {.step = m->step, .cut = m->cut, .is_first = 1};
-    int64_t width = vectors * GG_REAL_LANES, columns = gg_min(width, m->outputs - first), depth = 0;
-    for (int64_t s = 0; s < m->segment_count; s++) depth += m->segments[s].count;
+    GG_NAME(gg_conv_piece) piece = {
+        .segments = m->segments, .step = m->step, .matrix = matrix, .cut = m->cut, .is_first = 1};
+    int64_t columns = gg_min(vectors * GG_REAL_LANES, m->outputs - first);
     int64_t most = GG_CONV_BYTES / (vectors * GG_VECTOR);
-    most = gg_ceil(gg_max(depth, 1), gg_ceil(gg_max(depth, 1), most));
-    for (int64_t s = 0, done = 0; s < m->segment_count || piece.is_first; piece.is_first = 0) {
-        int64_t rows = 0;
-        piece.matrix = matrix;
-        piece.count = 0;
-        while (s < m->segment_count && piece.count < GG_CONV_SEGMENTS && rows < most) {
-            gg_segment whole = m->segments[s];
-            int64_t take = gg_min(whole.count - done, most - rows);
-            piece.segments[piece.count++] = (gg_segment){whole.offset + done * m->step, take};
-            rows += take, done += take;
-            if (done == whole.count) s++, done = 0;
-        }
-        piece.is_last = s == m->segment_count;
-        matrix += rows * width;
+    most = gg_ceil(gg_max(m->depth, 1), gg_ceil(gg_max(m->depth, 1), most));
+    for (; piece.is_first || piece.low < m->depth; piece.low = piece.high, piece.is_first = 0) {
+        piece.high = gg_min(piece.low + most, m->depth);
+        piece.is_last = piece.high == m->depth;
+        while (piece.stripe + 1 < m->stripe_count && m->stripes[piece.stripe + 1].row <= piece.low)
+            piece.stripe++;
+        for (piece.end = piece.stripe; piece.end < m->stripe_count; piece.end++)
+            if (m->stripes[piece.end].row >= piece.high) break;
         GG_NAME(gg_conv_tiles)(m, &piece, vectors, first, columns);
     }
 }

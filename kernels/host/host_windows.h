@@ -38,6 +38,11 @@ static int64_t gg_conv_high(const gg_conv_axis *axis, int64_t last) {
     return last * axis->stride - axis->before + (axis->window - 1) * axis->dilation;
 }
 
+/* Whether some result sees what is outside of the source. */
+static int gg_conv_is_padded(const gg_conv_axis *axis) {
+    return gg_conv_low(axis, 0) < 0 || gg_conv_high(axis, axis->result - 1) >= axis->source;
+}
+
 /* Where the first result of a phase sees the window's element `tap`; whether it does at all. */
 static int gg_conv_sees(const gg_conv_axis *axis, int64_t phase, int64_t tap, int64_t *position) {
     int64_t at = phase + axis->before - tap * axis->dilation;
@@ -48,6 +53,47 @@ static int gg_conv_sees(const gg_conv_axis *axis, int64_t phase, int64_t tap, in
 /* The element that is `order`th in the source. */
 static int64_t gg_conv_tap(const gg_conv_axis *axis, int64_t order) {
     return axis->is_back ? axis->window - 1 - order : order;
+}
+
+/* The elements of the window that a phase sees, in the source's order: how many, where its first
+   result sees the first one, and how far the next one is. */
+typedef struct {
+    int64_t count, first, apart;
+} gg_conv_taps;
+
+static gg_conv_taps gg_conv_taps_of(const gg_conv_axis *axis, int64_t phase) {
+    gg_conv_taps taps = {.apart = 1};
+    for (int64_t order = 0, position; order < axis->window; order++) {
+        if (!gg_conv_sees(axis, phase, gg_conv_tap(axis, order), &position)) continue;
+        if (!taps.count++)
+            taps.first = position;
+        else if (taps.count == 2)
+            taps.apart = position - taps.first;
+    }
+    return taps;
+}
+
+/* Which of these are inside the source for the result `at` of the phase, from `first` to `last`; up
+   to which result, `end` at most, they are the same ones. */
+static int64_t gg_conv_alike(const gg_conv_axis *axis, const gg_conv_taps *taps, int64_t at,
+                             int64_t end, int64_t *first, int64_t *last) {
+    int64_t start = at;
+    for (; at < end; at++) {
+        int64_t position = taps->first + at * axis->step;
+        int64_t low = gg_max(gg_min(gg_ceil(-position, taps->apart), taps->count), 0);
+        int64_t high = gg_min(gg_ceil(axis->source - position, taps->apart), taps->count);
+        high = gg_max(high, low);
+        if (at == start)
+            *first = low, *last = high;
+        else if (*first != low || *last != high)
+            break;
+    }
+    return at;
+}
+
+/* How many such groups of results a phase has at most, of so many. */
+static int64_t gg_conv_groups(const gg_conv_axis *axis, int64_t results) {
+    return gg_min(2 * axis->window + 1, gg_ceil(results, axis->phases));
 }
 
 /* How many elements images, filter and windows have, by their places among the arrays. */
