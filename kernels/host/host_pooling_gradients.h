@@ -1,7 +1,8 @@
 /* The gradients of pooling (see host_pooling.h).
 
    Contributions of windows to one element are added in the order of the window's elements, as in
-   NumPy: so windows are walked from the last to the first. The work is divided into parts by rows of
+   NumPy: so windows are walked from the last to the first, but for those that share no element, which
+   go with memory. The work is divided into parts by rows of
    the images; windows on the border of two parts are processed in both. */
 
 /* -- the gradient of the largest */
@@ -100,8 +101,11 @@ static void GG_NAME(gg_pool_back)(const GG_NAME(gg_pool_work) * work, int64_t im
     int64_t high = gg_floor(last - 1 + p->y.before, p->y.stride), row = p->x.size * p->channels;
     gg_real *out = work->out + (image * p->y.size + first) * row;
     if (!p->is_tiled) memset(out, 0, (last - first) * row * sizeof(gg_real));
-    for (int64_t oy = gg_min(high, p->y.windows - 1); oy >= gg_max(low, 0); oy--)
-        for (int64_t ox = p->x.windows - 1; ox >= 0; ox--) {
+    low = gg_max(low, 0), high = gg_min(high, p->y.windows - 1);
+    for (int64_t i = low; i <= high; i++)
+        for (int64_t j = 0; j < p->x.windows; j++) {
+            int64_t oy = p->is_tiled ? i : low + high - i;
+            int64_t ox = p->is_tiled ? j : p->x.windows - 1 - j;
             gg_window w = gg_window_of(p, image, oy, ox);
             give(work, &w, first, last);
         }
