@@ -22,8 +22,9 @@ GG_BRIEF
 #ifndef GG_CONVOLUTION
 #define GG_CONVOLUTION
 
-#define GG_CONV_PART 16e6 /* products of a part, at most, about */
+#define GG_CONV_PART 32e6 /* products of a part, at most, about */
 #define GG_CONV_LEAST 5e5 /* and at least */
+#define GG_CONV_PARTS 8   /* of a thread, if they are large enough */
 typedef struct {
     gg_source *source;
     gg_conv_axis y, x;
@@ -53,11 +54,13 @@ static gg_conv gg_conv_of(gg_source *source, int is_back, int64_t size) {
     return c;
 }
 
-/* Into how many parts, of some images or of some rows of one. */
+/* Into how many parts, of some images or of some rows of one: many images have many places that see
+   the same padding. No bit of a result depends on its part. */
 static void gg_conv_cut(gg_conv *c) {
     double each = (double)gg_max(c->depth, 1) * gg_max(c->vectors * c->lanes, 1);
     double total = each * c->images * c->y.result * c->x.result;
-    double wanted = total / 32 < GG_CONV_PART ? total / 32 : GG_CONV_PART;
+    double wanted = total / (GG_CONV_PARTS * c->source->threads);
+    if (wanted > GG_CONV_PART) wanted = GG_CONV_PART;
     if (wanted < GG_CONV_LEAST) wanted = GG_CONV_LEAST;
     int64_t rows = gg_max((int64_t)(wanted / each / gg_max(c->x.result, 1) + 0.5), 1);
     rows = gg_max(rows, gg_ceil(48, gg_max(c->x.result, 1)));
@@ -183,41 +186,45 @@ static void GG_NAME(gg_conv_see)(const GG_NAME(gg_conv_part) * part, const gg_co
 static int64_t GG_NAME(gg_conv_places)(const GG_NAME(gg_conv_part) * part, const int64_t *phases,
                                        int64_t have, const int64_t *t, const int64_t *u) {
     const gg_conv_axis *y = &part->c->y, *x = &part->c->x;
-    int64_t outputs = part->c->outputs, channels = part->c->channels;
+    int64_t *from_at = part->from_at + have, *to_at = part->to_at + have, columns = u[1] - u[0];
+    int64_t step = x->step * part->c->channels, to_step = x->phases * part->c->outputs;
+    int64_t from_x = u[0] * x->step - part->low_x, to_x = phases[1] + u[0] * x->phases;
     for (int64_t image = 0; image < part->images; image++)
-        for (int64_t row = t[0]; row < t[1]; row++) {
+        for (int64_t row = t[0]; row < t[1]; row++, from_at += columns, to_at += columns) {
             int64_t from = image * part->height + row * y->step - part->low_y;
             int64_t to = (part->image + image) * y->result + phases[0] + row * y->phases;
-            for (int64_t column = u[0]; column < u[1]; column++, have++) {
-                int64_t from_x = from * part->width + column * x->step - part->low_x;
-                int64_t to_x = to * x->result + phases[1] + column * x->phases;
-                part->from_at[have] = from_x * channels;
-                part->to_at[have] = to_x * outputs;
-            }
+            from = (from * part->width + from_x) * part->c->channels;
+            to = (to * x->result + to_x) * part->c->outputs;
+            for (int64_t column = 0; column < columns; column++, from += step, to += to_step)
+                from_at[column] = from, to_at[column] = to;
         }
-    return have;
+    return to_at - part->to_at;
 }
 
-/* All places of a phase, and their boxes. */
+/* All places of a phase, and their boxes: up and down the rows, so that neighbours are alike. */
 static void GG_NAME(gg_conv_arrange)(const GG_NAME(gg_conv_part) * part, const int64_t *phases,
                                      const gg_conv_taps *taps, GG_NAME(gg_lines_by_matrix) * m) {
     const gg_conv_axis *y = &part->c->y, *x = &part->c->x;
     int64_t first = gg_ceil(gg_max(part->first_row - phases[0], 0), y->phases);
     int64_t rows = gg_ceil(part->last_row - phases[0], y->phases);
     int64_t columns = gg_ceil(x->result - phases[1], x->phases);
-    int is_whole = part->c->is_infinite;
+    int is_whole = part->c->is_infinite, is_up = 0;
     m->places = m->box_count = 0;
-    for (int64_t u[2] = {0}; u[0] < columns && first < rows; u[0] = u[1])
-        for (int64_t t[2] = {first}; t[0] < rows; t[0] = t[1]) {
-            gg_box box = {m->places, 0, taps[0].count, 0, taps[1].count};
-            t[1] = rows, u[1] = columns;
-            if (!is_whole) {
-                t[1] = gg_conv_alike(y, taps, t[0], rows, &box.first_y, &box.last_y);
-                u[1] = gg_conv_alike(x, taps + 1, u[0], columns, &box.first_x, &box.last_x);
-            }
+    for (int64_t u[2] = {0}; u[0] < columns; u[0] = u[1], is_up = !is_up) {
+        gg_box box = {0, 0, taps[0].count, 0, taps[1].count};
+        u[1] = columns;
+        if (!is_whole) u[1] = gg_conv_alike(x, taps + 1, u[0], columns, &box.first_x, &box.last_x);
+        for (int64_t at = first, next = rows; at < rows; at = next, next = rows) {
+            if (!is_whole)
+                next = gg_conv_alike(y, taps, is_up ? first + rows - 1 - at : at,
+                                     is_up ? first - 1 : rows, &box.first_y, &box.last_y);
+            if (!is_whole && is_up) next = first + rows - 1 - next;
+            int64_t t[2] = {is_up ? first + rows - next : at, is_up ? first + rows - at : next};
+            box.from = m->places;
             part->boxes[m->box_count++] = box;
             m->places = GG_NAME(gg_conv_places)(part, phases, m->places, t, u);
         }
+    }
 }
 
 static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {

@@ -74,11 +74,11 @@ static gg_conv_taps gg_conv_taps_of(const gg_conv_axis *axis, int64_t phase) {
 }
 
 /* Which of these are inside the source for the result `at` of the phase, from `first` to `last`; up
-   to which result, `end` at most, they are the same ones. */
+   to which result, `end` at most, they are the same ones. Goes down where the end is below. */
 static int64_t gg_conv_alike(const gg_conv_axis *axis, const gg_conv_taps *taps, int64_t at,
                              int64_t end, int64_t *first, int64_t *last) {
-    int64_t start = at;
-    for (; at < end; at++) {
+    int64_t start = at, step = at < end ? 1 : -1;
+    for (; at != end; at += step) {
         int64_t position = taps->first + at * axis->step;
         int64_t low = gg_max(gg_min(gg_ceil(-position, taps->apart), taps->count), 0);
         int64_t high = gg_min(gg_ceil(axis->source - position, taps->apart), taps->count);
