@@ -9,7 +9,8 @@
    With few outputs it is that of host_narrow_product.h. Images are copied with their padding, a part
    of them at a time, so that no place needs to check edges; without padding they are read in place.
    Places that see padding in the same elements of the window are computed together, without these.
-   Where the matrix is not finite, padding is multiplied as everywhere: 0 times infinity is no zero.
+   Where the filter or, by the filter, the gradient of the results is not finite, padding is
+   multiplied as by NumPy: 0 times infinity is no zero. By the images NumPy has no padding at all.
    Parameters are those of host_windows.h; with a bias one more, how results are cut (Relu). */
 
 #include "host_half.h"
@@ -38,7 +39,8 @@ typedef struct {
     int64_t cut, to;       /* how results are cut, and which array has them */
     int64_t packed, slots; /* where scratch has them */
     int64_t segments, stripes, boxes, places, pad, slot_bytes; /* where a slot has them; its size */
-    _Atomic int is_infinite; /* whether some number of the matrix is infinite, or none */
+    _Atomic int is_infinite; /* whether the matrix is not finite: what padding does is seen */
+    int has_padding;         /* whether all of it is multiplied */
 } gg_conv;
 
 static gg_conv gg_conv_of(gg_source *source, int is_back, int64_t size) {
@@ -208,7 +210,7 @@ static void GG_NAME(gg_conv_arrange)(const GG_NAME(gg_conv_part) * part, const i
     int64_t first = gg_ceil(gg_max(part->first_row - phases[0], 0), y->phases);
     int64_t rows = gg_ceil(part->last_row - phases[0], y->phases);
     int64_t columns = gg_ceil(x->result - phases[1], x->phases);
-    int is_whole = part->c->is_infinite, is_up = 0;
+    int is_whole = part->c->has_padding, is_up = 0;
     m->places = m->box_count = 0;
     for (int64_t u[2] = {0}; u[0] < columns; u[0] = u[1], is_up = !is_up) {
         gg_box box = {0, 0, taps[0].count, 0, taps[1].count};
@@ -244,7 +246,8 @@ static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
     GG_NAME(gg_lines_by_matrix) m = {
         .from = part.from, .from_at = part.from_at, .to = c->source->at[c->to], .to_at = part.to_at,
         .segments = (gg_segment *)(slot + c->segments), .stripes = part.stripes, .boxes = part.boxes,
-        .step = 1, .outputs = c->outputs, .rows = c->depth, .bias = c->bias, .cut = c->cut};
+        .step = 1, .outputs = c->outputs, .rows = c->depth, .bias = c->bias, .cut = c->cut,
+        .is_apart = c->is_infinite};
     m.matrix = c->is_plain ? c->source->at[1] : (void *)(c->source->scratch + c->packed);
     int64_t phases[2];
     for (phases[0] = 0; phases[0] < c->y.phases; phases[0]++)
@@ -317,6 +320,7 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
     int64_t taps = c.y.window * c.x.window;
     if (!c.is_plain || gg_conv_is_padded(&c.y) || gg_conv_is_padded(&c.x))
         source->parallel(GG_NAME(gg_conv_pack_part), &c, taps, c.depth > 256 ? source->threads : 1);
+    c.has_padding = c.is_infinite && !c.y.is_back;
     source->parallel(GG_NAME(gg_conv_run_part), &c, c.parts, source->threads);
     return GG_DONE;
 }

@@ -58,6 +58,8 @@ static gg_conv_filter gg_conv_filter_of(gg_source *source, int64_t size) {
     int64_t high_x = gg_conv_high(&c->x, c->x.result - 1);
     f.is_padded = f.low_y < 0 || f.low_x < 0 || high_y >= c->y.source || high_x >= c->x.source;
     if (!f.is_padded) f.low_y = f.low_x = 0;
+    int64_t tile = GG_CONV_PLACES(gg_min(gg_max(c->vectors, 1), GG_CONV_VECTORS));
+    c->has_padding = !f.is_padded || c->channels < tile; /* then there is nothing to be gained */
     f.height = f.is_padded ? high_y - f.low_y + 1 : c->y.source;
     f.width = f.is_padded ? high_x - f.low_x + 1 : c->x.source;
     gg_conv_filter_cut(&f, size);
@@ -83,7 +85,7 @@ static void GG_NAME(gg_conv_prepare_part)(void *at, int64_t which) {
     char *scratch = c->source->scratch;
     int64_t each = c->y.result * c->x.result;
     const gg_real *slope = c->source->at[1];
-    if (f->is_padded) {
+    if (!c->has_padding) {
         int64_t size = each * c->outputs;
         if (!GG_NAME(gg_are_finite)(slope + which * size, size)) c->is_infinite = 1;
     }
@@ -111,7 +113,7 @@ static void GG_NAME(gg_conv_filter_places)(const gg_conv_filter *f, int64_t firs
         int64_t x = tap % c->x.window * c->x.dilation - c->x.before;
         int64_t from = ((y - f->low_y) * f->width + x - f->low_x) * c->channels;
         gg_box box = {place - first, 0, c->y.result, 0, c->x.result};
-        if (!c->is_infinite) {
+        if (!c->has_padding && !c->is_infinite) {
             gg_conv_inside(&c->y, y, &box.first_y, &box.last_y);
             gg_conv_inside(&c->x, x, &box.first_x, &box.last_x);
         }

@@ -93,6 +93,7 @@ typedef struct {
     int64_t step;                   /* from one number to the next */
     const gg_box *boxes;            /* of places in order */
     int64_t box_count;
+    int is_apart; /* whether a tile is of one box */
     gg_segment *segments; /* room for those of all stripes and cells */
     const gg_real *matrix; /* blocks of columns, each with all rows */
     int64_t rows, first_row, depth; /* of the packed matrix; those that lines begin with and meet */
@@ -245,9 +246,10 @@ static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
         for (int64_t each = 0; each < width; each++)
             biases[each] = each < columns ? m->bias[first + each] : 0;
     }
-    for (int64_t start = 0; start < m->places; start += places) {
-        int64_t count = gg_min(places, m->places - start);
+    for (int64_t start = 0, count; start < m->places; start += count) {
+        count = gg_min(places, m->places - start);
         while (box + 1 < end && box[1].from <= start) box++;
+        if (m->is_apart && box + 1 < end) count = gg_min(count, box[1].from - start);
         gg_box whole = *box;
         for (const gg_box *next = box + 1; next < end && next->from < start + count; next++)
             whole = gg_box_of_both(whole, next);

@@ -178,6 +178,30 @@ def test_random_convolutions(data: Any) -> None:
     check_convolution("Conv2DBackpropFilter", g.attrs, [x, sizes[1], dy], rows)
 
 
+def test_padding_meets_what_is_not_finite() -> None:
+    """Products with padding are left out, except where they are no zeros for NumPy."""
+    random = np.random.default_rng(4)
+    x, w = (random.standard_normal(s).astype(np.float32) for s in ((3, 9, 8, 20), (5, 3, 20, 24)))
+    attrs = {
+        "T": tf.float32, "strides": [1, 1, 1, 1], "padding": "SAME",
+        "data_format": "NHWC", "dilations": [1, 1, 1, 1], "explicit_paddings": [],
+    }  # fmt: skip
+    dy = random.standard_normal((3, 9, 8, 24)).astype(np.float32)
+    w[0, 1, 3, 5], w[4, 2, 7, 20], dy[1, 0, 4, 6], dy[2, 8, 7, 2] = np.inf, np.nan, -np.inf, np.nan
+    sizes = [np.array(array.shape, np.int32) for array in (x, w)]
+    finite = random.standard_normal(dy.shape).astype(np.float32)
+    for op_type, flat in (
+        ("Conv2D", [x, w]),
+        ("Conv2DBackpropInput", [sizes[0], w, finite]),
+        ("Conv2DBackpropFilter", [x, sizes[1], dy]),
+    ):
+        with np.errstate(invalid="ignore"):
+            wanted, result = by_numpy(op_type, attrs, flat), native(op_type, attrs, flat)
+        assert not np.isfinite(wanted).all()
+        assert np.isfinite(wanted).any()
+        np.testing.assert_allclose(result, wanted, rtol=1e-3, atol=1e-3)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_random_convolutions_by_channel(data: Any) -> None:
