@@ -123,13 +123,14 @@ class FusibleOps:
         self._count = 0
         self._attrs: dict[int, Hashable] = {}  # what stands for attrs, by their id
 
-    def find(self, node: Node) -> Fusible | None:
-        """What is known of an op that may be in a group, and of those like it; None for others."""
-        if node.assigned_device not in self._natives or node.op_def.is_stateful:
-            return None
-        if not node.output_types:
-            return None
-        edges = node.input_edges()
+    def may_be(self, node: Node) -> bool:
+        """Whether the op may be in a group, as far as its device and its kind tell."""
+        is_there = node.assigned_device in self._natives
+        return is_there and not node.op_def.is_stateful and bool(node.output_types)
+
+    def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
+        """What is known of an op that `may_be` in a group, and of those like it; None where it
+        isn't. edges: those into its data inputs."""
         key = self._key(node, edges)
         if key is None:
             return self._look(node, edges)
@@ -154,11 +155,14 @@ class FusibleOps:
         key = tuple(parts)
         if not node.op_def.host_inputs:
             return key
-        signature = _signature_over(self._unit, node, edges)
-        values = () if signature is None else signature.host_values.values()
-        if signature is None or any(v.size > _SMALL or v.dtype.kind == "O" for v in values):
-            return None
-        return *key, *[(value.shape, value.dtype, value.tobytes()) for value in values]
+        values = []
+        for slot in host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs):
+            edge = edges[slot]
+            value = self._unit.values.get((edge.src.id, edge.src_output))
+            if value is None or value.size > _SMALL or value.dtype.kind == "O":
+                return None
+            values.append((value.shape, value.dtype, value.tobytes()))
+        return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
         """Their key; of those that can't be compared, their id: nodes hold them."""

@@ -22,9 +22,12 @@ def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
         mode = "folded" if node.id in unit.folded else unit.modes.get(node.id, "")
         mode = mode or modes.get(node.name, "") or node.node_class.name.lower()
         device, reason = node.assigned_device, _reason(unit, node)
-        for name, op_type, origin in unit.fused.get(node.id, ()):
+        if node.id in unit.fused:
             fused = f"fused into {node.name}"
-            records.append(Placement(name, op_type, device, reason, fused, origin))
+            records += [
+                Placement(name, op_type, device, reason, fused, origin)
+                for name, op_type, origin in unit.fused[node.id]
+            ]
         records.append(Placement(node.name, node.type, device, reason, mode, node.origin))
     return (*records, *_absorbed(unit, {record.name: record for record in records}))
 
@@ -41,11 +44,13 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 def _reason(unit: Unit, node: Node) -> str:
     """Why a node is where it is, and in which loop and under which condition it runs."""
-    reasons = [unit.reasons.get(node.id, "")]
-    if unit.flow is not None:
-        frame, guard = unit.flow.frames.at(node), unit.flow.guards[node.id]
-        if frame.parent is not None:
-            reasons.append(f"in loop {frame.name}")
-        if guard:
-            reasons.append(f"runs {in_words(unit, guard)}")
+    reason = unit.reasons.get(node.id, "")
+    if unit.flow is None:
+        return reason
+    reasons = [reason]
+    frame, guard = unit.flow.frames.at(node), unit.flow.guards[node.id]
+    if frame.parent is not None:
+        reasons.append(f"in loop {frame.name}")
+    if guard:
+        reasons.append(f"runs {in_words(unit, guard)}")
     return "; ".join(reasons)

@@ -96,6 +96,7 @@ class _Search:
         self.unit = unit
         self.native = native
         self.candidates: dict[int, Fusible] = {}
+        self.edges: dict[int, list[Edge]] = {}  # into candidates
         self.roots = {node.id for node in unit.roots}
         self.kinds: dict[Hashable, Kind] = {}  # of groups that differ in names alone
         self.dependencies = Dependencies()
@@ -105,9 +106,13 @@ class _Search:
         unit, dependencies = self.unit, self.dependencies
         fusible = FusibleOps(unit, self.native)
         for node in unit.graph.op_nodes():
-            candidate = fusible.find(node)
+            if not fusible.may_be(node):
+                continue
+            edges = node.input_edges()
+            candidate = fusible.find(node, edges)
             if candidate is not None:
                 self.candidates[node.id] = candidate
+                self.edges[node.id] = edges
         if len(self.candidates) < 2:
             return []
         if has_control_flow(unit):
@@ -135,22 +140,21 @@ class _Search:
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies
         if candidate is None:
-            dependencies.note(node, node._in, may_join=False)
+            dependencies.note_alone(node)
             return
-        edges = node.input_edges()
+        edges = self.edges[node.id]
         if len(edges) < len(node._in):
             edges += [edge for edge in node._in if edge.is_control]
-        reach = dependencies.note(node, edges, may_join=True)
-        groups = [dependencies.group(edge.src) for edge in edges]
+        reach_by_edge, groups, reach = dependencies.note(node, edges)
         space = candidate.space
         key = (node.assigned_device, place)
-        barred = self._barred_groups(edges, groups, reach)
+        barred = self._barred_groups(edges, groups, reach_by_edge)
         is_native = self.native[node.assigned_device]
         group, has_taken_in = _join(groups, barred, key, space.sizes, is_native)
         if group is None:
             group = dependencies.new_group(key, space.sizes)
         group.is_elementwise &= space.is_elementwise and space.sizes == group.sizes
-        dependencies.put(node, group, has_taken_in)
+        dependencies.put(node, reach, group, has_taken_in)
 
     def _barred_groups(
         self, edges: Sequence[Edge], groups: Sequence[Group | None], reach_by_edge: Sequence[int]

@@ -87,30 +87,32 @@ class Dependencies:
         self.groups.append(group)
         return group
 
-    def group(self, node: Node) -> Group | None:
-        """The group that a node is in."""
-        group = self.group_of.get(node.id)
-        if group is not None and group.into is not None:
-            group = self.group_of[node.id] = group.whole()
-        return group
-
-    def note(self, node: Node, edges: Iterable[Edge], may_join: bool) -> list[int]:
-        """Notes what a node depends on; it stays outside of groups unless it `may_join` one.
-
-        edges: all edges into the node. Returns what it depends on by each; nothing comes over an
-        edge that closes a loop.
-        """
-        if node.node_class is NodeClass.MERGE:
-            reach = [0 if edge.is_back_edge else self.reach(edge.src) for edge in edges]
-        else:
-            reach = [self.reach(edge.src) for edge in edges]
+    def note_alone(self, node: Node) -> None:
+        """Notes what a node depends on that stays outside of groups; nothing comes over an edge
+        that closes a loop."""
+        is_merge = node.node_class is NodeClass.MERGE
         bits = 0
-        for part in reach:
-            bits |= part
+        for edge in node._in:
+            if not (is_merge and edge.is_back_edge):
+                bits |= self.reach(edge.src)
         self._notes[node.id] = _Note(bits, self._time)
-        if not may_join:
-            self._depended_on |= bits
-        return reach
+        self._depended_on |= bits
+
+    def note(self, node: Node, edges: Iterable[Edge]) -> tuple[list[int], list[Group | None], int]:
+        """Notes what a node depends on that may join a group.
+
+        edges: all edges into the node. Returns what it depends on by each, the groups at their
+        starts, and all that it depends on.
+        """
+        reach, groups, bits = [], [], 0
+        group_of = self.group_of
+        for edge in edges:
+            part = self.reach(edge.src)
+            bits |= part
+            reach.append(part)
+            groups.append(group_of.get(edge.src.id))  # whole since `reach`
+        self._notes[node.id] = _Note(bits, self._time)
+        return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
         """Notes that all Exits of a loop depend on what any of its Enters depends on."""
@@ -129,9 +131,9 @@ class Dependencies:
             if note.time != self._time:
                 note.bits, note.time = self._closure(note.bits), self._time
             bits = note.bits
-        if key not in self.group_of:
+        group = self.group_of.get(key)
+        if group is None:
             return bits
-        group = self.group_of[key]
         if group.into is not None:
             group = self.group_of[key] = group.whole()
         return bits | group.bits | group.above
@@ -145,10 +147,11 @@ class Dependencies:
             todo &= ~group.bits
         return closure
 
-    def put(self, node: Node, group: Group, has_taken_in: bool) -> None:
-        """Makes the node part of the group, which may have taken in others for it."""
+    def put(self, node: Node, reach: int, group: Group, has_taken_in: bool) -> None:
+        """Makes the node part of the group, which may have taken in others for it. reach: all that
+        the node depends on."""
         group.nodes.append(node)
-        above = self.reach(node) & ~group.bits
+        above = reach & ~group.bits
         self.group_of[node.id] = group
         self._depended_on |= above
         if above & ~group.above or has_taken_in:

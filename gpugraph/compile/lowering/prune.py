@@ -14,13 +14,13 @@ first: ops of the whole graph that write it, or refer to it, are noted as its ki
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from gpugraph.base.dtypes import DType, resource, runtime_name
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.loop_entries import start_loops_early
 from gpugraph.compile.lowering.resource_variable_lowering import (
-    Lowered,
     add_axis,
     lowered,
     ref_slots,
@@ -37,6 +37,7 @@ from gpugraph.compile.unit.compile_unit import (
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
+from gpugraph.graph.op_def import OpDef
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
@@ -132,7 +133,9 @@ def _listed(sizes: Sequence[int | None]) -> str:
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
-    op_def, attrs, input_types, output_types, device = lowered(op) or _as_it_is(op)
+    lowering = lowered(op)
+    node = _as_it_is(op) if lowering is None else lowering
+    op_def, attrs, input_types, output_types, device = node
     return graph.add_node(
         op.name,
         op_def,
@@ -145,8 +148,8 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
     )
 
 
-def _as_it_is(op: Operation) -> Lowered:
-    """The node of an op that handles no resource variable."""
+def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Sequence[DType], str]:
+    """What an op that handles no resource variable is as a node, in the order of `Lowered`."""
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
@@ -158,7 +161,7 @@ def _as_it_is(op: Operation) -> Lowered:
             input_types = _read_or_referred(op, input_types)
             break
     output_types = [tensor._dtype for tensor in op._outputs]
-    return Lowered(op_def, attrs, input_types, output_types, op._device)
+    return op_def, attrs, input_types, output_types, op._device
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:

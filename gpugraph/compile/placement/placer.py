@@ -51,10 +51,12 @@ def place(unit: Unit) -> Outcome:
     for node in late:
         if not node.assigned_device:
             _place_late(unit, candidates, node)
-    devices = Counter(node.assigned_device for node in nodes)
-    reasons = Counter(
-        (node.assigned_device, unit.reasons[node.id].partition("; ")[0]) for node in nodes
-    )
+    devices: Counter[str] = Counter()
+    reasons: Counter[tuple[str, str]] = Counter()
+    counts = Counter([(node.assigned_device, unit.reasons[node.id]) for node in nodes])
+    for (device, reason), count in counts.items():
+        devices[device] += count
+        reasons[device, reason.partition("; ")[0]] += count
     return (
         ", ".join(f"{count} ops on {device}" for device, count in sorted(devices.items())),
         [f"{count} on {device}: {why}" for (device, why), count in reasons.most_common()],

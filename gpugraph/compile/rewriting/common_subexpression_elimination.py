@@ -14,7 +14,6 @@ One walk, inputs first; attrs are compared only of nodes that agree in all else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -99,8 +98,8 @@ class _Walk:
             return None
         if node.op_def.is_commutative and _is_symmetric(node):
             sources.sort()
-        controls = frozenset(control_inputs)
-        return node.type, node.requested_device, *content, controls, *chain.from_iterable(sources)
+        controls = frozenset(control_inputs) if control_inputs else None
+        return node.type, node.requested_device, *content, controls, *sources
 
     def _merge(self, node: Node, first: Node) -> None:
         """Gives what takes `node` the outputs of `first`."""
@@ -110,12 +109,12 @@ class _Walk:
                 graph.add_control_edge(first, edge.dst)
             else:
                 graph.update_edge(first, edge.src_output, edge.dst, edge.dst_input)
-        self.unit.remove(node)
         self.merged[node.name] = node, first
 
     def finish(self) -> None:
-        """Brings `unit.roots` and `unit.absorbed` up to date."""
+        """Removes what was merged; brings `unit.roots` and `unit.absorbed` up to date."""
         if self.merged:
+            self.unit.remove(*[node for node, _ in self.merged.values()])
             unit, ends = self.unit, dict(self.merged.values())
             unit.roots = list(dict.fromkeys(ends.get(node, node) for node in unit.roots))
             for name, (node, first) in self.merged.items():

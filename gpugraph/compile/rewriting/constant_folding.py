@@ -126,7 +126,7 @@ class _Folding:
         unit, values = self.unit, self.unit.values
         if node.type in _OF_SHAPE:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
-        if not sources or not shapes or not is_pure(node):
+        if not sources or sources[0] not in values or not shapes or not is_pure(node):
             return None
         inputs = []
         for source in sources:

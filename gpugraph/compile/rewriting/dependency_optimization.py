@@ -36,7 +36,10 @@ def dependencies(unit: Unit) -> Outcome:
 
 def _is_waited_for(node: Node) -> bool:
     """Whether there is nothing but control edges from it."""
-    return bool(node._out) and all(edge.is_control for edge in node._out)
+    for edge in node._out:
+        if edge.src_output >= 0:
+            return False
+    return bool(node._out)
 
 
 def _is_idle(node: Node) -> bool:

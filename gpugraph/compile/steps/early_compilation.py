@@ -41,29 +41,35 @@ def compile_early(target: Target, graph: Graph) -> None:
     first = _SEEN.get(graph, 0)
     if graph.version == first:
         return
-    operations = graph.get_operations()
-    _SEEN[graph] = len(operations)
-    files = dict.fromkeys(filter(None, map(_file_of, operations[first:])))
+    operations = graph.get_operations()[first:]
+    _SEEN[graph] = first + len(operations)
+    types = set(filter(_has_file, {op._op_def.name for op in operations}))
+    of_types = [op for op in operations if op._op_def.name in types] if types else ()
+    files = dict.fromkeys(filter(None, map(_file_of, of_types)))
     if files:
         with compiler().together():
             for file, dtype in files:
                 prepare_source(file, dtype)
 
 
+def _has_file(op_type: str) -> bool:
+    """Whether an op of this type may have a function of a file."""
+    decl = DECLARATIONS.get(op_type)
+    return decl is not None and isinstance(decl.native, (CSource, MatrixProducts))
+
+
 def _file_of(op: Operation) -> tuple[str, str] | None:
-    """The file that has an op's function, and the dtype; None without, and for small results."""
-    decl = DECLARATIONS.get(op.type)
-    if decl is not None and isinstance(decl.native, MatrixProducts):
+    """The file that has an op's function, and the dtype; None for small results."""
+    native = DECLARATIONS[op.type].native
+    if not isinstance(native, CSource):
         return _products_file(op)
-    if decl is None or not isinstance(decl.native, CSource):
-        return None
     result = op.outputs[0]
     dtype = result.dtype.base_dtype
     sizes = result.shape.as_list() if result.shape.rank is not None else [0]
     num_bytes = prod(1 if size is None else size for size in sizes) * dtype.size
     if dtype not in (float32, float64) or num_bytes < WORTHWHILE_BYTES:
         return None
-    return decl.native.file, dtype.name
+    return native.file, dtype.name
 
 
 def _products_file(op: Operation) -> tuple[str, str] | None:

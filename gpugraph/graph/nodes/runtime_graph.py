@@ -116,8 +116,9 @@ class RuntimeGraph:
     def remove_nodes(self, nodes: Collection[Node]) -> None:
         """The same for several nodes, each named once; all are removed or none."""
         for node in nodes:
-            self._check_own(node)
-            if not node.is_op:
+            if self._nodes.get(node.id) is not node:
+                self._check_own(node)
+            if node.id <= SINK_ID:
                 raise invalid_argument(f"Node {node.name} cannot be removed")
         edges, gone = self._edges, {node.id for node in nodes}
         for node in nodes:

@@ -84,17 +84,12 @@ class Steps:
 
     def _bind(self) -> list[Run]:
         count = len(self.context.input_shapes)
-        values = list(self.arrays[:count])
         layout: Layout = self.context.attrs["layout"]
         layout.plan(count, self.members, self.stores)
-        stored = layout.arrays(self.allocate)
-        stored.update(zip(self.stores, self.arrays[count:]))
+        values = layout.arrays(self.arrays[:count], self.arrays[count:], self.allocate)
         runs: list[Run] = []
-        for member, is_plain in zip(self.members, layout.plain):
-            first = len(values)
-            arrays = [values[k] for k in member.sources]
-            values += [stored[first + slot] for slot in range(len(member.output_types))]
-            arrays += values[first:]
+        for member, is_plain, take in zip(self.members, layout.plain, layout.takes):
+            arrays = take(values)
             function = member.kernel.function
             if is_plain and function is not None:
                 runs.append(partial(function, *arrays))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,19 @@ class Layout:
     """Where the values between members are, in one block: each at an offset that is free again
     after its last use. Groups that differ in names alone share it.
 
-    plain: of each member, whether its run is its function of the arrays, and no more.
+    plain: of each member, whether its run is its function of the arrays, and no more. takes: what
+    gives the arrays of each member, its inputs and then its outputs, of those of all values.
     in_place: by output, the inputs in whose memory it may be, where that was asked for.
     """
 
-    __slots__ = ("_places", "_size", "in_place", "plain")
+    __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")
 
     def __init__(self) -> None:
         self.plain: Sequence[bool] = ()
+        self.takes: Sequence[Callable[[Sequence[Any]], Sequence[Any]]] = ()
         self.in_place: dict[int, list[int]] = {}
-        self._places: list[tuple[int, Shape, Any, int]] = []  # value, shape, NumPy type, offset
+        self._places: list[tuple[Shape, Any, int]] = []  # shape, NumPy type, offset; each once
+        self._numbers: list[int] = []  # of each value but inputs: which place, then which output
         self._size = 0
 
     def plan(self, num_inputs: int, members: Sequence[Member], stores: Sequence[int]) -> None:
@@ -36,34 +40,53 @@ class Layout:
         if self.plain:
             return
         last_uses = {k: index for index, member in enumerate(members) for k in member.sources}
-        places, size, number = [], 0, num_inputs
+        places: dict[tuple[Shape, Any, int], int] = {}
+        chosen: list[tuple[Shape, Any, int] | int] = []  # of each value: a place, or an output
+        takes, size, number = [], 0, num_inputs
         free: dict[Any, list[int]] = {}  # offsets by shape and dtype
         in_use: dict[int, tuple[Any, int]] = {}  # by value, its key and offset
         for index, member in enumerate(members):
+            first = number
             for shape, dtype in zip(member.signature.output_shapes, member.output_types):
                 key = shape, dtype.base_dtype
-                if number not in stores:
+                if number in stores:
+                    chosen.append(stores.index(number))
+                else:
                     offsets = free.get(key)
                     if offsets:
                         offset = offsets.pop()
                     else:
                         num_bytes = prod(shape) * dtype.base_dtype.itemsize
                         offset, size = size, size + -(-num_bytes // _ALIGNMENT) * _ALIGNMENT
-                    places.append((number, shape, dtype.as_numpy_dtype, offset))
+                    place = shape, np.dtype(dtype.as_numpy_dtype), offset
+                    places.setdefault(place, len(places))
+                    chosen.append(place)
                     in_use[number] = key, offset
                 number += 1
+            takes.append(_taking((*member.sources, *range(first, number))))
             for value in [value for value in in_use if last_uses.get(value, -1) <= index]:
                 key, offset = in_use.pop(value)
                 free.setdefault(key, []).append(offset)
-        self._places, self._size = places, size
+        self._places, self._size, self.takes = list(places), size, takes
+        count = len(places)
+        self._numbers = [count + c if isinstance(c, int) else places[c] for c in chosen]
         self.plain = [member.kernel.is_plain(member.signature) for member in members]
 
-    def arrays(self, allocate: Callable[[Shape, DType], Any]) -> dict[int, Any]:
-        """The arrays of the values, by number, of one block of bytes."""
-        if not self._places:
-            return {}
-        block = allocate((self._size,), uint8)
-        return {
-            value: np.ndarray(shape, dtype, block, offset)
-            for value, shape, dtype, offset in self._places
-        }
+    def arrays(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
+    ) -> list[Any]:
+        """The arrays of all values: inputs, and in one block of bytes what is no output."""
+        arrays: list[Any] = []
+        if self._places:
+            block = allocate((self._size,), uint8)
+            for shape, dtype, offset in self._places:
+                arrays.append(np.ndarray(shape, dtype, block, offset))
+        arrays += outputs
+        return [*inputs, *[arrays[number] for number in self._numbers]]
+
+
+def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """What picks the values of these numbers."""
+    if len(numbers) > 1:
+        return itemgetter(*numbers)
+    return lambda values: [values[number] for number in numbers]

@@ -8,7 +8,7 @@ accumulated in float32. A reduction over nothing gives the neutral element; a me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from math import prod
 from typing import Any
@@ -76,16 +76,25 @@ def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, 
         axes = reduced_axes(context.value(1), len(sizes))
     except ValueError as error:
         raise invalid_argument(str(error)) from error
+    shape, reduced, kept = _merged(tuple(sizes), axes)
+    return x.reshape(shape), reduced, out.reshape(kept)
+
+
+@lru_cache(1024)
+def _merged(
+    sizes: tuple[int, ...], axes: frozenset[int]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Sizes in which neighbours are one that are all reduced or all kept; the numbers of those to
+    reduce, and the sizes that are kept."""
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
-        for reduced, members in (
-            (reduced, list(group))
-            for reduced, group in groupby(range(len(sizes)), axes.__contains__)
-        )
+        for reduced, members in groupby(range(len(sizes)), axes.__contains__)
     ]
-    view = x.reshape([size for _, size in groups])
-    target = out.reshape([size for reduced, size in groups if not reduced])
-    return view, tuple(i for i, (reduced, _) in enumerate(groups) if reduced), target
+    return (
+        tuple([size for _, size in groups]),
+        tuple([i for i, (reduced, _) in enumerate(groups) if reduced]),
+        tuple([size for reduced, size in groups if not reduced]),
+    )
 
 
 def _count(view: Any, axes: tuple[int, ...]) -> int:
@@ -129,10 +138,12 @@ def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         return _integer_mean(context, view, axes, target, count)
     buffer = _accumulator(context, target)
     divisor = buffer.dtype.type(count)
+    reduce = partial(np.add.reduce, view, axes, buffer.dtype, buffer)
+    divide = partial(np.true_divide, buffer, divisor, out=target, casting="same_kind")
 
     def run() -> None:
-        np.add.reduce(view, axes, buffer.dtype, buffer)
-        np.true_divide(buffer, divisor, out=target, casting="same_kind")
+        reduce()
+        divide()
 
     return run
 

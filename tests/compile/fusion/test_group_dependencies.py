@@ -25,16 +25,17 @@ OPS = [
 ]
 
 
-def depended_on(dependencies: Dependencies, group: Group) -> int:
+def depended_on(dependencies: Dependencies, start: Group) -> int:
     """The bits of the groups on which one depends, found by a walk with groups as single nodes."""
     bits = 0
-    seen: set[Any] = {group}
-    stack: list[Any] = [group]
+    seen: set[Any] = {start}
+    stack: list[Any] = [start]
     while stack:
         item = stack.pop()
         for node in item.nodes if isinstance(item, Group) else [item]:
             for edge in node._in:
-                source = dependencies.group(edge.src) or edge.src
+                group = dependencies.group_of.get(edge.src.id)
+                source = edge.src if group is None else group.whole()
                 if source not in seen:
                     seen.add(source)
                     stack.append(source)
@@ -54,8 +55,8 @@ def test_the_bits_are_what_a_walk_finds(steps: list[tuple[int, int, int]]) -> No
         unit = compiled(tensors[1:], {tensors[0]: (4, 4)}, upto="place")
     put = Dependencies.put
 
-    def checked(dependencies: Dependencies, node: Node, group: Group, has_taken_in: bool) -> None:
-        put(dependencies, node, group, has_taken_in)
+    def checked(dependencies: Dependencies, node: Node, reach: int, *others: Any) -> None:
+        put(dependencies, node, reach, *others)
         for other in dependencies.groups:
             if other.into is None:
                 assert other.above == depended_on(dependencies, other)
