@@ -19,7 +19,7 @@ from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.listener import Handlers, Listener
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master, MasterSession
-from gpugraph.cluster.part_specs import PartSpec, StepOptions
+from gpugraph.cluster.part_specs import PartSpec, PartStep, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
@@ -86,7 +86,7 @@ class Server:
         if config is None:  # what a message holds; a ConfigProto has fields of ours, too
             config = config_of(self._server_def.default_session_config.SerializeToString())
         self._task = TaskDevices(name, config)
-        others = PeerTasks(self.peer, self._listener.parcels)
+        self._others = others = PeerTasks(self.peer, self._listener.parcels)
         self._worker = Worker(self._task, others)
         tasks = [
             task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)
@@ -157,7 +157,7 @@ class Server:
                 links[task] = (
                     LocalWorker(self._worker)
                     if task == local_task
-                    else RemoteWorker(task, partial(self.peer, task))
+                    else RemoteWorker(task, partial(self.peer, task), self._others)
                 )
         return links
 
@@ -318,17 +318,20 @@ class Server:
                 lease.drop()
 
     def _run_part(self, message: Any) -> Any:
+        step, others, options = message.step, message.task, _options(message)
         try:
             values = self._listener.read_values(message.value)
-            run = self._worker.begun(message.handle, message.part, values, message.round)
+            run = self._worker.begun(
+                PartStep(message.handle, message.part, step, values, options, others, message.round)
+            )
             self._clients.use(message.handle)
+            if message.HasField("first"):
+                self._worker.deliver(step, message.first.key, message.first.value)
         except OpError as error:
-            self._worker.refuse(message.step, message.task, error)
+            self._worker.refuse(step, others, error)
             raise
-        options, step = _options(message), message.step
-        with while_waited_for(lambda error: self._worker.refuse(step, message.task, error)):
-            results = run(step, options)
-        return self._values(results, options, step)
+        with while_waited_for(lambda error: self._worker.refuse(step, others, error)):
+            return self._values(run(), options, step)
 
     def _values(self, arrays: Sequence[Any], options: StepOptions, step: int = 0) -> Any:
         values = message_of("Values", step_stats=options.trace or ())

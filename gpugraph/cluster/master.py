@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import (
@@ -24,10 +25,11 @@ from gpugraph.cluster.collectives.collective_buckets import (
     is_collective,
 )
 from gpugraph.cluster.master_steps import MasterStep
-from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames, StepOptions
+from gpugraph.cluster.part_specs import Begin, PartSpec, PartStep, StageSpec, StepNames, StepOptions
 from gpugraph.cluster.run_stages import Stage, cut_into_stages
 from gpugraph.cluster.task_sessions import SessionGraph, session_of
 from gpugraph.cluster.worker_links import WorkerLink
+from gpugraph.cluster.worker_sessions import may_wait
 from gpugraph.config import ConfigProto
 from gpugraph.devices import DeviceAttributes, MemoryUse, unknown_handle
 from gpugraph.graph.client.client_graph import Graph
@@ -49,7 +51,8 @@ class RegisteredRun(NamedTuple):
     """One run, whose parts the workers know: by task, its number, feeds and fetches.
 
     others: by task, the other tasks that have parts. collectives: by task, the keys of those of its
-    part, or None where all members are in the run.
+    part, or None where all members are in the run. later: the tasks whose parts are begun by what
+    the first stage of this process sends.
     """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
@@ -57,6 +60,7 @@ class RegisteredRun(NamedTuple):
     num_feeds: int
     num_fetches: int
     collectives: Mapping[str, Sequence[tuple[int, int] | None]]
+    later: Collection[str]
 
 
 class MasterSession:
@@ -116,14 +120,18 @@ class MasterSession:
         rounds = self._next_rounds(run) if run.collectives else {}
         running = MasterStep(self.links, step, run.parts)
         with self._begun(running), running, while_waited_for(running.fail):
+            begins: dict[str, Begin] = {}
             for task, (number, fed, fetched) in run.parts.items():
                 part_values = [values[index] for index in fed]
-                link = self.links[task]
                 others, counts = run.others[task], rounds.get(task, ())
-                part_run = link.run_part(
-                    PartStep(self.handle, number, step, part_values, options, others, counts)
+                part_step = PartStep(
+                    self.handle, number, step, part_values, options, others, counts, begins
                 )
-                running.add(part_run, fetched)
+                begin = partial(running.begin, part_step, task, fetched)
+                if task in run.later and not options.timeout_ms:
+                    begins[task] = begin
+                else:
+                    begin()
             for part_run, fetched in running.part_runs:
                 part_results = part_run()
                 running.num_ended += 1
@@ -201,7 +209,10 @@ class MasterSession:
             spec = PartSpec(part_stages, feed_names, fetch_names, others[task])
             number = link.register_part(self.handle, spec)
             parts[task] = number, fed, fetched
-        return RegisteredRun(parts, others, len(names.feeds), len(names.fetches), collectives)
+        counts = len(names.feeds), len(names.fetches)
+        is_plain = not (collectives or may_wait(self.graph.graph))
+        later = _begun_by(next(iter(self.links)), stages) if is_plain else ()
+        return RegisteredRun(parts, others, *counts, collectives, later)
 
     def _keys(self, spec: CollectiveSpec) -> tuple[int, int] | None:
         """The keys of a collective that members of other sessions join."""
@@ -241,6 +252,19 @@ class MasterSession:
             step.fail(CancelledError.of_no_node(_CLOSED))
         for link in self.links.values():
             link.close_session(self.handle)
+
+
+def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
+    """The tasks whose parts wait for what a task's first stage sends: all others, or none.
+
+    That goes with what begins their parts, in one message, as they could do nothing before.
+    """
+    if local not in stages:
+        return ()
+    others, first = [task for task in stages if task != local], stages[local][0]
+    sent = {meeting for meeting, _ in first.sends}
+    taken = [{meeting for meeting, _, _ in stages[task][0].receives} for task in others]
+    return () if first.receives or any(map(sent.isdisjoint, taken)) else others
 
 
 def _whole(names: StepNames) -> StageSpec:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.errors import AbortedError, OpError
+from gpugraph.cluster.part_specs import PartStep
 from gpugraph.cluster.worker_links import PartRun, WorkerLink
 
 
@@ -20,8 +21,16 @@ class MasterStep:
         self.part_runs: list[tuple[PartRun, Sequence[int]]] = []
         self.num_ended = 0
 
-    def add(self, part_run: PartRun, fetched: Sequence[int]) -> None:
-        """Another part, with the fetches that it computes."""
+    def begin(
+        self,
+        part_step: PartStep,
+        task: str,
+        fetched: Sequence[int],
+        keys: Sequence[str] = (),
+        tensors: Sequence[Any] = (),
+    ) -> None:
+        """Begins a part, which computes these fetches, with the first tensors that it takes."""
+        part_run = self._links[task].run_part(part_step._replace(first=(keys, tensors)))
         self.part_runs.append((part_run, fetched))
         if len(self._tasks) > 1:
             part_run.when_done(self.fail)

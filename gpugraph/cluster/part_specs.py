@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
@@ -53,11 +54,19 @@ class StepOptions(NamedTuple):
     leases: list[Lease] | None = None
 
 
+Begin = Callable[[Sequence[str], Sequence[Any]], Any]
+"""What begins the part of another task with the first tensors that it takes: names and values."""
+
+NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
+
+
 class PartStep(NamedTuple):
     """A step of a part: the session, the part's number, the fed values, how it is run.
 
     others: the other tasks of the step, which are told of a failure. rounds: for each collective of
-    the part, how many steps of the session have had it, if members are of other sessions.
+    the part, how many steps of the session have had it, if members are of other sessions. begins:
+    by task, what begins the parts that wait for what this one's first stage sends. first: what the
+    part is begun with, by names and values.
     """
 
     handle: str
@@ -67,3 +76,5 @@ class PartStep(NamedTuple):
     options: StepOptions
     others: Sequence[str]
     rounds: Sequence[int] = ()
+    begins: Mapping[str, Begin] = NO_BEGINS
+    first: tuple[Sequence[str], Sequence[Any]] = ((), ())

@@ -31,19 +31,28 @@ class PeerTasks:
         self._peer, self._parcels = peer, parcels
         self.segments = parcels.segments
 
-    def send_tensors(self, task: str, step: int, keys: Sequence[str], values: list[Any]) -> None:
+    def send_tensors(
+        self, task: str, step: int, keys: Sequence[str], values: Sequence[Any]
+    ) -> None:
         """Sends tensors of a step, without waiting for their arrival.
 
         Large ones are fetched, or read in shared memory.
         """
-        message, peer = message_of("SendTensors", step=step, key=keys), self._peer(task)
+        message = message_of("SendTensors")
+        self.write_tensors(message, task, step, keys, values)
+        self._peer(task).send("SendTensors", message)
+
+    def write_tensors(
+        self, message: Any, task: str, step: int, keys: Sequence[str], values: Sequence[Any]
+    ) -> None:
+        """Fills a SendTensors for a task."""
 
         def share(memory: Memory) -> tuple[str, SegmentName] | None:
-            return self._parcels.share(memory, owners) if peer.is_near() else None
+            return self._parcels.share(memory, owners) if self.is_near(task) else None
 
-        owners = step, ""
+        message.step, owners = step, (step, "")
+        message.key.extend(keys)
         write_values(message.value, values, partial(self._parcels.put, owners=owners), share)
-        peer.send("SendTensors", message)
 
     def is_near(self, task: str) -> bool:
         """Whether a task and this one see each other's memory."""

@@ -43,7 +43,7 @@ from gpugraph.formats import messages_pb2
 from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 from gpugraph.runtime.step_failure import same_kind
 
-PROTOCOL = "3"
+PROTOCOL = "4"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20

@@ -80,44 +80,34 @@ class Worker:
 
     def run_part(self, part_step: PartStep) -> list[Any]:
         """The values of the part's fetches in this step."""
-        run = self.begun(part_step.handle, part_step.part, part_step.values, part_step.rounds)
-        return run(part_step.step, part_step.options)
+        return self.begun(part_step)()
 
-    def begun(
-        self, handle: str, number: int, values: Sequence[Any], rounds: Sequence[int]
-    ) -> Callable[[int, StepOptions], list[Any]]:
-        """What runs a part with these values, of a step's number and options.
+    def begun(self, part_step: PartStep) -> Callable[[], list[Any]]:
+        """What runs a step of a part.
 
         AbortedError where the session or the part is not there, InvalidArgumentError for other
         values: the other tasks of the step are not told of these.
         """
-        part = self.session(handle).part(number)
+        part = self.session(part_step.handle).part(part_step.part)
+        values, rounds = part_step.values, part_step.rounds
         if len(values) != len(part.feeds):
             raise invalid_argument(f"{len(values)} values were fed to {len(part.feeds)} tensors")
         if len(rounds) != len(part.collectives):
             raise invalid_argument(f"{len(rounds)} rounds of {len(part.collectives)} collectives")
-        fed = dict(zip(part.feeds, values))
-        return lambda step, options: self._run(handle, part, fed, step, options, rounds)
+        return partial(self._run, part, dict(zip(part.feeds, values)), part_step)
 
-    def _run(
-        self,
-        handle: str,
-        part: Part,
-        fed: dict[str, Any],
-        step: int,
-        options: StepOptions,
-        rounds: Sequence[int],
-    ) -> list[Any]:
+    def _run(self, part: Part, fed: dict[str, Any], part_step: PartStep) -> list[Any]:
+        step, options = part_step.step, part_step.options
         if part.is_alone and not part.waits and options[:2] == _PLAIN[:2]:
             return self._run_at_once(part, fed, options.leases)
         mailbox = self.mailboxes.of(step)
-        collectives = self._collectives(handle, part, step, rounds)
+        collectives = self._collectives(part_step.handle, part, step, part_step.rounds)
         has_client = options.leases is not None
         shared = _SharedMemory({}, [] if options.leases is None else options.leases, has_client)
         mailbox.is_running = True
         failure: OpError | None = None
         try:
-            store = self._run_stages(part, fed, step, mailbox, options, collectives, shared)
+            store = self._run_stages(part, fed, part_step, mailbox, collectives, shared)
         except OpError as error:
             failure = mailbox.failure
             if failure is not None:  # told by another task; here, it met some operation
@@ -209,13 +199,12 @@ class Worker:
         self,
         part: Part,
         store: dict[str, Any],
-        step: int,
+        part_step: PartStep,
         mailbox: StepMailbox,
-        options: StepOptions,
         collectives: CollectiveStep | None,
         shared: _SharedMemory,
     ) -> dict[str, Any]:
-        timeout_ms, trace, _ = options
+        step, (timeout_ms, trace, _) = part_step.step, part_step.options
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
         limit = StepLimit(seconds, monotonic() + seconds)
         limit.mailbox = mailbox
@@ -241,7 +230,9 @@ class Worker:
             self._run_stage(stage, store, execution_limit, collectives, trace, place)
             for task, names, keys in stage.sends:
                 values = [store[key] if key else _SIGNAL for key in keys]
-                self._others.send_tensors(task, step, names, values)
+                begin = part_step.begins.get(task) if stage is part.stages[0] else None
+                send = begin or partial(self._others.send_tensors, task, step)
+                send(names, values)
         if collectives is not None:
             collectives.wait_for_all(limit)
         return store

@@ -13,7 +13,7 @@ from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
-from gpugraph.cluster.peer_tasks import CLEANING_S, tell_end
+from gpugraph.cluster.peer_tasks import CLEANING_S, PeerTasks, tell_end
 from gpugraph.cluster.task_sessions import SessionGraph
 from gpugraph.cluster.transport import Peer, PendingCall, StreamedCall, message_of
 from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
@@ -124,10 +124,13 @@ class SessionMemory(ABC):
 
 
 class RemoteWorker(SessionMemory):
-    """A worker behind a connection, which is made when it is first needed."""
+    """A worker behind a connection, which is made when it is first needed.
 
-    def __init__(self, task: str, open_peer: Callable[[], Peer]) -> None:
-        self.task, self._open_peer = task, open_peer
+    others: what sends tensors to it.
+    """
+
+    def __init__(self, task: str, open_peer: Callable[[], Peer], others: PeerTasks) -> None:
+        self.task, self._open_peer, self._others = task, open_peer, others
         self._versions: dict[str, int] = {}
         self._lock = new_lock()
 
@@ -177,13 +180,15 @@ class RemoteWorker(SessionMemory):
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
         """Lets a part run."""
-        handle, part, step, values, (timeout_ms, trace, _), others, rounds = part_step
+        handle, part, step, values, (timeout_ms, trace, _), others, rounds, _, first = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
         message.timeout_ms, message.trace = timeout_ms, trace is not None
         if rounds:
             message.round.extend(rounds)
-        self.peer.write_values(message.value, values)
         peer = self.peer
+        peer.write_values(message.value, values)
+        if first[0]:
+            self._others.write_tensors(message.first, self.task, step, *first)
         call = peer.begin("RunPart", message, limit_s=timeout_ms / 1000)
         return RemoteRun(peer, call, trace)
 

@@ -15,6 +15,7 @@ from gpugraph.cluster.part_specs import PartSpec, StageSpec
 from gpugraph.cluster.task_sessions import SessionGraph, TaskDevices, TaskSession
 from gpugraph.config import ConfigProto
 from gpugraph.devices import KeptTensors
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session.direct_runner import DirectRunner
@@ -91,7 +92,7 @@ class WorkerSession:
         results = {f"{name}:0" for stage in stages for name in stage.takes}
         sent = {key for stage in stages for _, key in stage.sends}
         is_alone = not (others or collectives)
-        waits = self._waits() or bool(collectives)
+        waits = may_wait(self.graph.graph) or bool(collectives)
         part = Part(
             *(compiled, feeds, fetches, others, is_alone, waits, collectives),
             *(results & sent.union(fetches), frozenset(fetches)),
@@ -111,11 +112,6 @@ class WorkerSession:
                 raise AbortedError.of_no_node(f"The part {number} of the graph is not registered")
             self._parts.move_to_end(number)
             return part
-
-    def _waits(self) -> bool:
-        """Whether an operation of the graph may wait for other runs."""
-        types = {op.type for op in self.graph.graph._ops}
-        return any(word in kind for kind in types for word in _WAITING)
 
     def _compiled(self, spec: StageSpec, fetches: Sequence[str]) -> CompiledStage:
         graph = self.graph
@@ -188,6 +184,12 @@ def _by_task(
         names.append(meeting)
         keys.append(key)
     return [(task, names, keys) for task, (names, keys) in grouped.items()]
+
+
+def may_wait(graph: Graph) -> bool:
+    """Whether an operation of the graph may wait for other runs."""
+    types = {op.type for op in graph._ops}
+    return any(word in kind for kind in types for word in _WAITING)
 
 
 _WAITING = ("Queue", "Barrier", "Accumulator", "Reader", "Stage", "Map", "PyFunc", "Enter")

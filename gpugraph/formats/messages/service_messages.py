@@ -38,7 +38,7 @@ RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string,
     5 task *string
 PartHandle: 1 part int64
 RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64,
-    6 task *string, 7 trace bool, 8 round *int64
+    6 task *string, 7 trace bool, 8 round *int64, 9 first SendTensors
 SendTensors: 1 step int64, 2 key *string, 3 value *Value
 Tickets: 1 ticket *string
 PartOfStep: 1 step int64
