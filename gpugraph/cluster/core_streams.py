@@ -72,7 +72,6 @@ class CoreStream:
     ) -> None:
         module = core()
         self.is_over = False
-        self._is_sending = False
         self._proofs, self._end = proofs, StreamEndedError(14, "the stream has ended")
         self._send_op = module.SendMessageOperation
         self._receive_op = module.ReceiveMessageOperation
@@ -92,31 +91,24 @@ class CoreStream:
         )
 
     def send(self, method: str, content: bytes) -> None:
-        """Sends a frame, and is ready for its answer."""
-        self._send(method, content)
+        """Sends a frame, and is ready for its answer: one event of the core tells of both."""
         if not self.is_over:
-            self._call.operate((self._receive_op(0),), _ANSWERED)
+            frame = self._proofs.frame(method, content)
+            self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
 
     def send_one_way(self, method: str, content: bytes) -> None:
         """Sends a frame that has no answer; returns when the network has taken it."""
-        self._send(method, content)
-        if self._is_sending:
-            self._wait_for(_SENT)
-
-    def _send(self, method: str, content: bytes) -> None:
-        if self._is_sending:  # an answer may be here before it is noted that its frame has gone
-            self._wait_for(_SENT)
         if not self.is_over:
             frame = self._proofs.frame(method, content)
-            self._is_sending = True
             self._call.operate((self._send_op(frame, 0),), _SENT)
+            self._wait_for(_SENT)
 
     def receive(self) -> bytes:
         """The answer to the first frame that has none yet; StreamEndedError where none comes."""
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)
             if answer is not None:
-                message = answer.batch_operations[0].message()
+                message = answer.batch_operations[-1].message()
                 if message is not None:
                     return bytes(message)
                 self._wait_for(_ENDED)
@@ -126,8 +118,6 @@ class CoreStream:
         """The event of a tag; None where the stream ends before."""
         while not self.is_over:
             event = self._call.next_event()
-            if event.tag == _SENT:
-                self._is_sending = False
             if event.tag == _ENDED:
                 self.is_over = True
                 status = event.batch_operations[0]
@@ -196,7 +186,7 @@ def serves_by_core(context: Any) -> bool:
 
 
 class CoreFrames:
-    """The frames of a stream at the server.
+    """The frames of a stream at the server, of which the next one is read after the answer.
 
     do_now: what takes a frame in the thread that reads from the network, or gives False.
     """
@@ -210,9 +200,6 @@ class CoreFrames:
             module.SendMessageOperation,
         )
         self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._sent: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._sent.put(None)
-        self._num_left = 0
         if not context.add_callback(self._end):
             self._end()
             return
@@ -221,7 +208,6 @@ class CoreFrames:
 
     def _end(self) -> None:
         self._frames.put(None)
-        self._sent.put(None)
 
     def _ask(self) -> None:
         self._call.start_server_batch((self._receive_op(0),), self._came)
@@ -229,31 +215,27 @@ class CoreFrames:
     def _came(self, event: Any) -> Any:
         """Called by the thread that reads from the network, which no error may end."""
         try:
-            frame = event.batch_operations[0].message()
+            frame = event.batch_operations[-1].message()
             if frame is None:
                 self._end()
-            else:
-                if self._num_left or not self._do_now(frame):
-                    self._num_left += 1
-                    self._frames.put(frame)
+            elif self._do_now(frame):
                 self._ask()
+            else:
+                self._frames.put(frame)
         except Exception:
             _LOG.exception("A stream has ended")
             self._end()
-        return _DONE
-
-    def _was_sent(self, event: Any) -> Any:
-        del event
-        self._sent.put(None)
         return _DONE
 
     def __iter__(self) -> Iterator[bytes]:
         """The frames that were not taken at once, until the stream ends."""
         while (frame := self._frames.get()) is not None:
             yield frame
-            self._num_left -= 1
 
-    def answer(self, frame: bytes) -> None:
-        """Sends an answer, once the one before has gone."""
-        self._sent.get()
-        self._call.start_server_batch((self._send_op(frame, 0),), self._was_sent)
+    def answer(self, frame: bytes | None) -> None:
+        """Sends an answer, if there is one to the last frame, and asks for the next frame."""
+        if frame is None:
+            self._ask()
+        else:
+            operations = self._send_op(frame, 0), self._receive_op(0)
+            self._call.start_server_batch(operations, self._came)

@@ -151,11 +151,12 @@ class Listener:
 
             def answer(frame: bytes) -> bytes | None:
                 method, content = proofs.opened(frame)
-                if method in ONE_WAY:
-                    self._answer(method, handlers[method], content)
-                    return None
+                answered = self._answer(method, handlers[method], content)
+                return None if method in ONE_WAY else answered
+
+            def answer_caller(frame: bytes) -> bytes | None:
                 with answering(caller):
-                    return self._answer(method, handlers[method], content)
+                    return answer(frame)
 
             def answer_now(frame: bytes) -> bool:
                 if len(frame) > _MOST_AT_ONCE or frame[:1] not in _ONE_WAY_HEADS:
@@ -164,13 +165,12 @@ class Listener:
                 return True
 
             if not serves_by_core(context):
-                yield from filter(None, map(answer, frames))
+                yield from filter(None, map(answer_caller, frames))
                 return
             core_frames = CoreFrames(context, answer_now)
-            for frame in core_frames:
-                answered = answer(frame)
-                if answered is not None:
-                    core_frames.answer(answered)
+            with answering(caller):
+                for frame in core_frames:
+                    core_frames.answer(answer(frame))
         except OpError as error:
             _abort(context, error)
 
