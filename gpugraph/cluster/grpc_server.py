@@ -35,7 +35,7 @@ from gpugraph.cluster.worker_links import (
     write_memory,
 )
 from gpugraph.config import ConfigProto
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import seconds
 from gpugraph.plan import check_run
 
 _LOG = logging.getLogger("gpugraph")
@@ -76,7 +76,7 @@ class Server:
         address = own_address(self._cluster, self._server_def)
         self._access = access_of_environment()
         check_listening(address, self._access)
-        keep_s = float(setting("GPUGRAPH_SESSION_GC"))
+        keep_s = seconds("GPUGRAPH_SESSION_GC")
         self._clients = SessionClients(self._note_gone, self._close_lost, keep_s)
         self._listener = Listener(self._access, self._clients)
         host = address.rpartition(":")[0]
@@ -97,7 +97,7 @@ class Server:
         self._lock = new_lock()
         self._ended = threading.Event()
         self._state = "new"
-        wait_s = float(setting("GPUGRAPH_CLUSTER_WAIT"))
+        wait_s = seconds("GPUGRAPH_CLUSTER_WAIT")
         self.master = Master(name, self._links(name), wait_s)
         if start:
             self.start()
@@ -232,7 +232,7 @@ class Server:
             "FreeParcels": lambda m: self._listener.parcels.free(m.ticket),
             "SettleCollective": self._collectives.answer_settle,
             "LeaveCollective": self._collectives.answer_leave,
-            "DeleteKept": lambda m: self._keeper(m.handle).delete_kept(
+            "DeleteKept": lambda m: self._keeper_of_tensors(m.handle).delete_kept(
                 m.handle, m.tensor, m.must_be_there
             ),
         }
@@ -274,6 +274,12 @@ class Server:
         """Who answers for the memory of a session here: of all tasks, or of this one."""
         return self.master if self.master.has(handle) else self._worker
 
+    def _keeper_of_tensors(self, handle: str) -> Master | Worker:
+        """As `_keeper`, of a session that is here; AbortedError for one that was closed or lost."""
+        keeper = self._keeper(handle)
+        keeper.session(handle)
+        return keeper
+
     def _memory_use(self, message: Any) -> Any:
         keeper, uses = self._keeper(message.handle), message_of("MemoryUses")
         if message.is_released:
@@ -285,7 +291,8 @@ class Server:
     def _read_kept(self, message: Any) -> Any:
         if len(message.tensor) != 1:
             raise invalid_argument(f"{len(message.tensor)} tensors are to be read at once")
-        value = self._keeper(message.handle).read_kept(message.handle, message.tensor[0])
+        keeper = self._keeper_of_tensors(message.handle)
+        value = keeper.read_kept(message.handle, message.tensor[0])
         return self._values([value], StepOptions())
 
     def _status(self) -> Any:

@@ -240,7 +240,7 @@ class MasterSession:
     def keeper(self, tensor: str) -> WorkerLink:
         """The worker on which a tensor is kept; InvalidArgumentError where there is none."""
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
-        if link is None:
+        if link is None or not link.has(self.handle):
             raise unknown_handle(tensor)
         return link
 

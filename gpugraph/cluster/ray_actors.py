@@ -25,7 +25,7 @@ from gpugraph.base.errors import UnavailableError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.grpc_server import Server
-from gpugraph.config.environment import change_setting, setting
+from gpugraph.config.environment import change_setting, seconds, setting
 from gpugraph.graph.client.client_graph import Graph
 
 _LOG = logging.getLogger("gpugraph")
@@ -175,7 +175,7 @@ def ray_cluster(
             init.setdefault("include_dashboard", False)
         ray().init(address=address, **init)
     try:
-        return RayCluster(bundles, wait_s or float(setting("GPUGRAPH_CLUSTER_WAIT")), is_ours)
+        return RayCluster(bundles, wait_s or seconds("GPUGRAPH_CLUSTER_WAIT"), is_ours)
     except BaseException:
         if is_ours:
             ray().shutdown()

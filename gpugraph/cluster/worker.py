@@ -78,6 +78,10 @@ class Worker:
         """A session; AbortedError where this task does not know it."""
         return session_of(self._sessions, handle, self.task.name)
 
+    def has(self, handle: str) -> bool:
+        """Whether there is such a session."""
+        return handle in self._sessions
+
     def run_part(self, part_step: PartStep) -> list[Any]:
         """The values of the part's fetches in this step."""
         return self.begun(part_step)()

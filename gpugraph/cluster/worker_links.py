@@ -30,6 +30,7 @@ class LocalWorker:
         self._worker = worker
         self.memory_use, self.release_memory = worker.memory_use, worker.release_memory
         self.read_kept, self.delete_kept = worker.read_kept, worker.delete_kept
+        self.has = worker.has
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
         """Its devices."""
@@ -148,6 +149,10 @@ class RemoteWorker(SessionMemory):
                 "processes were given different clusters"
             )
         return devices_of(status.device)
+
+    def has(self, handle: str) -> bool:
+        """Whether it was sent such a session."""
+        return handle in self._versions
 
     def is_near(self) -> bool:
         """Whether its memory is seen here; UnavailableError where it is not there."""

@@ -7,6 +7,7 @@ can have. The variables of CUDA, TensorFlow and the desktop keep the meaning the
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -126,6 +127,23 @@ def setting(name: str) -> str:
             f"{name} is {value!r}; possible are: {possible}. Unset it is {variable.default}."
         )
     return value
+
+
+def seconds(name: str) -> float:
+    """The value of a variable that is a time, in seconds.
+
+    Raises InvalidArgumentError for what is none: it is 0 or more, and as much as a thread can wait.
+    """
+    value = setting(name)
+    try:
+        if 0 <= float(value) <= threading.TIMEOUT_MAX:
+            return float(value)
+    except ValueError:
+        pass
+    raise invalid_argument(
+        f"{name} is {value!r}; it must be a number of seconds, 0 or more. Unset it is "
+        f"{VARIABLES[name].default}."
+    )
 
 
 def value_of(name: str) -> str | None:

@@ -101,6 +101,36 @@ def test_a_client_that_comes_back_finds_its_session(
         assert not clients._due
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_handle_of_a_lost_session_is_aborted(servers: Servers, task: str) -> None:
+    with tf.device(task):
+        handle = tf.get_session_handle(tf.constant([1.0, 2.0]))
+    with over_grpc(servers["worker", 0]) as target, tf.Session(target) as session:
+        kept = session.run(handle)
+        assert kept.eval().tolist() == [1.0, 2.0]
+        servers["worker", 0]._close_lost(session._backend._handle)
+        with pytest.raises(tf.errors.AbortedError, match="does not know the session"):
+            kept.eval()
+        with pytest.raises(tf.errors.AbortedError, match="does not know the session"):
+            kept.delete()
+
+
+def test_a_handle_that_only_its_worker_has_lost_is_aborted(servers: Servers) -> None:
+    with tf.device(TASKS[1]):
+        handle = tf.get_session_handle(tf.constant([1.0, 2.0]))
+    with tf.Session(servers["worker", 0].target) as session:
+        kept = session.run(handle)
+        servers["worker", 1]._close_lost(session._backend._handle)
+        with pytest.raises(tf.errors.AbortedError, match="task:1 does not know the session"):
+            kept.eval()
+
+
+def test_a_server_does_not_start_with_a_time_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUGRAPH_SESSION_GC", "nan")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="GPUGRAPH_SESSION_GC is 'nan'"):
+        tf.train.Server.create_local_server()
+
+
 def test_a_session_whose_master_has_gone_is_closed_on_workers(servers: Servers) -> None:
     with tf.device(TASKS[1]):
         x = tf.constant(1.0) + 1

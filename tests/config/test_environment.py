@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpugraph as tf
-from gpugraph.config.environment import VARIABLES, is_on, setting, thread_count
+from gpugraph.config.environment import VARIABLES, is_on, seconds, setting, thread_count
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,6 +61,19 @@ def test_a_number_of_threads_is_positive(value: str, monkeypatch: pytest.MonkeyP
         thread_count()
     monkeypatch.delenv("GPUGRAPH_THREADS")
     assert 1 <= thread_count() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("value", ["-1", "inf", "nan", "abc", "1e10"])
+def test_a_time_is_a_number_of_seconds(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "GPUGRAPH_SESSION_GC"
+    for possible in ("0", "0.5", "1e3"):
+        monkeypatch.setenv(name, possible)
+        assert seconds(name) == float(possible)
+    monkeypatch.setenv(name, value)
+    message = f"{name} is '{value}'; it must be a number of seconds, 0 or more. Unset it is 300."
+    with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        seconds(name)
+    assert raised.value.message == message
 
 
 @pytest.mark.parametrize("name", VARIABLES)

@@ -15,7 +15,7 @@ from gpugraph.cluster.transport import Peer, message_of
 from gpugraph.cluster.wire_values import read_segment
 from gpugraph.cluster.worker_links import SessionMemory, devices_of, write_names
 from gpugraph.config import ConfigProto
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import seconds
 from gpugraph.devices import DeviceAttributes
 
 SCHEME = "grpc://"
@@ -71,7 +71,7 @@ class RemoteMaster(SessionMemory):
 
     def create_session(self, config: ConfigProto) -> str:
         """The handle of a new session."""
-        wait_s = config.operation_timeout_in_ms / 1000 or float(setting("GPUGRAPH_CLUSTER_WAIT"))
+        wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
         status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         self._is_near = mapped(read_segment(status.segment)) is not None
         message = message_of("CreateSession", config=config.SerializeToString())
