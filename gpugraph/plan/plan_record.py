@@ -25,7 +25,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.plan.arena_record import ArenaRecord, LoopRecord
 from gpugraph.plan.graph_record import GraphRecord
-from gpugraph.plan.plan_steps import Access, Step, StepSequence
+from gpugraph.plan.plan_steps import Access, Run, Step, StepSequence
 from gpugraph.plan.run_clock import RUN_CLOCK, Clock
 
 
@@ -107,7 +107,7 @@ class Placement(NamedTuple):
     origin: Any = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Plan:
     """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
     Whoever runs it has also taken its `memory`, to which other plans may be bound: `holder` is
@@ -131,7 +131,8 @@ class Plan:
     `graph_record` is there once a run was traced (`graph_record.py`).
 
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
-    costs a run a microsecond) and the clock is that of `check_run`.
+    costs a run a microsecond) and the clock is that of `check_run`. A single step is called as it
+    is, and is to blame for its errors, as `alone`.
     """
 
     key: PlanKey
@@ -167,6 +168,13 @@ class Plan:
     memory: Any = None
     holder: dict[int, Plan] = field(default_factory=dict)
     has_arena_in: Callable[[Any], bool] = bool
+    context: contextvars.Context = field(default_factory=contextvars.Context, init=False)
+    loads: tuple[Callable[[Any], Any], ...] = field(default=(), init=False)
+    guarded: StepSequence = field(init=False)
+    unguarded: StepSequence = field(init=False)
+    run_guarded: Run = field(init=False)
+    run_unguarded: Run = field(init=False)
+    alone: Step | None = field(default=None, init=False)
 
     @property
     def arena_bytes(self) -> dict[str, int]:
@@ -174,13 +182,14 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def __post_init__(self) -> None:
-        self.context = contextvars.Context()
         self.context.run(np.seterr, all="ignore")
         self.context.run(RUN_CLOCK.set, self.clock)
         self.loads = tuple(slot.load for slot in self.feeds)
         self.guarded = StepSequence(self.steps)
         self.unguarded = StepSequence(self.steps, guarded=False)
         self.run_guarded, self.run_unguarded = self.guarded.run, self.unguarded.run
+        if len(self.unguarded.runs) == 1:
+            (self.run_unguarded,), (self.alone,) = self.unguarded.runs, self.unguarded.steps
 
     def release(self) -> None:
         """Releases the plan's memory; it is stale from now on."""

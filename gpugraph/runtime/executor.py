@@ -31,7 +31,7 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
 @runs_plan
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """As `execute`, for a caller that runs it in `plan.context`: a call less."""
-    slot: FetchSlot | None = None
+    slot: FetchSlot | Step | None = None  # what raises an error without a note
     plan.running = True
     access = plan.access
     try:
@@ -40,6 +40,7 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
         for load, value in zip(plan.loads, feeds):
             load(value)
         if plan.warm:
+            slot = plan.alone
             plan.run_unguarded()
         else:
             plan.stale = plan.stale or plan.runs_once

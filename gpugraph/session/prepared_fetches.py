@@ -17,6 +17,7 @@ from gpugraph.session.session_backend import Runner
 from gpugraph.session.tensor_handles import gives_handle, plain_value, with_handles
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_ARRAY, _array = np.ndarray, np.array  # looked up once
 
 
 class PreparedFetches:
@@ -39,14 +40,16 @@ class PreparedFetches:
 
     def arrays(self, values: Iterable[Any]) -> list[Any]:
         """The fed values as arrays of their tensors' dtypes."""
-        arrays = []
-        for tensor, dtype, value in zip(self.tensors, self.types, values):
-            if type(value) is not np.ndarray or value.dtype is not dtype:
-                if type(value) is float and (dtype is _FLOAT32 or dtype is _FLOAT64):
-                    value = np.array(value, dtype)
-                else:
-                    value = feed_array(tensor, plain_value(tensor, value, self.kept))
-            arrays.append(value)
+        arrays: list[Any] = []
+        for value, dtype in zip(values, self.types):
+            kind = type(value)
+            if kind is _ARRAY and value.dtype is dtype:
+                arrays.append(value)
+            elif kind is float and (dtype is _FLOAT32 or dtype is _FLOAT64):
+                arrays.append(_array(value, dtype))
+            else:
+                tensor = self.tensors[len(arrays)]
+                arrays.append(feed_array(tensor, plain_value(tensor, value, self.kept)))
         return arrays
 
     def answer(self, arrays: list[Any], results: list[Any]) -> Any:

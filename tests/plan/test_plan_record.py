@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpugraph.base.dtypes import float32
+from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.plan import FeedSlot, FetchSlot, Plan, PlanKey, Step, rendezvous_key
 from gpugraph.runtime import execute, parse_key
 
@@ -41,6 +42,32 @@ def test_runs_are_the_steps_without_guards():
     assert plan.guarded.runs == (guard, kernel)
     assert plan.unguarded.runs == (kernel,)
     assert [step.name for step in plan.unguarded.steps] == ["a"]
+
+
+def test_errors_name_the_only_step_and_no_other_part_of_the_run():
+    """A plan of one step calls it as it is from the second run on."""
+    faults = set()
+
+    def part(name):
+        def run(*_):
+            if name in faults:
+                raise ValueError(name)
+
+        return run
+
+    feed = FeedSlot("x:0", float32, (), part("the feed"))
+    plan = make_plan([step("a", part("the step"))], [feed], [FetchSlot("y:0", part("the fetch"))])
+    for _ in range(3):
+        assert execute(plan, [1]) == [None]
+        for name, node in (("the step", "a"), ("the fetch", "y")):
+            faults.add(name)
+            with pytest.raises(InvalidArgumentError, match=rf"{name}\n\t \[\[node {node}"):
+                execute(plan, [1])
+            faults.clear()
+        faults.add("the feed")
+        with pytest.raises(ValueError, match=r"the feed$"):
+            execute(plan, [1])
+        faults.clear()
 
 
 def test_a_released_plan_is_stale():
