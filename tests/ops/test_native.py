@@ -36,7 +36,6 @@ LEFT_OUT = {
     "ArgMin": "it is not along the last axis of floating-point numbers",
     "BiasAddGrad": "a reduction over axes",  # the channels are in the middle
     "EuclideanNorm": "a reduction over axes",
-    "OneHot": "the new axis is not the last",
 }
 """What decompositions lack, by op type: the start of the reason."""
 
@@ -75,6 +74,9 @@ def large() -> Iterator[tuple[str, Sample]]:
     yield "SparseSoftmaxCrossEntropyWithLogits", case(x(70, 1000), labels.astype(np.int32))
     yield "SparseSoftmaxCrossEntropyWithLogits", case(x(1, 1000), labels[:1])
     yield "OneHot", case(labels, np.array(1000, np.int32), number(1), number(0))
+    for axis in (0, 1, 2, 3):
+        coded = labels.reshape(7, 2, 5).astype(np.int8 if axis == 1 else np.int64)
+        yield "OneHot", case(coded, np.array(90, np.int32), number(3), number(-2), axis=axis)
     yield "BiasAdd", case(x(8, 7, 30, 31), x(7), data_format="NCHW")
     yield "BiasAddGrad", case(x(40, 30, 33))
     yield "Select", case(labels > 500, x(70, 300), x(70, 300))

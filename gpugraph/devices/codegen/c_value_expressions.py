@@ -124,13 +124,21 @@ class Values:
         if isinstance(value, Constant):
             return value.literal
         if isinstance(value, Index):
-            return f"({self.kind(index)})e" if any(value.spans) else "0"
+            return f"({self.kind(index)}){_place(value)}"
         name = self._names[self._signature(value)]
         if isinstance(value, Reduce):  # of one element
             call = f"{name}_finish({name}_two({name}_start(), {self.map_element(index)}), 1)"
         else:
             call = f"{name}({_arguments(value)})"
         return C_TYPES[value.dtype].rounded.format(call)
+
+
+def _place(value: Index) -> str:
+    """The variable that counts along the axis of an index."""
+    if True not in value.spans:
+        return "0"
+    axis = value.spans.index(True)
+    return "e" if axis == len(value.spans) - 1 else f"index{axis}"
 
 
 def failure_of(program: Program) -> str:

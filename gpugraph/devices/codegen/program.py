@@ -37,7 +37,7 @@ class Constant(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Where an element is along the last axis; 0 where that has size 1."""
+    """Where an element is along one axis; 0 where that has size 1."""
 
     dtype: DType
     spans: tuple[bool, ...]

@@ -72,7 +72,8 @@ class Fusion:
         return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
-        """The vector 0, 1, ... size - 1: an element's index along the last axis."""
+        """The vector 0, 1, ... size - 1: an element's index along the last axis, or along the one
+        that this is once the vector is expanded."""
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
 
@@ -132,8 +133,7 @@ class Fusion:
         """The value as one of this shape, which has further axes of size 1.
 
         Those in front of all others make no difference, and are left out. ValueError for a shape
-        that differs otherwise, NotNativeError for a value that needs an index whose axis would no
-        longer be the last.
+        that differs otherwise.
         """
         old = self._shapes[value]
         positions: list[int] = []
@@ -164,8 +164,6 @@ class Fusion:
             value = value._replace(inputs=inputs)
         elif isinstance(value, Reduce):
             value = value._replace(input=self._transpose(value.input, positions))
-        else:
-            raise NotNativeError("an index along an axis that is not the last")
         sizes = dict(zip(positions, reversed(shape)))
         result = self._add(value, tuple(sizes.get(i, 1) for i in range(positions[-1], -1, -1)))
         if isinstance(value, Reduce):

@@ -82,11 +82,12 @@ def _launch_one_hot(signature: Signature) -> list[Launch]:
 
 def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: Term) -> list[Term]:
     shape = signature.output_shapes[0]
-    if normalize_axis(signature.attrs["axis"], len(shape)) != len(shape) - 1:
-        raise NotImplementedError("the new axis is not the last")
+    axis = normalize_axis(signature.attrs["axis"], len(shape))
+    depth, inner = shape[axis], shape[axis + 1 :]
     wide = dtypes.int64 if indices.dtype is dtypes.int64 else dtypes.int32
-    places = indices.index(shape[-1], wide)
-    hot = places.apply("x == y", indices.expanded((*shape[:-1], 1)), dtype=dtypes.bool)
+    places = indices.index(depth, wide).expanded((depth, *(1,) * len(inner)))
+    chosen = indices.expanded((*shape[:axis], 1, *inner))
+    hot = places.apply("x == y", chosen, dtype=dtypes.bool)
     return [hot.apply("x ? y : z", on_value, off_value, dtype=on_value.dtype)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.base.errors import InvalidArgumentError
-from gpugraph.devices.native import Fusion, NotNativeError
+from gpugraph.devices.native import Fusion
 
 from ..native_programs import SUM, Made, needs_compiler, run_program
 
@@ -94,11 +94,17 @@ def test_a_sum_over_positions() -> None:
     kernel.check(1e-5, 1e-4)
 
 
-def test_an_index_stays_along_the_last_axis() -> None:
-    fusion = Fusion()
-    double = fusion.apply("x + x", [fusion.index(5, tf.int32)], tf.int32)
-    with pytest.raises(NotNativeError, match="not the last"):
-        fusion.expand(double, (5, 1))
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 4), (2, 1, 3, 4), (70, 1000), (3, 1), (1, 9)])
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_an_index_counts_along_any_axis(shape: tuple[int, ...], axis: int) -> None:
+    kernel = Made()
+    x, size = kernel.input(random(*shape)), shape[axis]
+    places = kernel.cast(kernel.index(size), tf.float32)
+    places = kernel.apply("x + y", places, places)
+    along = kernel.expand(places, (size, *(1,) * (-1 - axis % len(shape) + len(shape))))
+    kernel.output(kernel.apply("x + y", x, along))
+    kernel.output(kernel.reduce(SUM, kernel.apply("x * y", x, along), [len(shape) - 1]))
+    kernel.check(1e-5, 1e-3)
 
 
 @pytest.mark.parametrize("where", [0, 3, 39_999])

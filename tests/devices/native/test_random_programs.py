@@ -46,7 +46,9 @@ def draw_program(draw: Any) -> Made:
         shape = draw(st.sampled_from([space, draw_shape(draw, space)]))
         values.append(draw_input(draw, kernel, shape, draw(st.integers(0, 1000))))
     if space and draw(st.booleans()):
-        values.append(kernel.cast(kernel.index(space[-1]), tf.float32))
+        axis = draw(st.integers(0, len(space) - 1))
+        places = kernel.cast(kernel.index(space[axis]), tf.float32)
+        values.append(kernel.expand(places, (space[axis], *(1 for _ in space[axis + 1 :]))))
     values.append(kernel.constant(draw(st.sampled_from([0.5, -1.0, 2.0]))))
     leaves, flags = list(values), []
     for _ in range(draw(st.integers(1, 9))):
