@@ -210,8 +210,8 @@ def _put(replacing: Replacing, chain: _Chain) -> None:
     names = ", ".join(node.name for node in (product, *chain.views, *chain.ops))
     epilogue = ", ".join(chain.epilogue)
     replacing.lines.append(f"{last.name}: {product.type} with {epilogue}: {names}")
-    if not chain.views:
-        replacing.put(last, fused, attrs, sources, [product, *inner])
+    if all(view.type == "Identity" for view in chain.views):
+        replacing.put(last, fused, attrs, sources, [product, *chain.views, *inner])
         return
     replacing.put(product, fused, attrs, sources)
     replacing.put_identity(last, (chain.views[-1], 0), inner)

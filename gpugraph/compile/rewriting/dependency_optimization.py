@@ -3,17 +3,26 @@
 A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op whose
 results no op takes is there only to be waited for. Where it changes nothing, what waits for it
 waits for its inputs instead. `RewriterConfig.dependency_optimization`, as in Grappler.
+
+In a loop that writes nothing but its own stacks and TensorArrays nobody sees whether a `tuple`
+waits for what only computes: it does not, and the gradients that follow may be one kernel, or part
+of a product. Outside it is what keeps a variable from being written before all gradients have
+read it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.compile.analysis.flow_analysis import flow_of
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard
 from gpugraph.graph.nodes.graph_walks import topological_order
-from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.graph.nodes.loop_frames import Frame
+from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.VARIABLE}
@@ -25,13 +34,13 @@ _MOST = 16
 def dependencies(unit: Unit) -> Outcome:
     """Removes such ops from the graph."""
     needed = {node.id for node in (*unit.roots, *unit.args)}
-    lines = []
+    lines = _open_barriers(unit, needed)
     if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
         for node in reversed(list(topological_order(unit.graph))):
             if node.id not in needed and _is_waited_for(node) and _is_idle(node):
                 lines.append(f"{node.name} ({node.type}) is only waited for")
                 _pass_by(unit, node)
-    return f"{len(lines)} ops whose results are not taken are not run", lines
+    return f"{len(lines)} ops whose results are not taken are not run, or not waited for", lines
 
 
 def _is_waited_for(node: Node) -> bool:
@@ -75,3 +84,65 @@ def _waited_for(node: Node) -> Iterator[Node]:
             yield from _waited_for(edge.src)
         elif edge.src.is_op:
             yield edge.src
+
+
+# -- barriers in loops
+
+_OF_LOOPS = ("Stack", "TensorArray")
+"""What an iteration may change without being seen before its end: ordered by what they take."""
+
+
+def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
+    """Lets the barriers in loops wait for less; those that wait for nothing are removed."""
+    nodes = unit.graph.op_nodes()
+    barriers = [node for node in nodes if node.type == "NoOp" and node.id not in needed]
+    if not barriers or not any(node.is_enter for node in nodes):
+        return []
+    try:
+        flow = flow_of(unit)
+    except InvalidArgumentError:
+        return []  # of the pass that needs it
+    writing = _writing(unit, flow)
+    lines = []
+    for barrier in barriers:
+        if flow.frames.at(barrier) in writing:
+            continue
+        sources = [edge.src.name for edge in list(barrier._in) if _let_go(unit, flow, edge)]
+        if sources:
+            lines.append(f"{barrier.name} in a loop does not wait for {', '.join(sources)}")
+        if not barrier._in:
+            unit.remove(barrier)
+    return lines
+
+
+def _writing(unit: Unit, flow: Flow) -> set[Frame]:
+    """The frames in which, or in whose inner loops, something is changed that others may see."""
+    frames = {flow.frames.root}
+    for node in unit.graph.op_nodes():
+        if node.op_def.is_stateful and not node.type.startswith(_OF_LOOPS):
+            frames.update(flow.frames.at(node).up())
+    return frames
+
+
+def _let_go(unit: Unit, flow: Flow, edge: Edge) -> bool:
+    """Removes an edge to a barrier where it comes from what only computes, for others, and what
+    waits for it is in the loop, and alive under the same condition, without it."""
+    source, barrier = edge.src, edge.dst
+    if not is_pure(source) or all(out.is_control for out in source._out):
+        return False
+    alive = flow.guards.get(source.id, ALWAYS)
+    rest = _alive_by(flow, [other for other in barrier._in if other is not edge])
+    for out in barrier._out:
+        inputs = [other for other in out.dst._in if other.src is not barrier]
+        frames = [flow.frames.at(other.src) for other in inputs]
+        is_inside = flow.frames.at(barrier) in frames
+        if not is_inside or not alive <= rest | _alive_by(flow, inputs):
+            return False
+    unit.graph.remove_control_edge(edge)
+    return True
+
+
+def _alive_by(flow: Flow, edges: list[Edge]) -> Guard:
+    """The condition under which all that edges bring is alive."""
+    taken = [edge for edge in edges if edge.src.is_op and not edge.is_back_edge]
+    return ALWAYS.union(*(flow.of_output(edge.src, edge.src_output) for edge in taken))

@@ -79,14 +79,25 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
     return Epilogue(bias, addend, "Relu" in fused)
 
 
+def addend_input(attrs: Mapping[str, Any]) -> Sequence[int]:
+    """The input in whose memory a product on the CPU may be: what is added, if something is."""
+    fused = _epilogue_ops(attrs)
+    return [2 + ("BiasAdd" in fused)] if "Add" in fused else []
+
+
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
     """The NumPy kernel of a product, which `bind` binds, with an epilogue."""
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        out = arrays[-1]
+        out = product = arrays[-1]
         bias, addend, relu = _epilogue(context, *arrays)
-        calls = [bind(context, *arrays[:2], out)]
-        calls += [partial(np.add, out, term, out) for term in (bias, addend) if term is not None]
+        if addend is not None and np.may_share_memory(addend, out):
+            product = context.scratch(out.shape, context.attrs["T"])
+        calls = [bind(context, *arrays[:2], product)]
+        if bias is not None:
+            calls.append(partial(np.add, product, bias, product))
+        if addend is not None:
+            calls.append(partial(np.add, product, addend, out))
         if relu:
             calls.append(partial(np.maximum, out, 0, out=out))
         return run_all(calls)

@@ -7,6 +7,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.config import RewriterConfig
+from gpugraph.ops.framework.op_declaration import raw_ops
 
 from ..stages import compiled, types
 
@@ -101,3 +102,77 @@ def test_it_can_be_switched_off():
     )
     with tf.Session(config=tf.ConfigProto(graph_options=off)) as session:
         assert "dependency_optimization is OFF" in str(session.explain(y, {x: np.zeros(2)}))
+
+
+# -- barriers in loops
+
+
+def waits(unit):
+    """What the pass reports of barriers in loops."""
+    [report] = [report for report in unit.reports if report.name == "dependencies"]
+    return [line for line in report.lines if "does not wait for" in line]
+
+
+def pairs(change=None):
+    """A loop whose body has a tuple of two values of x."""
+    x = tf.placeholder(tf.float32, [3], name="x")
+
+    def body(i, y):
+        a, b = tf.tuple([tf.tanh(y), tf.exp(-y)], name="pair")
+        with tf.control_dependencies([change(b)] if change else []):
+            return i + 1, a * b
+
+    return x, tf.while_loop(lambda i, y: i < 4, body, [0, x])[1]
+
+
+def test_gradients_in_a_loop_do_not_wait_for_each_other():
+    x = tf.placeholder(tf.float32, [3], name="x")
+    w = tf.Variable([0.5, 1.0, 2.0], name="w")
+    y = tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, tf.tanh(y * w) * y), [0, x])[1]
+    fetches = tf.gradients(y, [x, w], gate_gradients=True)
+    unit = compiled(fetches, {x: (3,)}, upto="dependencies")
+    assert any("tuple/group_deps in a loop" in line for line in waits(unit))
+    results = []
+    for level in (RewriterConfig.ON, RewriterConfig.OFF):
+        options = tf.GraphOptions(rewrite_options=RewriterConfig(dependency_optimization=level))
+        with tf.Session(config=tf.ConfigProto(graph_options=options)) as session:
+            session.run(w.initializer)
+            results.append(session.run(fetches, {x: [0.3, -0.2, 0.9]}))
+    for one, other in zip(*results):
+        np.testing.assert_allclose(one, other, 1e-6)
+
+
+def test_a_loop_that_writes_keeps_its_barriers():
+    v = tf.Variable(0.0, name="v")
+    x, y = pairs(lambda b: v.assign_add(tf.reduce_sum(b)).op)
+    assert not waits(compiled([y], {x: (3,)}, upto="dependencies"))
+    x, y = pairs()
+    assert waits(compiled([y], {x: (3,)}, upto="dependencies"))
+
+
+def test_outside_of_loops_a_variable_is_written_after_all_gradients_have_read_it():
+    x, w = tf.placeholder(tf.float32, [2, 3], name="x"), tf.Variable(tf.ones([3, 4]))
+    u = tf.Variable(tf.ones([2, 3]))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.matmul(x * u, w)))
+    unit = compiled([train], {x: (2, 3)}, upto="dependencies")
+    assert not waits(unit)
+    assert "gradients/MatMul_grad/tuple/group_deps" in names(unit)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_what_an_untaken_branch_holds_back_stays_dead(taken):
+    """The second value of the pair is dead with the first: else the Merge had two values."""
+    p, x = tf.placeholder(tf.bool, [], name="p"), tf.placeholder(tf.float32, [], name="x")
+
+    def body(i, y, _):
+        sides = raw_ops.Switch(y, p)
+        doubled, tripled = tf.tuple([sides.output_true * 2.0, y * 3.0])
+        other = sides.output_false + 1.0
+        return i + 1, *(raw_ops.Merge([value, other]).output for value in (tripled, doubled))
+
+    fetches = list(tf.while_loop(lambda i, *_: i < 2, body, [0, x, x])[1:])
+    with tf.Session() as session:
+        found = session.run(fetches, {p: taken, x: 5.0})
+    assert found == ([45.0, 30.0] if taken else [7.0, 7.0])
+    [line] = waits(compiled(fetches, {p: (), x: ()}, upto="dependencies"))
+    assert line.endswith("wait for while/mul_1")
