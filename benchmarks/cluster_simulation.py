@@ -6,8 +6,9 @@
 A process handles its messages one after the other. A message costs it `message_s`, a byte `byte_s`
 (sending, receiving and reducing together); between machines a byte also takes the time of the link,
 and a message its latency. A step costs `step_s` besides, and at the leader `meet_s` for each member
-that joins. Processes on one machine share its processors. The figures of the model are fitted to
-steps of two processes over gRPC, and checked on those of three and four.
+that joins. Of all that a process computes the share `busy`, else it waits for others; processes on
+one machine share its processors, but not their waits. The figures of the model are fitted to steps
+of two processes over gRPC, and checked on those of three and four.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ MEMBER_BYTES = 150
 
 
 class Model(NamedTuple):
-    """Seconds of a process; see above."""
+    """Seconds of a process, and the share of them in which it computes; see above."""
 
     step_s: float
     meet_s: float
     message_s: float
     byte_s: float
+    busy: float = 1.0
 
 
 class Net(NamedTuple):
@@ -90,31 +92,45 @@ def servers_s(model: Model, net: Net, workers: int, servers: int, num_bytes: int
 
 def shared(model: Model, processes: int, processors: int) -> Model:
     """The model of processes that share a machine's processors."""
-    factor = max(1.0, processes / processors)
-    return Model(*(seconds * factor for seconds in model))
+    factor = slowed(model.busy, processes, processors)
+    return Model(*(seconds * factor for seconds in model[:4]), model.busy)
+
+
+def slowed(busy: float, processes: int, processors: int) -> float:
+    """How much longer a step takes where processes share processors."""
+    return 1 + busy * (max(1.0, processes / processors) - 1)
 
 
 # -- on this machine
 
 
-def least_s(row: str, name: str, size: int, rounds: int) -> float:
-    """The least time of a step of a row with so many processes: other programs run here, too."""
-    return min(measure(row, {"gpugraph": sys.executable}, rounds, size, name)[name])
+def least_s(row: str, name: str, size: int, rounds: int) -> tuple[float, float]:
+    """The least time of a step of a row with so many processes, and what a process computes in it.
+
+    Other programs run here, too.
+    """
+    members = measure(row, {"gpugraph": sys.executable}, rounds, size, name)[name]
+    return min(members.times), min(members.processor_s)
 
 
 def fit(rounds: int) -> tuple[Model, dict[tuple[str, int], float]]:
     """The model of this machine, and what was measured, by row and number of processes."""
-    measured = {
+    least = {
         (row, size): least_s(row, name, size, rounds)
         for size in (2, 3, 4)
         for row, name in (("small", "gpugraph"), ("sum", "gpugraph grpc"))
     }
+    measured = {key: seconds for key, (seconds, _) in least.items()}
     processors = os.cpu_count() or 1
-    two, four = (measured["small", n] / max(1.0, n / processors) for n in (2, 4))
+    seconds, computed = least["sum", 2]
+    busy = min(1.0, computed / seconds)
+    two, four = (measured["small", n] / slowed(busy, n, processors) for n in (2, 4))
     # of small ones, two processes: step + 2 meet + 2 messages; four: step + 4 meet + 4 messages
     pair = max(1e-4, (four - two) / 2)
-    model = Model(max(0.0, two - 2 * pair), pair / 2, pair / 2, 0.0)
-    target = measured["sum", 2] / max(1.0, 2 / processors)
+    if two < 2 * pair:  # no step costs less than nothing: the least relative error of both
+        pair = (2 / two + 4 / four) / ((2 / two) ** 2 + (4 / four) ** 2)
+    model = Model(max(0.0, two - 2 * pair), pair / 2, pair / 2, 0.0, busy)
+    target = measured["sum", 2] / slowed(busy, 2, processors)
     low, high = 0.0, 1e-6
     for _ in range(60):  # the cost of a byte that gives the measured time
         model = model._replace(byte_s=(low + high) / 2)

@@ -133,12 +133,12 @@ def member(row: str, variant: Variant, task: int, ports: Sequence[str]) -> None:
         session.run([op, value])
         answer("ready")
         for _ in sys.stdin:
-            times = []
+            times, begun = [], time.process_time()
             for _ in range(STEPS):
                 start = time.perf_counter()
                 session.run(op)
                 times.append(time.perf_counter() - start)
-            answer(json.dumps(times))
+            answer(json.dumps([times, (time.process_time() - begun) / STEPS]))
     os._exit(0)
 
 
@@ -158,7 +158,11 @@ def free_ports(count: int) -> list[str]:
 
 
 class Members:
-    """The processes of a variant."""
+    """The processes of a variant.
+
+    times: of each step, that of the slowest member. processor_s: of each turn, what a member's
+    threads compute in a step.
+    """
 
     def __init__(self, python: str, row: str, variant: Variant, size: int) -> None:
         ports = ",".join(free_ports(size))
@@ -174,6 +178,7 @@ class Members:
             for task in range(size)
         ]
         self.times: list[float] = []
+        self.processor_s: list[float] = []
 
     def lines(self) -> list[str]:
         """What each member says next."""
@@ -187,12 +192,14 @@ class Members:
         return texts
 
     def turn(self) -> None:
-        """Some steps; a step's time is that of the slowest member."""
+        """Some steps."""
         for process in self.processes:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        self.times += map(max, zip(*map(json.loads, self.lines())))
+        times, computed = zip(*map(json.loads, self.lines()))
+        self.times += map(max, zip(*times))
+        self.processor_s.append(statistics.mean(computed))
 
     def end(self) -> None:
         for process in self.processes:
@@ -202,8 +209,8 @@ class Members:
 
 def measure(
     row: str, pythons: dict[str, str], rounds: int, size: int = 0, only: str = ""
-) -> dict[str, list[float]]:
-    """The seconds of the steps of each variant of a row, or of one."""
+) -> dict[str, Members]:
+    """What has run the steps of each variant of a row, or of one."""
     count, variants = ROWS[row]
     variants = [
         variant
@@ -222,7 +229,7 @@ def measure(
     finally:
         for members in running.values():
             members.end()
-    return {name: members.times for name, members in running.items()}
+    return running
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -235,8 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.tensorflow:
         pythons["tensorflow"] = options.tensorflow
     for row in options.rows:
-        for name, times in measure(row, pythons, options.rounds).items():
-            medians = statistics.median(times) * 1e3, min(times) * 1e3
+        for name, members in measure(row, pythons, options.rounds).items():
+            medians = statistics.median(members.times) * 1e3, min(members.times) * 1e3
             print(f"{row:10} {name:18} {medians[0]:9.2f} ms  least {medians[1]:9.2f}", flush=True)
 
 

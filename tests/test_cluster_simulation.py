@@ -50,3 +50,6 @@ def test_what_grows_with_the_workers() -> None:
     meeting = [simulation.all_reduce_s(model, simulation.ETHERNET, n, 8000) for n in (8, 1024)]
     assert meeting[1] > 1.0 > 0.1 > meeting[0]
     assert simulation.shared(MODEL, 4, 2).message_s == 2e-3
+    waiting = simulation.shared(MODEL._replace(busy=0.5), 4, 2)
+    assert (waiting.message_s, waiting.busy) == (1.5e-3, 0.5)
+    assert simulation.shared(waiting, 2, 2) == waiting

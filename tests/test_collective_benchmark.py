@@ -28,5 +28,7 @@ def test_each_row_builds_a_step_of_one_member(row: str) -> None:
 
 @pytest.mark.exhaustive  # starts two processes
 def test_members_take_turns() -> None:
-    times = collectives.measure("small", {"gpugraph": sys.executable}, 2)
-    assert [len(values) for values in times.values()] == [2 * collectives.STEPS]
+    (members,) = collectives.measure("small", {"gpugraph": sys.executable}, 2).values()
+    assert len(members.times) == 2 * collectives.STEPS
+    assert len(members.processor_s) == 2
+    assert min(members.processor_s) > 0
