@@ -27,8 +27,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS  # noqa: E402
 from tests.ops.one_op import Built  # noqa: E402
 from tests.ops.samples import TABLE  # noqa: E402
 
-__all__ = ["joined_texts", "sample_texts"]
+__all__ = ["evenly", "joined_texts", "sample_texts"]
 
+ALL_OPS = sorted(set(TABLE) & set(DECLARATIONS))
 OPTIONS = tf.ConfigProto(
     gpu_options=tf.GPUOptions(emulated_gpus=1),
     allow_soft_placement=True,
@@ -52,13 +53,30 @@ class _Recorded(HostModule):
         pass
 
 
-def sample_texts(op_types: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
-    """Each source once, named by its first sample. op_types: by default all."""
+def evenly(items: Sequence[Any], most: int) -> Sequence[Any]:
+    """So many of them, evenly picked; all if there are no more, or `most` is 0."""
+    if not 0 < most < len(items):
+        return items
+    return [items[turn * len(items) // most] for turn in range(most)]
+
+
+def sample_texts(op_types: Sequence[str] = (), most: int = 0) -> Iterator[tuple[str, str]]:
+    """Each source once, named by its first sample.
+
+    op_types: by default all.
+    most: if given, one source of each of so many ops, evenly picked, or some more; of each in
+      turn another sample. All samples of all ops take a minute.
+    """
     with _recording() as texts:
-        for op_type in op_types or sorted(set(TABLE) & set(DECLARATIONS)):
-            for number, sample in enumerate(TABLE[op_type].samples):
+        # Not every op has a source of its own.
+        for turn, op_type in enumerate(evenly(op_types or ALL_OPS, 3 * most)):
+            samples = list(enumerate(TABLE[op_type].samples))
+            start, count = turn % len(samples) if most else 0, len(texts)
+            for number, sample in samples[start:] + samples[:start]:
                 texts.label = f"{op_type} sample {number}"
                 _run(op_type, sample)
+                if most and len(texts) > count:
+                    break
     yield from texts.named()
 
 

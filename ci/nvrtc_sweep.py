@@ -39,7 +39,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "ci")]
 
-from cuda_corpus import joined_texts, sample_texts  # noqa: E402
+from cuda_corpus import evenly, joined_texts, sample_texts  # noqa: E402
 
 from gpugraph.base.dtypes import DType, as_dtype  # noqa: E402
 from gpugraph.devices.cuda.driver.driver_interface import DriverError  # noqa: E402
@@ -130,20 +130,21 @@ def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
             yield Text(f"{path.name} {words}".strip(), definitions(macros) + text)
 
 
-CORPORA: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
-    "kernels": kernel_texts,
-    "samples": sample_texts,
-    "joined": joined_texts,
+CORPORA: dict[str, Callable[[int], Iterable[tuple[str, str]]]] = {
+    "kernels": lambda most: kernel_texts(),
+    "samples": lambda most: sample_texts(most=most),
+    "joined": lambda most: joined_texts(),
 }
-"""Functions that yield names and sources."""
+"""Functions that yield names and sources, all or, if they want, a part that has at least so many."""
 
 
 def all_texts(corpora: Sequence[str], only: str, most: int) -> list[Text]:
     """The sources of these corpora with `only` in their names, at most so many of each."""
     selected = []
     for corpus in corpora:
-        texts = [Text(name, text) for name, text in CORPORA[corpus]() if only in name]
-        selected += texts[:: max(1, -(-len(texts) // most)) if most else 1]
+        wanted = 0 if only else most
+        texts = [Text(name, text) for name, text in CORPORA[corpus](wanted) if only in name]
+        selected += evenly(texts, most)
     return selected
 
 

@@ -5,7 +5,7 @@ Results are the op's outputs; of ops that write variables, those variables after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from gpugraph.ops.framework.op_evaluation import ArrayContext
 
 from .sampling import Sample
 
-__all__ = ["Alone", "Built", "args_by_slot", "gpu_refusal", "infer", "kernels", "same_bits"]
+__all__ = ["Alone", "Built", "args_by_slot", "gpu_refusal", "infer", "kernels", "run_together"]
+__all__ += ["same_bits"]
 
 
 def args_by_slot(decl: OpDecl, sample: Sample) -> list[ArgDef]:
@@ -226,12 +227,22 @@ class Built:
 
     def __call__(self, session: tf.Session) -> list[np.ndarray]:
         """Runs it and gives its results."""
-        if self.assigned:
-            session.run(self.assigned, self.feeds)
-        fetched = session.run([*self.outputs, *([self.op] if self.op else [])], self.feeds)
-        if self.decl.writes:
-            fetched = session.run([self.inputs[slot] for slot in sorted(self.decl.writes)])
-        return [_as_array(item) for item in fetched if item is not None]
+        return run_together(session, [self])[0]
+
+
+def run_together(session: tf.Session, builts: Sequence[Built]) -> list[list[np.ndarray]]:
+    """Runs one op on several samples as one plan and gives the results of each."""
+    feeds = {key: value for built in builts for key, value in built.feeds.items()}
+    assigned = [op for built in builts for op in built.assigned]
+    if assigned:
+        session.run(assigned, feeds)
+    fetched = session.run(
+        [[*built.outputs, *([built.op] if built.op else [])] for built in builts], feeds
+    )
+    if builts[0].decl.writes:
+        writes = sorted(builts[0].decl.writes)
+        fetched = session.run([[built.inputs[slot] for slot in writes] for built in builts])
+    return [[_as_array(item) for item in items if item is not None] for items in fetched]
 
 
 def _as_array(fetched: Any) -> np.ndarray:

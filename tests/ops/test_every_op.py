@@ -23,7 +23,7 @@ from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, same_bits
+from .one_op import Alone, Built, args_by_slot, gpu_refusal, infer, kernels, run_together, same_bits
 from .samples import RANDOM, TABLE, UNSAMPLED
 from .samples_of_ctc import SPOKEN
 from .samples_of_factors import UNSLOPED
@@ -65,6 +65,31 @@ def walk(op_type: str, check: Callable[[Sample], None], samples: Any = None) -> 
             failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {message[:600]}")
     if failures:
         pytest.fail("\n".join(failures), pytrace=False)
+
+
+Check = Callable[[list[Sample]], None]
+
+
+def walk_apart(op_type: str, check: Check, samples: list[Sample]) -> None:
+    """`walk` of a check of a list of samples, which gets one at a time."""
+    walk(op_type, lambda sample: check([sample]), samples)
+
+
+def walk_together(op_type: str, check: Check, samples: list[Sample]) -> None:
+    """Gives `check` all samples, which it puts into one plan; if that fails, one at a time."""
+    try:
+        check(samples)
+    except Exception:
+        walk_apart(op_type, check, samples)
+        raise  # only together do they fail
+
+
+walks = pytest.mark.parametrize(
+    "walk_by",
+    [walk_together, pytest.param(walk_apart, marks=pytest.mark.exhaustive)],
+    ids=["together", "apart"],
+)
+"""Plans are compiled for all samples of an op at once, and exhaustively for each of them."""
 
 
 def cpu_kernel(op_type: str, sample: Sample) -> Call:
@@ -345,23 +370,31 @@ def test_output_may_take_an_inputs_memory(op_type: str) -> None:
 # -- in a session
 
 
-@every_op
-def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str) -> None:
+def agree(op_type: str, samples: list[Sample], devices: list[str], opened: str = "") -> None:
+    """Each sample on its device, all in one plan, gives the bits of the kernel by itself."""
+    if not samples:
+        return
     with session() as running:
+        pairs = list(zip(samples, devices, strict=True))
+        results = run_together(running, [Built(op_type, *pair, opened) for pair in pairs])
+    for (sample, device), result in zip(pairs, results, strict=True):
+        wanted = alone(op_type, sample)
+        assert len(result) == len(wanted)
+        for slot, (one, other) in enumerate(zip(result, wanted, strict=True)):
+            assert same_bits(one, other), (
+                f"on {device} output {slot} is {one!r}, but {other!r} by the kernel alone"
+            )
 
-        def check(sample: Sample) -> None:
-            wanted = alone(op_type, sample)
-            for device in ("/cpu:0", "/gpu:0"):
-                if device == "/gpu:0" and gpu_refusal(op_type, sample):
-                    continue
-                result = Built(op_type, sample, device)(running)
-                assert len(result) == len(wanted)
-                for slot, (one, other) in enumerate(zip(result, wanted, strict=True)):
-                    assert same_bits(one, other), (
-                        f"on {device} output {slot} is {one!r}, but {other!r} by the kernel alone"
-                    )
 
-        walk(op_type, check)
+@every_op
+@walks
+def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str, walk_by: Any) -> None:
+    def check(samples: list[Sample]) -> None:
+        on_gpu = [sample for sample in samples if not gpu_refusal(op_type, sample)]
+        devices = ["/cpu:0"] * len(samples) + ["/gpu:0"] * len(on_gpu)
+        agree(op_type, samples + on_gpu, devices)
+
+    walk_by(op_type, check, TABLE[op_type].samples)
 
 
 @every_op
@@ -380,19 +413,16 @@ def test_gpu_is_refused_with_the_declared_reason(op_type: str) -> None:
 
 
 @every_op
+@walks
 @pytest.mark.parametrize("opened", ["sizes", "rank"])
-def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, opened: str) -> None:
-    with session() as running:
+def test_session_that_leaves_shapes_open_gives_the_same(
+    op_type: str, walk_by: Any, opened: str
+) -> None:
+    def check(samples: list[Sample]) -> None:
+        devices = ["/cpu:0" if gpu_refusal(op_type, item) else "/gpu:0" for item in samples]
+        agree(op_type, samples, devices, opened)
 
-        def check(sample: Sample) -> None:
-            wanted = alone(op_type, sample)
-            device = "/cpu:0" if gpu_refusal(op_type, sample) else "/gpu:0"
-            result = Built(op_type, sample, device, opened)(running)
-            assert len(result) == len(wanted)
-            for slot, (one, other) in enumerate(zip(result, wanted, strict=True)):
-                assert same_bits(one, other), f"output {slot} is {one!r} instead of {other!r}"
-
-        walk(op_type, check)
+    walk_by(op_type, check, TABLE[op_type].samples)
 
 
 # -- gradients
@@ -510,45 +540,68 @@ def kernel_differences(op_type: str, sample: Sample, ys: list[int], ws: list[Any
     return [differences(projected, run.inputs[slot]) for slot in differentiable(op_type, sample)]
 
 
+Slopes = list[tuple[Any, np.ndarray, str]]
+"""Gradients as tensors (None for zero), what they must be, and what they are of."""
+
+
+def compare_slopes(running: tf.Session, slopes: Slopes, feeds: dict[Any, Any]) -> None:
+    """Computes all gradients as one plan, and compares."""
+    fetches = [dx for dx, _, _ in slopes if dx is not None]
+    values = iter(running.run(fetches, feeds) if fetches else [])
+    for dx, slope, label in slopes:
+        value = np.zeros_like(slope) if dx is None else next(values)
+        assert np.shape(value) == slope.shape, f"{label}: {np.shape(value)}"
+        np.testing.assert_allclose(value, slope, 1e-5, 1e-5, err_msg=label)
+
+
+def gradient_slopes(op_type: str, sample: Sample, feeds: dict[Any, Any]) -> Slopes:
+    """The gradients, of known and of unknown shapes; adds what is fed for them to `feeds`."""
+    grad = DECLARATIONS[op_type].grad
+    results, xs = alone(op_type, sample), differentiable(op_type, sample)
+    ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
+    ws = [weights(results[slot], 3) for slot in ys]
+    slopes: Slopes = []
+    wanted = None
+    for known in (True, False):
+        built = Built(op_type, sample, known=known)
+        feeds.update(built.feeds)
+        outputs = [built.outputs[slot] for slot in ys]
+        inputs = [built.inputs[slot] for slot in xs]
+        starts = [tf.constant(w) for w in ws]
+        if op_type in REFUSES:
+            with pytest.raises(LookupError):
+                tf.gradients(outputs, inputs, starts)
+            continue
+        result = whole(tf.gradients(outputs, inputs, starts))
+        if not callable(grad) or op_type in NOTHING_FLOWS:
+            assert result == [None] * len(result), "it is declared to have no gradient"
+            continue
+        if wanted is None:
+            wanted = kernel_differences(op_type, sample, ys, ws)
+        for slot, dx, slope in zip(xs, result, wanted, strict=True):
+            if (op_type, slot) in STOPPED:
+                assert dx is None, f"input {slot} has a gradient"
+            else:
+                slopes.append((dx, slope, f"input {slot}, shapes known: {known}"))
+    return slopes
+
+
 @every_op
-def test_gradient_is_the_slope(op_type: str) -> None:
+@walks
+def test_gradient_is_the_slope(op_type: str, walk_by: Any) -> None:
     """Against central differences of the kernel, with known and with unknown shapes."""
-    decl = DECLARATIONS[op_type]
-    if decl.writes:
+    if DECLARATIONS[op_type].writes:
         return
-    with session() as running:
 
-        def check(sample: Sample) -> None:
-            results, xs = alone(op_type, sample), differentiable(op_type, sample)
-            ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
-            ws = [weights(results[slot], 3) for slot in ys]
-            wanted = None
-            for known in (True, False):
-                built = Built(op_type, sample, known=known)
-                outputs = [built.outputs[slot] for slot in ys]
-                inputs = [built.inputs[slot] for slot in xs]
-                starts = [tf.constant(w) for w in ws]
-                if op_type in REFUSES:
-                    with pytest.raises(LookupError):
-                        tf.gradients(outputs, inputs, starts)
-                    continue
-                result = whole(tf.gradients(outputs, inputs, starts))
-                if not callable(decl.grad) or op_type in NOTHING_FLOWS:
-                    assert result == [None] * len(result), "it is declared to have no gradient"
-                    continue
-                if wanted is None:
-                    wanted = kernel_differences(op_type, sample, ys, ws)
-                for slot, dx, slope in zip(xs, result, wanted, strict=True):
-                    if (op_type, slot) in STOPPED:
-                        assert dx is None, f"input {slot} has a gradient"
-                        continue
-                    value = np.zeros_like(slope) if dx is None else running.run(dx, built.feeds)
-                    assert np.shape(value) == slope.shape, f"input {slot}: {np.shape(value)}"
-                    np.testing.assert_allclose(
-                        value, slope, 1e-5, 1e-5, err_msg=f"input {slot}, shapes known: {known}"
-                    )
+    def check(samples: list[Sample]) -> None:
+        feeds: dict[Any, Any] = {}
+        with session() as running:
+            slopes = [
+                item for sample in samples for item in gradient_slopes(op_type, sample, feeds)
+            ]
+            compare_slopes(running, slopes, feeds)
 
-        walk(op_type, check, precise_samples(op_type))
+    walk_by(op_type, check, precise_samples(op_type))
 
 
 EXEMPT = NOTHING_FLOWS | REFUSES | IN_SINGLE | SPOKEN | GATED
@@ -557,48 +610,60 @@ DIFFERENTIABLE = [
 ]
 
 
+def second_slopes(
+    running: tf.Session, op_type: str, sample: Sample, all_feeds: dict[Any, Any]
+) -> Slopes:
+    """The gradients of the gradient; adds what is fed for them to `all_feeds`."""
+    results, slots = alone(op_type, sample), differentiable(op_type, sample)
+    built = Built(op_type, sample)
+    ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
+    ws = [tf.placeholder(results[slot].dtype, results[slot].shape) for slot in ys]
+    xs = [built.inputs[slot] for slot in slots]
+    first = whole(tf.gradients([built.outputs[slot] for slot in ys], xs, ws))
+    first = [dx for dx in first if dx is not None]
+    sources = [*xs, *ws]
+    start = {w: weights(results[slot], 5) for slot, w in zip(ys, ws, strict=True)}
+    feeds = {x: np.array(value) for x, value in {**built.feeds, **start}.items()}
+    run = running.make_callable(first, list(feeds))
+    if op_type in REFUSES_TWICE:
+        with pytest.raises(LookupError, match="No gradient defined"):
+            tf.gradients(first, sources)
+        return []
+    vs = [weights(value, 7) for value in map(np.asarray, run(*feeds.values()))]
+    if op_type in ONCE:
+        with pytest.raises(LookupError):
+            tf.gradients(first, sources)
+        return []
+    second = whole(tf.gradients(first, sources, [tf.constant(v) for v in vs]))
+
+    def projected() -> float:
+        return inner(vs, run(*feeds.values()))
+
+    all_feeds.update(feeds)
+    return [
+        (dx, differences(projected, feeds[source]), f"by {'x' if index < len(xs) else 'dy'}")
+        for index, (source, dx) in enumerate(zip(sources, second, strict=True))
+        if index >= len(slots) or (op_type, slots[index]) not in STOPPED
+    ]
+
+
 @pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")  # of gather_nd
 @pytest.mark.parametrize("op_type", DIFFERENTIABLE)
-def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
+@walks
+def test_second_gradient_is_the_slope_of_the_first(op_type: str, walk_by: Any) -> None:
     """By the inputs and by the incoming gradient."""
-    with session() as running:
 
-        def check(sample: Sample) -> None:
-            results, slots = alone(op_type, sample), differentiable(op_type, sample)
-            built = Built(op_type, sample)
-            ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
-            ws = [tf.placeholder(results[slot].dtype, results[slot].shape) for slot in ys]
-            xs = [built.inputs[slot] for slot in slots]
-            first = whole(tf.gradients([built.outputs[slot] for slot in ys], xs, ws))
-            first = [dx for dx in first if dx is not None]
-            sources = [*xs, *ws]
-            start = {w: weights(results[slot], 5) for slot, w in zip(ys, ws, strict=True)}
-            feeds = {x: np.array(value) for x, value in {**built.feeds, **start}.items()}
-            run = running.make_callable(first, list(feeds))
-            if op_type in REFUSES_TWICE:
-                with pytest.raises(LookupError, match="No gradient defined"):
-                    tf.gradients(first, sources)
-                return
-            vs = [weights(value, 7) for value in map(np.asarray, run(*feeds.values()))]
-            if op_type in ONCE:
-                with pytest.raises(LookupError):
-                    tf.gradients(first, sources)
-                return
-            second = whole(tf.gradients(first, sources, [tf.constant(v) for v in vs]))
+    def check(samples: list[Sample]) -> None:
+        feeds: dict[Any, Any] = {}
+        with session() as running:
+            slopes = [
+                item
+                for sample in samples
+                for item in second_slopes(running, op_type, sample, feeds)
+            ]
+            compare_slopes(running, slopes, feeds)
 
-            def projected() -> float:
-                return inner(vs, run(*feeds.values()))
-
-            for index, (source, dx) in enumerate(zip(sources, second, strict=True)):
-                if index < len(slots) and (op_type, slots[index]) in STOPPED:
-                    continue
-                slope = differences(projected, feeds[source])
-                value = np.zeros_like(slope) if dx is None else running.run(dx, feeds)
-                np.testing.assert_allclose(
-                    value, slope, 1e-5, 1e-5, err_msg=f"by {'x' if index < len(xs) else 'dy'}"
-                )
-
-        walk(op_type, check, precise_samples(op_type))
+    walk_by(op_type, check, precise_samples(op_type))
 
 
 def test_walk_covers_everything() -> None:

@@ -72,17 +72,22 @@ def test_generated_texts_are_those_of_ops_on_a_gpu(sweep: Any) -> None:
     assert any(name.startswith("Sum") for name in texts)
 
 
+def test_a_part_of_the_samples_is_of_many_ops(sweep: Any) -> None:
+    names = [text.name.partition(" sample")[0] for text in sweep.all_texts(["samples"], "", 12)]
+    assert len(names) == 12 and len(set(names)) >= 10
+
+
 def test_launches_that_are_joined_are_in_the_sweep(sweep: Any) -> None:
-    result = list(sweep.CORPORA["joined"]())
+    result = list(sweep.CORPORA["joined"](0))
     assert {name.split()[1] for name, _ in result} >= {"adam", "momentum", "rmsprop", "ftrl"}
     assert all("__grid_constant__" in text for _, text in result)
 
 
 def test_of_many_texts_some_are_picked_evenly(sweep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [(f"text {index}", "") for index in range(10)]
-    monkeypatch.setattr(sweep, "CORPORA", {"one": lambda: many, "two": lambda: many[:2]})
+    monkeypatch.setattr(sweep, "CORPORA", {"one": lambda _: many, "two": lambda _: many[:2]})
     names = [text.name for text in sweep.all_texts(["one", "two"], "text", 4)]
-    assert names == ["text 0", "text 3", "text 6", "text 9", "text 0", "text 1"]
+    assert names == ["text 0", "text 2", "text 5", "text 7", "text 0", "text 1"]
 
 
 def test_what_ptxas_says_is_read(sweep: Any) -> None:
@@ -152,7 +157,7 @@ def test_the_program_fails_where_a_text_does(
 ) -> None:
     good = 'extern "C" __global__ void good(float *x) { x[0] = 1; }'
     texts = [("good", good), ("bad", good.replace("1", "missing")), ("empty", "__device__ int x;")]
-    monkeypatch.setattr(sweep, "CORPORA", {"own": lambda: texts})
+    monkeypatch.setattr(sweep, "CORPORA", {"own": lambda _: texts})
     assert sweep.main(["--arch", "sm_90"]) == 1
     output = capsys.readouterr()
     assert "3 sources for sm_90" in output.out and "2 faults" in output.out
