@@ -9,6 +9,7 @@ set -euo pipefail
 ROOT="$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 VENV="${GPUGRAPH_VENV:-$ROOT/.venv}"
 case "$VENV" in /*) ;; *) VENV="$PWD/$VENV" ;; esac
+PLAIN_VENV="$VENV-plain"
 STAMP="$VENV/gpugraph-stamp" # first line: the key; second: the extras
 
 # What computes by native code where GPUGRAPH_NATIVE lets it; all tests run without it too. (What is
@@ -76,7 +77,6 @@ print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
 
 # Does all that `setup` does for another environment, beside $VENV: $PLAIN_VENV.
 setup_plain() {
-    PLAIN_VENV="$VENV-plain"
     (VENV="$PLAIN_VENV" STAMP="$PLAIN_VENV/gpugraph-stamp" && setup pytest)
 }
 
