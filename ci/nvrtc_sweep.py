@@ -135,7 +135,7 @@ CORPORA: dict[str, Callable[[int], Iterable[tuple[str, str]]]] = {
     "samples": lambda most: sample_texts(most=most),
     "joined": lambda most: joined_texts(),
 }
-"""Functions that yield names and sources, all or, if they want, a part that has at least so many."""
+"""Functions that yield names and sources: all, or a part with at least so many, if that is less."""
 
 
 def all_texts(corpora: Sequence[str], only: str, most: int) -> list[Text]:
