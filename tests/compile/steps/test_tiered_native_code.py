@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import repeat
 from time import monotonic, sleep, thread_time
 
 import numpy as np
@@ -170,8 +171,9 @@ def test_a_check_computes_the_step_once_more(monkeypatch):
     assert len(plain) == 2  # of the product, and of the fused step
 
 
-def slowed(monkeypatch, clock, seconds):
-    """Native code of fused steps takes so much longer."""
+def slowed(monkeypatch, clock, seconds, times=None):
+    """Native code of fused steps takes so much longer, at the first `times` if they are given."""
+    slow_runs = repeat(seconds) if times is None else repeat(seconds, times)
     native_step = step_tier.native_step
 
     def slow_step(members):
@@ -180,7 +182,7 @@ def slowed(monkeypatch, clock, seconds):
             return step
 
         def run():
-            clock.now += seconds
+            clock.now += next(slow_runs, 0.0)
             return step.run()
 
         return step_tier.replace(step, run=run)
@@ -194,7 +196,7 @@ def test_a_step_that_is_slower_natively_stays_with_numpy(monkeypatch, kept, cloc
     slowed(monkeypatch, clock, 0.2)
     y, feeds = product()
     session, _ = run_until_native(y, feeds)
-    for _ in range(8):
+    for _ in range(12):
         session.run(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
     [note] = [line for line in str(session.explain(y, feeds)).splitlines() if "by NumPy: " in line]
@@ -209,12 +211,27 @@ def test_a_step_that_is_slower_natively_stays_with_numpy(monkeypatch, kept, cloc
     assert not trials
 
 
+@pytest.mark.parametrize("times", [3, 5])
+def test_a_step_that_is_slow_for_a_moment_is_tried_again(monkeypatch, kept, clock, times):
+    """In the check and in two runs of a trial, by another program that had a core."""
+    monkeypatch.setattr(tiered_native_code, "MEASURED_AFTER", (1000,))
+    slowed(monkeypatch, clock, 0.2, times)
+    y, feeds = product()
+    session, _ = run_until_native(y, feeds)
+    for _ in range(12):
+        session.run(y, feeds)
+    wanted = "_Fused, native" if times == 3 else "_Fused"
+    assert kinds(session, y, feeds) == ["MatMul, native", wanted]
+    assert any(b"slower" in content for content in kept.contents.values()) is (times > 3)
+    session.close()
+
+
 def test_small_differences_decide_nothing(monkeypatch, clock):
     monkeypatch.setattr(step_tier, "NOISE_S", 10.0)
     slowed(monkeypatch, clock, 0.02)
     y, feeds = product()
     session, _ = run_until_native(y, feeds)
-    for _ in range(8):
+    for _ in range(12):
         session.run(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused, native"]
     session.close()
@@ -226,7 +243,7 @@ def test_what_was_trusted_is_measured_after_some_runs(monkeypatch, clock):
     slowed(monkeypatch, clock, 0.1)  # the code is trusted, but slow for another shape
     y, feeds = product(310)
     session, _ = run_until_native(y, feeds)
-    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 8):
+    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 12):
         session.run(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
     session.close()
@@ -240,7 +257,7 @@ def test_a_step_that_seemed_slow_is_measured_again(monkeypatch, clock):
         y, feeds = product()
         session, _ = run_until_native(y, feeds)
         assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
-        for _ in range(8):
+        for _ in range(12):
             session.run(y, feeds)
         session.close()
     new_process(monkeypatch)
@@ -248,7 +265,7 @@ def test_a_step_that_seemed_slow_is_measured_again(monkeypatch, clock):
     monkeypatch.setattr(step_tier, "NOISE_S", 1e-12)
     session, _ = run_until_native(y, feeds)
     assert plain and kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
-    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 8):
+    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 12):
         session.run(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused, native"]
     assert "by NumPy: " not in str(session.explain(y, feeds))
@@ -318,15 +335,15 @@ def test_numpy_has_one_blas_thread_beside_native_code(monkeypatch, clock):
     trials = counted(monkeypatch, StepTier, "_decide_by_times")
     y, feeds = product()
     session, _ = run_until_native(y, feeds)
-    while not trials:
+    while len(trials) < 2:
         session.run(y, feeds)
     assert kinds(session, y, feeds) == ["MatMul, native", "_Fused"]
     del numbers[:]
-    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 8):
+    for _ in range(tiered_native_code.MEASURED_AFTER[0] + 12):
         session.run(y, feeds)
         assert blas_threads() == before
     session.close()
-    assert len(trials) > 1 and len(numbers) > tiered_native_code.MEASURED_AFTER[0]
+    assert len(trials) > 2 and len(numbers) > tiered_native_code.MEASURED_AFTER[0]
     assert set(numbers) == {1}
 
 
