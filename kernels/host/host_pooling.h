@@ -208,16 +208,42 @@ GG_ALWAYS void GG_NAME(gg_pool_window)(const int is_max, const gg_pool *p, const
         GG_NAME(gg_pool_rest)(is_max, p->channels - c, p, w, from + c, end, to + c);
 }
 
+/* Windows of two by two elements that share none, side by side, of channels that fill vectors. */
+GG_ALWAYS void GG_NAME(gg_pool_fours)(const int is_max, const gg_pool *p, const gg_real *from,
+                                      gg_real *to) {
+    int64_t channels = p->channels, row = p->x.size * channels;
+    for (int64_t x = 0; x < p->x.windows; x++, from += 2 * channels, to += channels)
+        for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
+            const GG_NAME(gg_vector) *at[4] = {
+                (const GG_NAME(gg_vector) *)(from + c),
+                (const GG_NAME(gg_vector) *)(from + channels + c),
+                (const GG_NAME(gg_vector) *)(from + row + c),
+                (const GG_NAME(gg_vector) *)(from + row + channels + c)};
+            GG_NAME(gg_vector) best = *at[0];
+            GG_UNROLL for (int e = 1; e < 4; e++) best = GG_NAME(gg_pooled)(is_max, best, *at[e]);
+            if (!is_max) best *= (gg_real)0.25;
+            *(GG_NAME(gg_vector) *)(to + c) = best;
+        }
+}
+
 #define GG_POOL_FORWARD(name, is_max)                                                              \
     static void GG_NAME(name##_rows)(const GG_NAME(gg_pool_work) * work, int64_t image,            \
                                      int64_t first, int64_t last) {                                \
         const gg_pool *p = work->p;                                                                \
-        for (int64_t oy = first; oy < last; oy++)                                                  \
+        int is_four = p->is_tiled && p->y.window == 2 && p->x.window == 2;                         \
+        for (int64_t oy = first; oy < last; oy++) {                                                \
+            if (is_four && p->channels % GG_REAL_LANES == 0) {                                     \
+                gg_window w = gg_window_of(p, image, oy, 0);                                       \
+                GG_NAME(gg_pool_fours)(is_max, p, work->images + w.from * p->channels,             \
+                                       work->out + w.to * p->channels);                            \
+                continue;                                                                          \
+            }                                                                                      \
             for (int64_t ox = 0; ox < p->x.windows; ox++) {                                        \
                 gg_window w = gg_window_of(p, image, oy, ox);                                      \
                 GG_NAME(gg_pool_window)(is_max, p, &w, work->images + w.from * p->channels,        \
                                         work->images_end, work->out + w.to * p->channels);         \
             }                                                                                      \
+        }                                                                                          \
     }                                                                                              \
     void GG_NAME(name##_plan)(gg_source * source) {                                                \
         gg_pool_set_count(source, 0, 1);                                                           \
