@@ -158,7 +158,10 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
     int64_t step = piece->step;
     GG_UNROLL for (int p = 0; p < places; p++) {
         line[p] = from + from_at[p];
-        GG_UNROLL for (int v = 0; v < vectors; v++) sum[p][v] = (GG_NAME(gg_vector)){0};
+        GG_UNROLL for (int v = 0; v < vectors; v++) {
+            sum[p][v] = (GG_NAME(gg_vector)){0};
+            __builtin_prefetch(to + to_at[p] + v * GG_REAL_LANES, 1);
+        }
     }
     for (int64_t s = 0; s < piece->count; s++) {
         int64_t at = piece->segments[s].offset;
