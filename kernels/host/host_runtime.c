@@ -262,6 +262,14 @@ void gg_blas_leave(void) {
     pthread_mutex_unlock(&gg_blas.lock);
 }
 
+/* The number that the last user restores; 0 where there is no user. */
+int gg_blas_before(void) {
+    pthread_mutex_lock(&gg_blas.lock);
+    int before = gg_blas.users ? gg_blas.before : 0;
+    pthread_mutex_unlock(&gg_blas.lock);
+    return before;
+}
+
 #define GG_BLAS(real, integer, which)                                                              \
     typedef void (*gg_gemm_##which)(int, int, int, integer, integer, integer, real, const void *,  \
                                     integer, const void *, integer, real, void *, integer);        \

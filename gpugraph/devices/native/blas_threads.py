@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from gpugraph.config.environment import processor_count
+from gpugraph.devices.native.numpy_blas import threads_to_restore
 
 _FUNCTIONS = (
     "scipy_openblas_get_num_threads64_",
@@ -27,9 +28,9 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 
 
 def blas_threads() -> int:
-    """The threads of one product, at least 1."""
+    """The threads of one product, at least 1; where runs need one thread now, those of before."""
     ask = _asked()
-    return processor_count() if ask is None else max(1, ask())
+    return processor_count() if ask is None else max(1, ask(), threads_to_restore())
 
 
 def is_told() -> bool:

@@ -168,6 +168,11 @@ class _Shared:
         """Why there is no runtime; empty while it is compiled, and where there is one."""
         return self.start().reason
 
+    @property
+    def loaded(self) -> Runtime | None:
+        """The runtime, if it is in use by now."""
+        return self._runtime
+
     def get(self, wait: bool) -> Runtime | None:
         """The runtime; None while it is not there, or where it can't be."""
         if self._runtime is None:

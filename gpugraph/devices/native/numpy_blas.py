@@ -163,10 +163,19 @@ def _one_thread(
     """What a user of one thread calls before and after: the last one restores the number. The
     runtime, once it is there, counts them with those of its own products."""
     if runtime is None:
-        users = _Users(threads)
+        users = _users(threads)
         return users.enter, users.leave
     _set_thread_functions(runtime, threads)
     return runtime.library.gg_blas_enter, runtime.library.gg_blas_leave
+
+
+def threads_to_restore() -> int:
+    """How many threads the BLAS has again once nobody needs one alone; 0 where nobody does."""
+    blas, runtime = _blas(), RUNTIME.loaded
+    if blas is None or blas.threads is None:
+        return 0
+    before = 0 if runtime is None else int(runtime.library.gg_blas_before())
+    return max(before, _users(blas.threads).before)
 
 
 class _Users:
@@ -178,7 +187,7 @@ class _Users:
         self._set = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
         self._lock = new_lock()
         self._count = 0
-        self._before = 0  # the number to restore; 0: none
+        self._restored = 0  # the number to restore; 0: none
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
@@ -186,7 +195,7 @@ class _Users:
         """One thread from now on."""
         with self._lock:
             if not self._count:
-                self._before = self._before or self._get()
+                self._restored = self._restored or self._get()
                 self._set(1)
             self._count += 1
 
@@ -194,13 +203,23 @@ class _Users:
         """The number of before, if that was the last user."""
         with self._lock:
             if self._count == 1:
-                self._set(self._before)
-                self._before = 0
+                self._set(self._restored)
+                self._restored = 0
             self._count = max(self._count - 1, 0)
+
+    @property
+    def before(self) -> int:
+        """The number to restore; 0 where there is no user."""
+        return self._restored if self._count else 0
 
     def _forget(self) -> None:
         """A forked process has none of them; the number to restore is kept."""
         self._count = 0
+
+
+@cache
+def _users(threads: tuple[int, int]) -> _Users:
+    return _Users(threads)
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:

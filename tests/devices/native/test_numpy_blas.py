@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
+from gpugraph import devices
 from gpugraph.base.errors import InternalError
 from gpugraph.devices.native import (
     Fusion,
@@ -226,7 +227,7 @@ def test_the_blas_gets_its_threads_back() -> None:
 class NoRuntime:
     """It is being compiled."""
 
-    reason = ""
+    reason, loaded = "", None
 
     def get(self, wait: bool) -> None:
         return None
@@ -254,6 +255,7 @@ def test_the_last_user_of_one_thread_gives_the_others_back(
     first, second = one_blas_thread(), one_blas_thread()
     first.__enter__()
     assert blas_threads() == 1 and not call() and blas_threads() == 1
+    assert devices.blas_threads() == before  # as a plan will have it that is compiled now
     second.__enter__()
     first.__exit__(None, None, None)
     assert blas_threads() == 1
@@ -269,7 +271,7 @@ def test_the_last_user_of_one_thread_gives_the_others_back(
     if hasattr(os, "fork"):
         assert in_fork(has_given_back)
     second.__exit__(None, None, None)
-    assert blas_threads() == before
+    assert blas_threads() == devices.blas_threads() == before
 
 
 def test_a_blas_whose_threads_can_t_be_set_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
