@@ -150,23 +150,21 @@ def timed(step: Step) -> float:
 
 def warm_up(step: Step, native: bool) -> None:
     """Runs steps for a while, and again until the background has nothing left to compile."""
-    for turn in range(3 if native else 1):
+    for _ in range(3 if native else 1):
         ends = time.perf_counter() + WARM_SECONDS
         step()
         while time.perf_counter() < ends:
             step()
         if native:
-            wait_for_kernels(turn)
+            wait_for_kernels()
 
 
-def wait_for_kernels(turn: int) -> None:
-    """Kernels are compiled in order: when one that is requested now is done, all are."""
+def wait_for_kernels() -> None:
+    """Waits until no thread has anything to compile."""
     compiler = importlib.import_module("gpugraph.devices.codegen.c_compiler").compiler()
     ends = time.perf_counter() + COMPILE_SECONDS
-    if not compiler.reason:
-        last = compiler.start(f"int gg_benchmark_{turn};\n", "the last of the queue")
-        while not last.done and time.perf_counter() < ends:
-            time.sleep(0.02)
+    while compiler.status().unfinished and time.perf_counter() < ends:
+        time.sleep(0.02)
 
 
 def measure(step: Step) -> float:

@@ -187,6 +187,7 @@ class Compiler:
                 self._counts["loaded"],
                 self._counts["failed"],
                 tuple(self._failures),
+                sum(not compilation.is_over for compilation in list(self._pending)),
             )
 
     # -- the work

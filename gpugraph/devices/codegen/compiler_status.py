@@ -12,7 +12,7 @@ class CompilerStatus(NamedTuple):
     version: as the compiler knows it (`__VERSION__`); empty while it was not needed.
     folder: where objects are kept. cache_reason: why they are not kept there.
     compiled, loaded, failed: how many sources were compiled, found in the cache, refused.
-    failures: messages of the last ones.
+    failures: messages of the last ones. unfinished: how many are compiled now, or will be.
     """
 
     path: str
@@ -24,3 +24,4 @@ class CompilerStatus(NamedTuple):
     loaded: int
     failed: int
     failures: tuple[str, ...]
+    unfinished: int

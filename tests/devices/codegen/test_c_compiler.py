@@ -52,6 +52,20 @@ def test_a_text_becomes_a_library_in_the_background(cc: Compiler) -> None:
 
 
 @needs_compiler
+def test_what_is_not_yet_compiled_is_counted(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    waits = f'while [ ! -e {gate} ]; do sleep 0.01; done; exec {compiler().path} "$@"'
+    cc = Compiler(script(tmp_path, waits), tmp_path / "cache")
+    assert cc.status().unfinished == 0
+    parts = [cc.start(f"int part{number};\n", f"part {number}") for number in range(3)]
+    assert cc.status().unfinished == 3
+    gate.touch()
+    for part in parts:
+        assert part.wait() is not None
+    assert cc.status().unfinished == 0
+
+
+@needs_compiler
 def test_the_same_text_is_compiled_once(cc: Compiler, tmp_path: Path) -> None:
     cc.start(ANSWER, "answer").wait()
     other = Compiler(cc.command, tmp_path / "cache")
