@@ -12,6 +12,7 @@
     place      a device for every op, with its reason
     remap      a convolution does its bias and activation itself
     attention  products around a softmax are one kernel
+    weights    products in loops do not turn what stays the same
     epilogues  a matrix product does its bias, addition and activation itself
     restores   a checkpoint is read into the memory of variables
     stacks     loops do not keep what their gradients can compute of what else they keep
@@ -44,6 +45,7 @@ from gpugraph.compile.binding.graph_recording import graph_record
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
+from gpugraph.compile.fusion.loop_weights import weights
 from gpugraph.compile.fusion.matmul_epilogues import epilogues
 from gpugraph.compile.fusion.variable_restores import restores
 from gpugraph.compile.lowering.collectives_joined import collectives
@@ -90,6 +92,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     place,
     remap,
     attention,
+    weights,
     epilogues,
     restores,
     stacks,

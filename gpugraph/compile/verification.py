@@ -331,7 +331,9 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
         ("fold", "simplify", "transposes", "cancel", "common", "dependencies"), _check_shapes
     ),
     "place": _check_placement,
-    **dict.fromkeys(("remap", "attention", "epilogues", "restores", "stacks"), _check_shapes),
+    **dict.fromkeys(
+        ("remap", "attention", "weights", "epilogues", "restores", "stacks"), _check_shapes
+    ),
     **dict.fromkeys(("recompute", "sums", "fuse"), _check_edges),
     **dict.fromkeys(("partition", "swap", "flow"), _check_partition),
     "order": _check_order,

@@ -244,6 +244,6 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
         "prune", "collectives", "reread", "fold", "simplify", "transposes", "cancel", "common",
-        "dependencies", "place", "remap", "attention", "epilogues", "restores", "stacks",
+        "dependencies", "place", "remap", "attention", "weights", "epilogues", "restores", "stacks",
         "recompute", "sums", "fuse", "partition", "swap", "flow", "order", "memory",
     ]  # fmt: skip
