@@ -31,7 +31,8 @@ def test_losses_are_those_of_tensorflow(name):
     done = subprocess.run(
         [sys.executable, "-m", "gpugraph", "run", f"{name}.py"],
         cwd=PROGRAMS,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # Tests run beside others: threads of the BLAS that wait for a processor spin meanwhile.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=110,
