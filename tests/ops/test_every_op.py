@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,42 +55,35 @@ REFUSED = {"Cast": {dtypes.string}}
 """Dtypes that an op's signature takes, and each run refuses."""
 
 
-def walk(op_type: str, check: Callable[[Sample], None], samples: Any = None) -> None:
-    """Runs `check` on each sample, and fails with what it said of all samples that failed it."""
-    failures = []
-    for sample in TABLE[op_type].samples if samples is None else samples:
+def failures(op_type: str, check: Callable[[Sample], None], samples: list[Sample]) -> list[str]:
+    """Runs `check` on each sample; what it says of those that fail it."""
+    result = []
+    for sample in samples:
         try:
             check(sample)
         except Exception as error:
             message = " ".join(str(error).split()) or type(error).__name__
-            failures.append(f"{op_type} of {sample.label}: {type(error).__name__}: {message[:600]}")
-    if failures:
-        pytest.fail("\n".join(failures), pytrace=False)
+            result.append(f"{op_type} of {sample.label}: {type(error).__name__}: {message[:600]}")
+    return result
 
 
-Check = Callable[[list[Sample]], None]
+def walk(op_type: str, check: Callable[[Sample], None], samples: Any = None) -> None:
+    """Runs `check` on each sample, and fails with what it said of all samples that failed it."""
+    faults = failures(op_type, check, TABLE[op_type].samples if samples is None else samples)
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
 
 
-def walk_apart(op_type: str, check: Check, samples: list[Sample]) -> None:
-    """`walk` of a check of a list of samples, which gets one at a time."""
-    walk(op_type, lambda sample: check([sample]), samples)
+def walk_together(check: Callable[[str, list[Sample]], None], op_type: str, samples: Any) -> None:
+    """Gives `check` all samples, which it puts into one plan; if that fails, one at a time.
 
-
-def walk_together(op_type: str, check: Check, samples: list[Sample]) -> None:
-    """Gives `check` all samples, which it puts into one plan; if that fails, one at a time."""
+    Exhaustively, each sample has a plan of its own: see `test_each_sample_in_a_plan_of_its_own`.
+    """
     try:
-        check(samples)
+        check(op_type, samples)
     except Exception:
-        walk_apart(op_type, check, samples)
+        walk(op_type, lambda sample: check(op_type, [sample]), samples)
         raise  # only together do they fail
-
-
-walks = pytest.mark.parametrize(
-    "walk_by",
-    [walk_together, pytest.param(walk_apart, marks=pytest.mark.exhaustive)],
-    ids=["together", "apart"],
-)
-"""Plans are compiled for all samples of an op at once, and exhaustively for each of them."""
 
 
 def cpu_kernel(op_type: str, sample: Sample) -> Call:
@@ -386,15 +380,15 @@ def agree(op_type: str, samples: list[Sample], devices: list[str], opened: str =
             )
 
 
-@every_op
-@walks
-def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str, walk_by: Any) -> None:
-    def check(samples: list[Sample]) -> None:
-        on_gpu = [sample for sample in samples if not gpu_refusal(op_type, sample)]
-        devices = ["/cpu:0"] * len(samples) + ["/gpu:0"] * len(on_gpu)
-        agree(op_type, samples + on_gpu, devices)
+def agree_on_cpu_and_gpu(op_type: str, samples: list[Sample]) -> None:
+    on_gpu = [sample for sample in samples if not gpu_refusal(op_type, sample)]
+    devices = ["/cpu:0"] * len(samples) + ["/gpu:0"] * len(on_gpu)
+    agree(op_type, samples + on_gpu, devices)
 
-    walk_by(op_type, check, TABLE[op_type].samples)
+
+@every_op
+def test_session_gives_the_kernels_bits_on_cpu_and_gpu(op_type: str) -> None:
+    walk_together(agree_on_cpu_and_gpu, op_type, TABLE[op_type].samples)
 
 
 @every_op
@@ -412,17 +406,18 @@ def test_gpu_is_refused_with_the_declared_reason(op_type: str) -> None:
         walk(op_type, check, refused.values())
 
 
-@every_op
-@walks
-@pytest.mark.parametrize("opened", ["sizes", "rank"])
-def test_session_that_leaves_shapes_open_gives_the_same(
-    op_type: str, walk_by: Any, opened: str
-) -> None:
-    def check(samples: list[Sample]) -> None:
-        devices = ["/cpu:0" if gpu_refusal(op_type, item) else "/gpu:0" for item in samples]
-        agree(op_type, samples, devices, opened)
+def agree_opened(op_type: str, samples: list[Sample], opened: str) -> None:
+    devices = ["/cpu:0" if gpu_refusal(op_type, item) else "/gpu:0" for item in samples]
+    agree(op_type, samples, devices, opened)
 
-    walk_by(op_type, check, TABLE[op_type].samples)
+
+OPENED = [partial(agree_opened, opened=opened) for opened in ("sizes", "rank")]
+
+
+@every_op
+@pytest.mark.parametrize("check", OPENED, ids=["sizes", "rank"])
+def test_session_that_leaves_shapes_open_gives_the_same(op_type: str, check: Any) -> None:
+    walk_together(check, op_type, TABLE[op_type].samples)
 
 
 # -- gradients
@@ -586,22 +581,18 @@ def gradient_slopes(op_type: str, sample: Sample, feeds: dict[Any, Any]) -> Slop
     return slopes
 
 
+def gradients_are_slopes(op_type: str, samples: list[Sample]) -> None:
+    feeds: dict[Any, Any] = {}
+    with session() as running:
+        slopes = [item for sample in samples for item in gradient_slopes(op_type, sample, feeds)]
+        compare_slopes(running, slopes, feeds)
+
+
 @every_op
-@walks
-def test_gradient_is_the_slope(op_type: str, walk_by: Any) -> None:
+def test_gradient_is_the_slope(op_type: str) -> None:
     """Against central differences of the kernel, with known and with unknown shapes."""
-    if DECLARATIONS[op_type].writes:
-        return
-
-    def check(samples: list[Sample]) -> None:
-        feeds: dict[Any, Any] = {}
-        with session() as running:
-            slopes = [
-                item for sample in samples for item in gradient_slopes(op_type, sample, feeds)
-            ]
-            compare_slopes(running, slopes, feeds)
-
-    walk_by(op_type, check, precise_samples(op_type))
+    if not DECLARATIONS[op_type].writes:
+        walk_together(gradients_are_slopes, op_type, precise_samples(op_type))
 
 
 EXEMPT = NOTHING_FLOWS | REFUSES | IN_SINGLE | SPOKEN | GATED
@@ -647,23 +638,41 @@ def second_slopes(
     ]
 
 
+def second_gradients_are_slopes(op_type: str, samples: list[Sample]) -> None:
+    feeds: dict[Any, Any] = {}
+    with session() as running:
+        slopes = [
+            item for sample in samples for item in second_slopes(running, op_type, sample, feeds)
+        ]
+        compare_slopes(running, slopes, feeds)
+
+
 @pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")  # of gather_nd
 @pytest.mark.parametrize("op_type", DIFFERENTIABLE)
-@walks
-def test_second_gradient_is_the_slope_of_the_first(op_type: str, walk_by: Any) -> None:
+def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
     """By the inputs and by the incoming gradient."""
+    walk_together(second_gradients_are_slopes, op_type, precise_samples(op_type))
 
-    def check(samples: list[Sample]) -> None:
-        feeds: dict[Any, Any] = {}
-        with session() as running:
-            slopes = [
-                item
-                for sample in samples
-                for item in second_slopes(running, op_type, sample, feeds)
-            ]
-            compare_slopes(running, slopes, feeds)
 
-    walk_by(op_type, check, precise_samples(op_type))
+@pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")
+@pytest.mark.parametrize(
+    ("check", "op_types"),
+    [
+        *((check, EVERY) for check in (agree_on_cpu_and_gpu, *OPENED)),
+        (gradients_are_slopes, [op for op in EVERY if not DECLARATIONS[op].writes]),
+        (second_gradients_are_slopes, DIFFERENTIABLE),
+    ],
+    ids=["on devices", "sizes open", "rank open", "gradients", "second gradients"],
+)
+def test_each_sample_in_a_plan_of_its_own(check: Any, op_types: list[str]) -> None:
+    """What is above in one plan for all samples of an op."""
+    faults = []
+    for op_type in op_types:
+        is_slope = check in (gradients_are_slopes, second_gradients_are_slopes)
+        samples = precise_samples(op_type) if is_slope else TABLE[op_type].samples
+        faults += failures(op_type, lambda sample, op=op_type: check(op, [sample]), samples)
+    assert not faults, "\n".join(["", *faults])
 
 
 def test_walk_covers_everything() -> None:
