@@ -81,7 +81,7 @@ class MasterSession:
         self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
         self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
         self._steps: set[MasterStep] = set()
-        self._rounds: dict[tuple[int, int], int] = {}  # by the keys of a collective
+        self._rounds: dict[tuple[int, int] | None, int] = {None: 0}  # by keys of collectives
         self._is_closed = False
         self._lock = new_rlock()
 
@@ -140,12 +140,12 @@ class MasterSession:
         return results
 
     def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
-        """By task, how many steps have had each collective that members of other sessions join."""
+        """By task, how many steps have had collectives, and for each how many had this one."""
         with self._lock:
-            for key in {key for keys in run.collectives.values() for key in keys if key}:
+            for key in {None}.union(*run.collectives.values()):
                 self._rounds[key] = self._rounds.get(key, 0) + 1
             return {
-                task: [self._rounds[key] if key else 0 for key in keys]
+                task: [self._rounds[key] for key in (None, *keys)]
                 for task, keys in run.collectives.items()
             }
 

@@ -63,10 +63,10 @@ NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
 class PartStep(NamedTuple):
     """A step of a part: the session, the part's number, the fed values, how it is run.
 
-    others: the other tasks of the step, which are told of a failure. rounds: for each collective of
-    the part, how many steps of the session have had it, if members are of other sessions. begins:
-    by task, what begins the parts that wait for what this one's first stage sends. first: what the
-    part is begun with, by names and values.
+    others: the other tasks of the step, which are told of a failure. rounds: where the part has
+    collectives, how many steps of the session have had any, and for each how many had this one.
+    begins: by task, what begins the parts that wait for what this one's first stage sends. first:
+    what the part is begun with, by names and values.
     """
 
     handle: str

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpugraph.base.errors import AbortedError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.collectives.collective_meetings import Round
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.collectives.collective_runs import BucketRun, CollectiveStep
 from gpugraph.cluster.part_specs import PartStep, StageSpec, StepOptions
@@ -92,12 +93,8 @@ class Worker:
         AbortedError where the session or the part is not there, InvalidArgumentError for other
         values: the other tasks of the step are not told of these.
         """
-        part = self.session(part_step.handle).part(part_step.part)
-        values, rounds = part_step.values, part_step.rounds
-        if len(values) != len(part.feeds):
-            raise invalid_argument(f"{len(values)} values were fed to {len(part.feeds)} tensors")
-        if len(rounds) != len(part.collectives):
-            raise invalid_argument(f"{len(rounds)} rounds of {len(part.collectives)} collectives")
+        part, values = self.session(part_step.handle).part(part_step.part), part_step.values
+        part.check(len(values), len(part_step.rounds))
         return partial(self._run, part, dict(zip(part.feeds, values)), part_step)
 
     def _run(self, part: Part, fed: dict[str, Any], part_step: PartStep) -> list[Any]:
@@ -166,11 +163,12 @@ class Worker:
         assert self.peers is not None
         pool = self._segments
         buckets, inside = [], {}
-        for (spec, operations), count in zip(part.collectives, rounds):
+        for (spec, operations), count in zip(part.collectives, rounds[1:]):
+            begin = partial(BucketRun, spec, operations, pool, Round(count, 0, rounds[0]))
             if spec.is_inside:
-                inside[operations[0].name] = partial(BucketRun, spec, operations, pool, count)
+                inside[operations[0].name] = begin
             else:
-                buckets.append(BucketRun(spec, operations, pool, count))
+                buckets.append(begin())
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:

@@ -65,6 +65,13 @@ class Part(NamedTuple):
     lent: Collection[str]
     copied: frozenset[str]
 
+    def check(self, num_values: int, num_rounds: int) -> None:
+        """InvalidArgumentError where a step gives another number of values, or counts of steps."""
+        if num_values != len(self.feeds):
+            raise invalid_argument(f"{num_values} values were fed to {len(self.feeds)} tensors")
+        if num_rounds != (len(self.collectives) + 1 if self.collectives else 0):
+            raise invalid_argument(f"{num_rounds} counts for {len(self.collectives)} collectives")
+
 
 class WorkerSession:
     """A session on this task: the client's graph, and the parts that were registered."""

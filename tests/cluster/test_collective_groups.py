@@ -8,16 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 import gpugraph as tf
-from gpugraph.cluster.collectives.collective_groups import (
-    CollectiveGroups,
+from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
+from gpugraph.cluster.collectives.collective_meetings import (
+    Attempt,
     Joining,
     Meeting,
     Member,
+    Round,
 )
-from gpugraph.cluster.collectives.collective_rounds import Attempt
 
 KEY = 0, "group 1, instance 1"
 FAILURE = tf.errors.AbortedError(None, None, "its step failed")
@@ -60,12 +60,12 @@ class Leader:
             self.attempt(number, session)
         self.joined.add((wait, number))
         who, attempt = member(number, session), self.last(number, session)
-        limit = limit_s, (attempt.step, turn)
+        limit = limit_s, attempt.round._replace(turn=turn)
         return self.groups.join(Joining(KEY, size, SIGNATURE, wait, who, *limit))
 
     def last(self, number: int, session: str = "s") -> Attempt:
         step = self.steps.get(f"{session}{number}", 0)
-        return Attempt(member(number).devices[0], f"{session}{number}", step)
+        return Attempt(member(number).devices[0], f"{session}{number}", Round(step, 0, step))
 
     def attempt(self, number: int, session: str = "s") -> Attempt:
         """The next step of a session, which fails before it joins."""
@@ -261,56 +261,6 @@ def test_a_new_session_does_not_mind_what_failed_before() -> None:
     leader.fails(1)
     assert leader.join(0, session="t") is None
     assert leader.join(1, session="t") is not None
-
-
-@given(st.integers(2, 4), st.data())
-def test_members_meet_in_the_same_steps_whatever_fails_and_in_whichever_order(
-    count: int, data: st.DataObject
-) -> None:
-    num_steps = 6
-    leader, news = Leader(count), list[tuple[int, Attempt]]()
-    fails = [data.draw(st.sets(st.integers(2, num_steps - 1))) for _ in range(count)]
-    steps = dict.fromkeys(range(count), 0)
-    waits: dict[int, str] = {}
-    outcomes: dict[tuple[int, int], Any] = {}
-
-    def settle(number: int, outcome: Any) -> None:
-        outcomes[number, steps[number]] = outcome
-        waits.pop(number, None)
-
-    def step(number: int) -> None:
-        steps[number] += 1
-        if steps[number] in fails[number]:
-            news.append((number, leader.attempt(number)))
-            return settle(number, None)
-        waits[number] = f"{number} in {steps[number]}"
-        try:
-            meeting = leader.join(number, count, wait=waits[number])
-        except tf.errors.AbortedError as error:
-            return settle(number, error)
-        if meeting is not None:
-            settle(number, meeting)
-
-    for number in range(count):
-        step(number)
-    while True:
-        for number, wait in list(waits.items()):
-            if wait in leader.settled:
-                settle(number, leader.settled[wait])
-        idle = [number for number in steps if number not in waits and steps[number] < num_steps]
-        if not idle and not news:
-            break
-        number = data.draw(st.sampled_from([*idle, -1] if news else idle))
-        if number >= 0:
-            step(number)
-        else:
-            number, attempt = news.pop(data.draw(st.integers(0, len(news) - 1)))
-            leader.fails(number, attempt=attempt)
-    assert not waits
-    for meeting in filter(lambda outcome: isinstance(outcome, Meeting), outcomes.values()):
-        places = [place for place, outcome in outcomes.items() if outcome == meeting]
-        assert len(places) == count and len({step for _, step in places}) == 1
-    assert isinstance(outcomes[0, num_steps], Meeting)
 
 
 CLOSED = tf.errors.AbortedError(None, None, "its session was closed")

@@ -25,54 +25,19 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.collectives.collective_rounds import Attempt, CollectiveHistory
-from gpugraph.cluster.shared_segments import SegmentName
+from gpugraph.cluster.collectives.collective_meetings import (
+    Attempt,
+    Joining,
+    Meeting,
+    MeetingKey,
+    Member,
+    Outcome,
+)
+from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory, GroupSteps
 
 _SLICE_S = 0.5
 _PATIENCE_S = 1.0  # before a member that does not come is asked for
 _MOST_KNOWN = 4096
-
-MeetingKey = tuple[int, str]
-"""The step of a session all of whose members are in one run, else 0; and the group's and instance's
-keys."""
-
-
-class Member(NamedTuple):
-    """What of a collective is on one task, of one session: devices, and memory to share."""
-
-    task: str
-    session: str
-    devices: tuple[str, ...]
-    segment: SegmentName = SegmentName()
-
-
-class Joining(NamedTuple):
-    """What a member joins a collective with, which has so many devices in all.
-
-    signature: what all members have to agree in. wait: a name of this wait, by which it may join
-    again, and leave. limit_s: how long it may last; 0 for no limit. round: the step of its
-    session, of those that have the collective, and the turn in it, if others are of other sessions.
-    """
-
-    key: MeetingKey
-    size: int
-    signature: Sequence[str]
-    wait: str
-    member: Member
-    limit_s: float = 0.0
-    round: tuple[int, int] = (0, 0)
-
-    @property
-    def attempt(self) -> Attempt:
-        """What is known of it once it does not wait any more."""
-        return Attempt(self.member.devices[0], self.member.session, *self.round)
-
-
-class Meeting(NamedTuple):
-    """Members that have met, in the order of their tasks, and their number of a step."""
-
-    step: int
-    members: Sequence[Member]
 
 
 class _Waiting:
@@ -95,10 +60,6 @@ class _Closing(NamedTuple):
     informed: set[str]
 
 
-Outcome = Meeting | OpError
-"""How a wait ends."""
-
-
 class CollectiveGroups:
     """The meetings that one task leads. Nothing waits here: who joins is told later.
 
@@ -116,6 +77,7 @@ class CollectiveGroups:
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
         self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
         self._histories: OrderedDict[str, CollectiveHistory] = OrderedDict()  # by key
+        self._steps: OrderedDict[str, GroupSteps] = OrderedDict()  # by group
         self._closed: OrderedDict[str, _Closing] = OrderedDict()  # by session
         self._lock = new_lock()
         self._is_watched = False
@@ -209,10 +171,15 @@ class CollectiveGroups:
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
         """The last meeting of members in several sessions, and what has failed since."""
-        history = self._histories.pop(key[1], None) or CollectiveHistory()
+        history = self._histories.pop(key[1], None) or CollectiveHistory(self._group_steps(key))
         self._histories[key[1]] = history
         _drop_oldest(self._histories)
         return history
+
+    def _group_steps(self, key: MeetingKey) -> GroupSteps:
+        steps = self._steps.setdefault(_group(key), GroupSteps())
+        _drop_oldest(self._steps)
+        return steps
 
     def _tell(self, joining: Joining) -> None:
         """Raises that another member does not come to the step in which this one is.
@@ -226,6 +193,7 @@ class CollectiveGroups:
             closed.informed.add(member.session)
             raise closed.error.bare()
         history, waiting = self._history(key), self._waiting.get(key)
+        self._group_steps(key).see(joining.attempt)
         error = history.failure_for(joining.attempt)
         for other in () if waiting is None else waiting.attempts.values():
             error = error or history.lateness(joining.attempt, other)
@@ -316,8 +284,8 @@ class CollectiveGroups:
     ) -> None:
         """A member does not come in a step, or waits no more: who waits for it there fails.
 
-        wait: its name, where it has begun. is_own: whether its own step failed: then who comes to
-        this step later is told, too.
+        wait: its name, where it has begun. is_own: whether its own step failed, and nobody else's
+        before.
         """
         ended: list[tuple[str, str, Outcome]] = []
         with self._lock:
@@ -327,11 +295,12 @@ class CollectiveGroups:
                 attempts = {
                     name: other
                     for name, other in waiting.attempts.items()
-                    if wait or history.concerns(attempt, other)
+                    if wait or (other.device != attempt.device and history.concerns(attempt, other))
                 }
                 ended = [self._end(waiting, name, error) for name in attempts]
-            if is_own:
-                history.fail(attempt, error, [other.device for other in attempts.values()])
+            if not key[0]:
+                informed = [other.device for other in attempts.values()]
+                history.leave(attempt, error, is_own, informed)
         self._announce(ended)
 
     def close_session(self, session: str, error: OpError) -> None:

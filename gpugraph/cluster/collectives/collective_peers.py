@@ -6,24 +6,26 @@ do, and is asked for over the same connections. Who waits for long asks whether 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.errors import AbortedError, OpError, UnavailableError
-from gpugraph.cluster.collectives.collective_groups import (
-    CollectiveGroups,
+from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
+from gpugraph.cluster.collectives.collective_meetings import (
+    Attempt,
     Joining,
     Meeting,
     MeetingKey,
     Member,
     Outcome,
+    Round,
 )
-from gpugraph.cluster.collectives.collective_rounds import Attempt
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
-from gpugraph.cluster.transport import Peer, error_of, message_of, write_failure
+from gpugraph.cluster.transport import Peer, PendingCall, error_of, message_of, write_failure
 from gpugraph.cluster.wire_values import read_segment, write_segment
 from gpugraph.config.environment import setting
 
@@ -59,6 +61,7 @@ class CollectivePeers:
         self.groups = CollectiveGroups(tasks, self.is_there, self.settle)
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
+        self._leaving: set[PendingCall] = set()
         self._leaders: dict[str, set[str]] = {}  # where members of each session have met others
         self.threads = DaemonThreads("gpugraph-collectives")
 
@@ -77,6 +80,9 @@ class CollectivePeers:
         limited = joining._replace(limit_s=float(setting("GPUGRAPH_COLLECTIVE_WAIT")))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
+        for leaving in list(self._leaving):  # the leader knows first what this member has left
+            with contextlib.suppress(OpError):
+                leaving()
         ending = self._endings[joining.wait] = _Ending()
         try:
             while not ending.is_over.is_set():
@@ -95,9 +101,10 @@ class CollectivePeers:
         return ending.outcome
 
     def _join_there(self, leader: str, joining: Joining) -> Meeting | None:
-        (step, key), size, signature, wait, member, limit_s, (count, turn) = joining
+        (step, key), size, signature, wait, member, limit_s, round = joining
         message = message_of("JoinCollective", step=step, key=key, size=size, signature=signature)
-        message.wait, message.limit_s, message.round, message.turn = wait, limit_s, count, turn
+        message.wait, message.limit_s = wait, limit_s
+        message.round, message.turn, message.sequence = round
         _write_member(message.member, member)
         peer = self.peer(leader)
         if leader not in self._reached:  # it may not be there yet
@@ -135,14 +142,19 @@ class CollectivePeers:
         attempt: Attempt,
         is_own: bool,
     ) -> None:
-        """Tells the leader that a member does not come in a step, or waits no more."""
+        """Tells the leader that a member does not come in a step, or waits no more.
+
+        It knows before the member joins in another step.
+        """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
             return
         message = message_of("LeaveCollective", step=key[0], key=key[1], wait=wait, is_own=is_own)
-        message.device, message.session, message.round, _ = attempt
+        message.device, message.session, (message.round, _, message.sequence) = attempt
         write_failure(message.failure, error)
-        self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
+        leaving = self.peer(leader).start("LeaveCollective", message, limit_s=_TELL_S)
+        self._leaving.add(leaving)
+        leaving.when_done(lambda: self._leaving.discard(leaving))
 
     def close_session(self, session: str, reason: str) -> None:
         """Tells who has met members of a session that these come no more."""
@@ -178,7 +190,7 @@ class CollectivePeers:
             message.wait,
             _read_member(message.member),
             message.limit_s,
-            (message.round, message.turn),
+            Round(message.round, message.turn, message.sequence),
         )
         meeting = self.groups.join(joining)
         answer = message_of("CollectiveMeeting")
@@ -198,7 +210,8 @@ class CollectivePeers:
             self.groups.close_session(message.session, error_of(message.failure))
             return
         key = message.step, message.key
-        attempt = Attempt(message.device, message.session, message.round)
+        round = Round(message.round, 0, message.sequence)
+        attempt = Attempt(message.device, message.session, round)
         self.groups.leave(key, message.wait, error_of(message.failure), attempt, message.is_own)
 
     def stop(self) -> None:

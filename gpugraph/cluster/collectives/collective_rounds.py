@@ -7,45 +7,51 @@ equal places only. A step that fails before it meets uses up its place, for all:
 or comes there later, fails too, and who is past it is not concerned. So members whose steps fail
 together stay in step, however late each hears of the other.
 
-Members that have not met in their sessions have no places. They meet whoever waits, and hear of a
-failure that is a few seconds old, once.
+Members that have not met in their sessions have no places. They meet whoever waits. They hear of
+what fails while their step goes on; and of a failure that is a few seconds old, once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from time import monotonic
-from typing import NamedTuple
 
 from gpugraph.base.errors import AbortedError, OpError
+from gpugraph.cluster.collectives.collective_meetings import Attempt
 
 _FRESH_S = 10.0
 
 
-class Attempt(NamedTuple):
-    """A member, by its first device and its session, in a step, of those that have the collective.
+class GroupSteps:
+    """The step in which each member of a group joined last, and since when."""
 
-    turn: how often the step has done it before.
-    """
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[str, int, float]] = {}  # by device
 
-    device: str
-    session: str
-    step: int
-    turn: int = 0
+    def see(self, attempt: Attempt) -> None:
+        """Notes that a member joins in a step."""
+        session, sequence, _ = self._last.get(attempt.device, ("", 0, 0.0))
+        if session != attempt.session or sequence < attempt.round.sequence:
+            self._last[attempt.device] = attempt.session, attempt.round.sequence, monotonic()
+
+    def began(self, attempt: Attempt) -> float:
+        """Since when a member is in its last step."""
+        return self._last[attempt.device][2]
 
 
 class _Failure:
-    """That a member's step has failed, and which devices have heard of it."""
+    """That a member has left a step, and which devices have heard of it."""
 
-    def __init__(self, attempt: Attempt, error: OpError, informed: set[str]) -> None:
+    def __init__(self, attempt: Attempt, error: OpError, is_own: bool, informed: set[str]) -> None:
         self.attempt, self.error, self.informed = attempt, error.bare(), informed
-        self.time = monotonic()
+        self.is_own, self.time = is_own, monotonic()
 
 
 class CollectiveHistory:
-    """The last meeting of one collective, and the steps that have failed since."""
+    """The last meeting of one collective, and the steps that have been left since."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: GroupSteps) -> None:
+        self._steps = steps
         self._met: dict[str, Attempt] = {}  # by device
         self._failures: dict[str, _Failure] = {}  # by device
 
@@ -54,7 +60,7 @@ class CollectiveHistory:
         met = self._met.get(attempt.device)
         if met is None or met.session != attempt.session:
             return None
-        return attempt.step - met.step, attempt.turn
+        return attempt.round.step - met.round.step, attempt.round.turn
 
     def meet(self, attempts: Iterable[Attempt]) -> None:
         """Notes a meeting: what was before is over."""
@@ -65,29 +71,32 @@ class CollectiveHistory:
         """The error of a member that does not come to this attempt any more, if there is one."""
         place = self.place(attempt)
         own = self._failures.get(attempt.device)
-        if own is not None and (place is None or own.attempt.session != attempt.session):
-            del self._failures[attempt.device]  # it has come again
+        if own is not None and own.attempt.session != attempt.session:
+            del self._failures[attempt.device]  # it has come in a new session
         for failure in self._failures.values():
-            if not self.concerns(failure.attempt, attempt):
-                continue
             other = self.place(failure.attempt)
             if place is not None and other is not None:
-                return failure.error
-            is_recent = monotonic() - failure.time < _FRESH_S
-            if other is None and is_recent and attempt.device not in failure.informed:
+                if place[0] <= other[0]:
+                    return failure.error
+            elif failure.time > self._steps.began(attempt) or self._is_news(failure, attempt):
                 failure.informed.add(attempt.device)
                 return failure.error
         return None
 
-    def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
-        """Whether another member waits in vain for an attempt that has failed."""
-        if attempt.device == failed.device:
+    def _is_news(self, failure: _Failure, attempt: Attempt) -> bool:
+        """Whether a member that has not met another one hears of its failure in an earlier step."""
+        failed = failure.attempt
+        if self.place(failed) is not None or not failure.is_own:
             return False
+        is_recent = monotonic() - failure.time < _FRESH_S
+        is_later = self.place(attempt) is None and attempt.round.step > failed.round.step
+        return is_recent and not is_later and attempt.device not in failure.informed
+
+    def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
+        """Whether another member waits in vain for one that has left a step."""
         place, other = self.place(attempt), self.place(failed)
         if place is not None and other is not None:
             return place[0] <= other[0]
-        if place is None and other is None:
-            return attempt.step <= failed.step
         return True
 
     def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
@@ -100,15 +109,17 @@ class CollectiveHistory:
             "has left"
         )
 
-    def fail(self, attempt: Attempt, error: OpError, informed: Iterable[str]) -> None:
-        """Notes that a member's own step failed, and who has heard of it."""
+    def leave(
+        self, attempt: Attempt, error: OpError, is_own: bool, informed: Iterable[str]
+    ) -> None:
+        """Notes that a member has left a step, by a failure of its own or not, and who knows."""
         heard = set(informed)
         for device, failure in self._failures.items():
-            is_same_step = failure.attempt.step == attempt.step
+            is_same_step = failure.attempt.round.step == attempt.round.step
             if device == attempt.device:
                 is_same_attempt = is_same_step and failure.attempt.session == attempt.session
                 heard |= failure.informed if is_same_attempt else set()
-            elif is_same_step:  # both failed in it
+            elif is_same_step:  # both have left it
                 failure.informed.add(attempt.device)
                 heard.add(device)
-        self._failures[attempt.device] = _Failure(attempt, error, heard)
+        self._failures[attempt.device] = _Failure(attempt, error, is_own, heard)

@@ -41,9 +41,15 @@ from gpugraph.cluster.collectives.collective_exchange import (
     meet,
     shared_all_reduce,
 )
-from gpugraph.cluster.collectives.collective_groups import Joining, Meeting, MeetingKey, Member
+from gpugraph.cluster.collectives.collective_meetings import (
+    Attempt,
+    Joining,
+    Meeting,
+    MeetingKey,
+    Member,
+    Round,
+)
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers, PeerWire
-from gpugraph.cluster.collectives.collective_rounds import Attempt
 from gpugraph.cluster.shared_segments import Segment, SegmentName, SegmentPool
 from gpugraph.cluster.step_mailbox import StepLimit
 from gpugraph.graph.client.operation import Operation
@@ -56,14 +62,14 @@ _SLICE_S = 0.2
 class BucketRun:
     """Collectives that are done at once, in one run of one task.
 
-    Reductions lie one after the other in one array, which others may see (`segment`). step: how
-    many steps of the session have had it.
+    Reductions lie one after the other in one array, which others may see (`segment`). round:
+    the step of its session.
     """
 
     def __init__(
-        self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, step: int
+        self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
     ) -> None:
-        self.round = step, 0
+        self.round = round
         self.spec, self.operations, self._pool = spec, operations, pool
         first = operations[0]
         self.kind = first.type.removesuffix("Send").removesuffix("Recv")
@@ -191,7 +197,7 @@ class CollectiveStep:
         """The result of a collective for which its plan waits."""
         with self._lock:
             self._buckets.append(bucket)
-            bucket.round = bucket.round[0], self._turns[name]
+            bucket.round = bucket.round._replace(turn=self._turns[name])
             self._turns[name] += 1
         if bucket.missing:
             bucket.take(name, value)
@@ -282,7 +288,7 @@ class CollectiveStep:
         elif not bucket.spec.is_whole:
             wait = bucket.wait if bucket.is_begun else ""
             leader, key = bucket.spec.leader, bucket.key(self._step)
-            attempt = Attempt(self._devices(bucket)[0], self._session, *bucket.round)
+            attempt = Attempt(self._devices(bucket)[0], self._session, bucket.round)
             self._peers.leave(leader, key, wait, message, attempt, is_own)
 
     def _devices(self, bucket: BucketRun) -> tuple[str, ...]:

@@ -46,11 +46,12 @@ PartState: 1 state int32
 AbortStep: 1 step int64, 2 failure Failure
 CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 segment Segment
 JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5 wait string,
-    6 limit_s double, 7 member CollectiveMember, 8 round int64, 9 turn int64
+    6 limit_s double, 7 member CollectiveMember, 8 round int64, 9 turn int64,
+    10 sequence int64
 CollectiveMeeting: 1 step int64, 2 member *CollectiveMember
 CollectiveOutcome: 1 wait string, 2 meeting CollectiveMeeting, 3 failure Failure
 LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device string,
-    6 session string, 7 round int64, 8 is_own bool
+    6 session string, 7 round int64, 8 is_own bool, 9 sequence int64
 MemoryOf: 1 handle string, 2 is_released bool
 MemoryUse: 1 device string, 2 counter *int64, 3 owner *string, 4 owned *int64
 MemoryUses: 1 use *MemoryUse, 2 given_back int64

@@ -1,0 +1,168 @@
+"""Members that fail, give up and come anew stay in step, and never wait in vain for each other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gpugraph as tf
+from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
+from gpugraph.cluster.collectives.collective_meetings import Attempt, Joining, Member, Round
+
+KEYS = [(0, f"group 1, instance {instance}") for instance in (1, 2)]
+NUM_TURNS, NUM_FAILING_TURNS = 300, 150
+
+
+class Client:
+    """A member that does steps of two collectives, one after the other, in sessions of its own."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.session, self.step, self.num_waits = number, 0, 0, 0
+        self.key: int | None = None  # the collective that it is in
+        self.wait = ""
+        self.kept_back: list[Callable[[], None]] = []  # of what it has left the leader will hear
+
+    def attempt(self) -> Attempt:
+        name = f"{self.number} in {self.session}"
+        return Attempt(f"device {self.number}", name, Round(self.step, 0, self.step))
+
+
+class Clients:
+    """Members of one group with all that can happen to them; a step is what `attempts` says."""
+
+    def __init__(self, seed: int, count: int, **chances: float) -> None:
+        self.draw, self.count, self.chances = random.Random(seed), count, chances
+        self.settled: dict[str, Any] = {}
+        self.clients = [Client(number) for number in range(count)]
+        tasks = [f"/job:worker/replica:0/task:{number}" for number in range(count)]
+        self.groups = CollectiveGroups(tasks, lambda task: True, self.settle)
+        self.news: list[Callable[[], None]] = []
+        self.met: dict[Any, dict[int, dict[int, Attempt]]] = {key: {} for key in KEYS}
+        self.num_met = 0
+
+    def settle(self, task: str, wait: str, outcome: Any) -> None:
+        self.settled[wait] = outcome
+
+    def happens(self, what: str) -> bool:
+        return self.draw.random() < self.chances.get(what, 0.0)
+
+    def leave(self, client: Client, is_own: bool) -> None:
+        """A step fails: what it waits for at once, other collectives a little later."""
+        first, attempt = client.key or 0, client.attempt()
+        for key in range(first, len(KEYS)):
+            wait = client.wait if key == client.key else ""
+            error = tf.errors.AbortedError(None, None, f"{client.number} left")
+
+            def tell(key: int = key, wait: str = wait, error: Any = error) -> None:
+                self.groups.leave(KEYS[key], wait, error, attempt, is_own)
+
+            if wait or not self.happens("delay"):
+                tell()
+            else:
+                self.news.append(tell)
+                client.kept_back.append(tell)
+        client.key, client.wait = None, ""
+        if self.happens("new session"):
+            session, closed = attempt.session, tf.errors.AbortedError(None, None, "closed")
+
+            def close() -> None:
+                self.groups.close_session(session, closed)
+
+            if self.happens("delay"):
+                self.news.append(close)
+            elif self.happens("close"):
+                close()
+            client.session, client.step = client.session + 1, 0
+
+    def join(self, client: Client, key: int) -> None:
+        for tell in client.kept_back:  # comes before it joins again
+            if tell in self.news:
+                self.news.remove(tell)
+                tell()
+        client.kept_back.clear()
+        client.key, client.num_waits = key, client.num_waits + 1
+        client.wait = f"wait {client.num_waits} of {client.number}"
+        device, session, round = client.attempt()
+        member = Member(f"/job:worker/replica:0/task:{client.number}", session, (device,))
+        joining = Joining(KEYS[key], self.count, ["x"], client.wait, member, 0.0, round)
+        try:
+            meeting = self.groups.join(joining)
+        except tf.errors.AbortedError:
+            client.wait = ""
+            self.leave(client, is_own=False)
+            return
+        if meeting is not None:
+            self.end(client, meeting)
+
+    def end(self, client: Client, outcome: Any) -> None:
+        client.wait = ""
+        if isinstance(outcome, tf.errors.OpError):
+            self.leave(client, is_own=False)
+            return
+        meeting = self.met[KEYS[client.key or 0]].setdefault(outcome.step, {})
+        meeting[client.number] = client.attempt()
+        is_last = client.key == len(KEYS) - 1
+        self.num_met += is_last
+        client.key = None if is_last else 1
+
+    def run(self) -> None:
+        for turn in range(NUM_TURNS):
+            for client in self.clients:
+                if client.wait in self.settled:
+                    self.end(client, self.settled.pop(client.wait))
+            fails = turn < NUM_FAILING_TURNS
+            idle: list[Any] = [client for client in self.clients if not client.wait]
+            waiting = [x for x in self.clients if x.wait and fails and self.happens("time out")]
+            choices = [*idle, *self.news, *waiting]
+            assert choices, "all wait for each other"
+            chosen = self.draw.choice(choices)
+            if not isinstance(chosen, Client):
+                self.news.remove(chosen)
+                chosen()
+            elif chosen.wait:
+                self.leave(chosen, is_own=False)
+            else:
+                chosen.step += chosen.key is None
+                if fails and self.happens("fail"):
+                    self.leave(chosen, is_own=True)
+                else:
+                    self.join(chosen, chosen.key or 0)
+
+
+CHANCES = {"fail": 0.15, "delay": 0.3, "close": 0.7}
+LIVES = {
+    "steps fail": {},
+    "clients give up": {"time out": 0.05},
+    "sessions are made anew": {"time out": 0.05, "new session": 0.3},
+    "sessions are not closed": {"time out": 0.05, "new session": 0.3, "close": 0.0},
+}
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize(
+    "seeds",
+    [range(15), pytest.param(range(15, 1000), marks=pytest.mark.exhaustive)],
+    ids=["some", "many"],
+)
+def test_nobody_waits_in_vain_and_steps_stay_side_by_side(
+    life: str, count: int, seeds: range
+) -> None:
+    for seed in seeds:
+        clients = Clients(seed, count, **CHANCES | LIVES[life])
+        try:
+            clients.run()
+        finally:
+            clients.groups.stop()
+        assert clients.num_met > count * 10
+        if not LIVES[life]:  # those of the first meeting go together
+            for key in KEYS:
+                assert len({distances(meeting) for meeting in clients.met[key].values()}) == 1, seed
+
+
+def distances(meeting: dict[int, Attempt]) -> tuple[int, ...]:
+    """By how many steps the members of a meeting are ahead of the first."""
+    return tuple(meeting[number].round.step - meeting[0].round.step for number in sorted(meeting))
