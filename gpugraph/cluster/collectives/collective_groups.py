@@ -33,7 +33,7 @@ from gpugraph.cluster.collectives.collective_meetings import (
     Member,
     Outcome,
 )
-from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory, GroupSteps
+from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory
 
 _SLICE_S = 0.5
 _PATIENCE_S = 1.0  # before a member that does not come is asked for
@@ -77,7 +77,7 @@ class CollectiveGroups:
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
         self._known: OrderedDict[tuple[str, str, str], Sequence[Member]] = OrderedDict()
         self._histories: OrderedDict[str, CollectiveHistory] = OrderedDict()  # by key
-        self._steps: OrderedDict[str, GroupSteps] = OrderedDict()  # by group
+        self._met: OrderedDict[str, dict[str, Attempt]] = OrderedDict()  # last, by group and device
         self._closed: OrderedDict[str, _Closing] = OrderedDict()  # by session
         self._lock = new_lock()
         self._is_watched = False
@@ -94,15 +94,16 @@ class CollectiveGroups:
         with self._lock:
             waiting = self._waiting.get(key)
             is_new = wait not in self._outcomes and (waiting is None or wait not in waiting.members)
-            if is_new:
-                if not key[0]:
-                    self._tell(joining)
+            refusal = self._refusal(joining) if is_new and not key[0] else None
+            if refusal is not None:
+                ended = self._left(key, refusal, joining.attempt, is_own=False)
+            elif is_new:
                 if waiting is None:
                     waiting = self._waiting[key] = _Waiting(joining)
                 waiting.limits[wait] = monotonic(), joining.limit_s
                 ended = self._enter(waiting, joining)
                 self._watch()
-            outcome = self._outcomes.get(wait)
+            outcome = refusal or self._outcomes.get(wait)
         self._announce(end for end in ended if end[1] != wait)
         if isinstance(outcome, OpError):
             raise outcome.bare()
@@ -135,14 +136,16 @@ class CollectiveGroups:
         return ended
 
     def _end(self, waiting: _Waiting, wait: str, outcome: Outcome) -> tuple[str, str, Outcome]:
-        member = waiting.members.pop(wait)
-        del waiting.limits[wait], waiting.attempts[wait]
+        member, attempt = waiting.members.pop(wait), waiting.attempts.pop(wait)
+        del waiting.limits[wait]
         for name in member.devices:
             if waiting.devices.get(name) == wait:
                 del waiting.devices[name]
         if not waiting.members and self._waiting.get(waiting.key) is waiting:
             del self._waiting[waiting.key]
         self._outcomes[wait] = outcome.bare() if isinstance(outcome, OpError) else outcome
+        if isinstance(outcome, OpError) and not waiting.key[0]:
+            self._history(waiting.key).leave(attempt, outcome, is_own=False)
         _drop_oldest(self._outcomes)
         return member.task, wait, outcome
 
@@ -171,34 +174,31 @@ class CollectiveGroups:
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
         """The last meeting of members in several sessions, and what has failed since."""
-        history = self._histories.pop(key[1], None) or CollectiveHistory(self._group_steps(key))
+        history = self._histories.pop(key[1], None)
+        if history is None:
+            last_of_group = self._met.setdefault(_group(key), {})
+            _drop_oldest(self._met)
+            history = CollectiveHistory(last_of_group)
         self._histories[key[1]] = history
         _drop_oldest(self._histories)
         return history
 
-    def _group_steps(self, key: MeetingKey) -> GroupSteps:
-        steps = self._steps.setdefault(_group(key), GroupSteps())
-        _drop_oldest(self._steps)
-        return steps
-
-    def _tell(self, joining: Joining) -> None:
-        """Raises that another member does not come to the step in which this one is.
+    def _refusal(self, joining: Joining) -> OpError | None:
+        """That another member does not come to the step in which this one is.
 
         A closed session is told of once, so that it may then wait for the other to come anew.
         """
-        key, member = joining.key, joining.member
+        key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # its client has come back
         closed = self._lost_partner(key, member)
         if closed is not None:
             closed.informed.add(member.session)
-            raise closed.error.bare()
+            return closed.error
         history, waiting = self._history(key), self._waiting.get(key)
-        self._group_steps(key).see(joining.attempt)
-        error = history.failure_for(joining.attempt)
+        error = history.failure_for(attempt)
         for other in () if waiting is None else waiting.attempts.values():
-            error = error or history.lateness(joining.attempt, other)
-        if error is not None:
-            raise error.bare()
+            error = error or history.lateness(attempt, other)
+        return error
 
     def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
         """That a session is closed of which a member met another, which has not been told."""
@@ -287,21 +287,25 @@ class CollectiveGroups:
         wait: its name, where it has begun. is_own: whether its own step failed, and nobody else's
         before.
         """
-        ended: list[tuple[str, str, Outcome]] = []
         with self._lock:
-            waiting, history = self._waiting.get(key), self._history(key)
-            attempts = {}
-            if waiting is not None and (not wait or wait in waiting.attempts):
-                attempts = {
-                    name: other
-                    for name, other in waiting.attempts.items()
-                    if wait or (other.device != attempt.device and history.concerns(attempt, other))
-                }
-                ended = [self._end(waiting, name, error) for name in attempts]
-            if not key[0]:
-                informed = [other.device for other in attempts.values()]
-                history.leave(attempt, error, is_own, informed)
+            ended = self._left(key, error, attempt, is_own, wait)
         self._announce(ended)
+
+    def _left(
+        self, key: MeetingKey, error: OpError, attempt: Attempt, is_own: bool, wait: str = ""
+    ) -> list[tuple[str, str, Outcome]]:
+        waiting, history = self._waiting.get(key), self._history(key)
+        attempts: dict[str, Attempt] = {}
+        ended = []
+        if waiting is not None and (not wait or wait in waiting.attempts):
+            for name, other in waiting.attempts.items():
+                if wait or history.concerns(attempt, other):
+                    attempts[name] = other
+            ended = [self._end(waiting, name, error) for name in attempts]
+        if not key[0]:
+            informed = [other.device for other in attempts.values()]
+            history.leave(attempt, error, is_own, informed)
+        return ended
 
     def close_session(self, session: str, error: OpError) -> None:
         """The members of a session come no more: who met them before, and waits, fails.
