@@ -27,7 +27,7 @@ from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
 from gpugraph.cluster.transport import Peer, PendingCall, error_of, message_of, write_failure
 from gpugraph.cluster.wire_values import read_segment, write_segment
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import seconds
 
 _LOOK_S = 1.0
 _STATUS_S = 2.0
@@ -77,7 +77,7 @@ class CollectivePeers:
 
     def join(self, leader: str, joining: Joining) -> Meeting:
         """The meeting of a collective, once all members have come; errors as of the leader's."""
-        limited = joining._replace(limit_s=float(setting("GPUGRAPH_COLLECTIVE_WAIT")))
+        limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
         for leaving in list(self._leaving):  # the leader knows first what this member has left
@@ -108,7 +108,7 @@ class CollectivePeers:
         _write_member(message.member, member)
         peer = self.peer(leader)
         if leader not in self._reached:  # it may not be there yet
-            wait_s = float(setting("GPUGRAPH_CLUSTER_WAIT"))
+            wait_s = seconds("GPUGRAPH_CLUSTER_WAIT")
             peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
             self._reached.add(leader)
         try:

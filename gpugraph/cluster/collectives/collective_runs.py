@@ -62,8 +62,7 @@ _SLICE_S = 0.2
 class BucketRun:
     """Collectives that are done at once, in one run of one task.
 
-    Reductions lie one after the other in one array, which others may see (`segment`). round:
-    the step of its session.
+    Reductions lie one after the other in one array, which others may see (`segment`).
     """
 
     def __init__(
