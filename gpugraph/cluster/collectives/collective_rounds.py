@@ -7,18 +7,19 @@ equal places only. A step that fails before it meets uses up its place, for all:
 or comes there later, fails too, and who is past it is not concerned. So members whose steps fail
 together stay in step, however late each hears of the other.
 
-In a collective where they have not met yet, places are counted from the last meeting in another one
-of the group, in steps that have any. Members that have not met at all in their sessions have no
-places. They meet whoever waits, and hear of a failure that is a few seconds old, once.
+In a collective where they have not met yet, members meet whoever waits. What concerns them of what
+fails there is counted from the last meeting in another collective of the group, in steps that have
+any. Members that have not met at all in their sessions hear of a failure that is a few seconds old,
+once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import monotonic
 
 from gpugraph.base.errors import AbortedError, OpError
-from gpugraph.cluster.collectives.collective_meetings import Attempt
+from gpugraph.cluster.collectives.collective_meetings import Attempt, Round
 
 _FRESH_S = 10.0
 
@@ -42,23 +43,32 @@ class CollectiveHistory:
         self._last_of_group = last_of_group
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
-    def order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
+    def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
         """By how many steps an attempt is past another one, and by how many turns.
 
-        None where their sessions have not met.
+        None where their sessions have not met in this collective.
         """
-        turns = attempt.round.turn - other.round.turn
-        for met in self._met, self._last_of_group:
-            first, second = met.get(attempt.device), met.get(other.device)
-            if first is None or second is None:
-                continue
-            if (first.session, second.session) == (attempt.session, other.session):
-                if met is self._met:
-                    past = attempt.round.step - first.round.step
-                    return past - (other.round.step - second.round.step), turns
-                past = attempt.round.sequence - first.round.sequence
-                return past - (other.round.sequence - second.round.sequence), turns
-        return None
+        met = _are_in(self._met, attempt, other)
+        if met is None:
+            return None
+        first, second = met
+        past = attempt.round.step - first.step - (other.round.step - second.step)
+        return past, attempt.round.turn - other.round.turn
+
+    def _is_past(self, attempt: Attempt, failed: Attempt) -> bool | None:
+        """Whether an attempt is past a step that another member has left.
+
+        In a collective in which they have not met yet, by their last meeting in another one. None
+        where they have not met at all.
+        """
+        order = self._order(attempt, failed)
+        if order is not None:
+            return order[0] > 0
+        met = _are_in(self._last_of_group, attempt, failed)
+        if met is None:
+            return None
+        first, second = (round.sequence for round in met)
+        return attempt.round.sequence - first > failed.round.sequence - second
 
     def meet(self, attempts: Iterable[Attempt]) -> None:
         """Notes a meeting: what was before is over."""
@@ -71,10 +81,10 @@ class CollectiveHistory:
         """The error of a member that does not come to this attempt any more, if there is one."""
         self._forget_older(attempt)
         for failure in self._failures.values():
-            order = self.order(attempt, failure.attempt)
-            if attempt.device == failure.attempt.device or (order is not None and order[0] > 0):
+            is_past = self._is_past(attempt, failure.attempt)
+            if attempt.device == failure.attempt.device or is_past:
                 continue
-            if order is not None:
+            if is_past is not None:
                 return failure.error
             if self._is_news(failure, attempt):
                 failure.informed.add(attempt.device)
@@ -104,12 +114,11 @@ class CollectiveHistory:
 
     def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
         """Whether a member that waits does so in vain for one that has left a step."""
-        order = self.order(attempt, failed)
-        return attempt.device != failed.device and (order is None or order[0] <= 0)
+        return attempt.device != failed.device and not self._is_past(attempt, failed)
 
     def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
         """The error of an attempt at a step that another member has left, if it has."""
-        if (self.order(attempt, other) or (0, 0)) >= (0, 0):
+        if (self._order(attempt, other) or (0, 0)) >= (0, 0):
             return None
         return AbortedError.of_no_node(
             f"{attempt.device} waits for {other.device} in a collective, in a step that this one "
@@ -131,3 +140,15 @@ class CollectiveHistory:
                 heard.add(device)
         failure = _Failure(attempt, error, is_own, heard)
         self._failures[attempt.device, attempt.session] = failure
+
+
+def _are_in(
+    met: Mapping[str, Attempt], attempt: Attempt, other: Attempt
+) -> tuple[Round, Round] | None:
+    """The rounds in which two members were in a meeting, if both were there in their sessions."""
+    first, second = met.get(attempt.device), met.get(other.device)
+    if first is None or second is None:
+        return None
+    if (first.session, second.session) != (attempt.session, other.session):
+        return None
+    return first.round, second.round
