@@ -79,12 +79,6 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
     return Epilogue(bias, addend, "Relu" in fused)
 
 
-def addend_input(attrs: Mapping[str, Any]) -> Sequence[int]:
-    """The input in whose memory a product on the CPU may be: what is added, if something is."""
-    fused = _epilogue_ops(attrs)
-    return [2 + ("BiasAdd" in fused)] if "Add" in fused else []
-
-
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
     """The NumPy kernel of a product, which `bind` binds, with an epilogue."""
 
