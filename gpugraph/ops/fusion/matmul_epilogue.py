@@ -83,15 +83,10 @@ def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
     """The NumPy kernel of a product, which `bind` binds, with an epilogue."""
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        out = product = arrays[-1]
+        out = arrays[-1]
         bias, addend, relu = _epilogue(context, *arrays)
-        if addend is not None and np.may_share_memory(addend, out):
-            product = context.scratch(out.shape, context.attrs["T"])
-        calls = [bind(context, *arrays[:2], product)]
-        if bias is not None:
-            calls.append(partial(np.add, product, bias, product))
-        if addend is not None:
-            calls.append(partial(np.add, product, addend, out))
+        calls = [bind(context, *arrays[:2], out)]
+        calls += [partial(np.add, out, term, out) for term in (bias, addend) if term is not None]
         if relu:
             calls.append(partial(np.maximum, out, 0, out=out))
         return run_all(calls)

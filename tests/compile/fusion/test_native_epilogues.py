@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
-from gpugraph.ops.framework.kernel_registry import find_kernel
-from gpugraph.ops.framework.op_evaluation import ArrayContext
 from tests.devices.native_programs import needs_compiler
 
 pytestmark = needs_compiler
@@ -139,16 +137,18 @@ def test_the_gradient_of_a_loop_is_summed_up_in_the_product() -> None:
     assert any("MatMul with Add" in line and "Enter_grad/Add" in line for line in done)
 
 
-@pytest.mark.parametrize("fused", [["Add"], ["BiasAdd", "Add", "Relu"]])
-def test_numpy_adds_to_what_is_there_too(fused: list[str]) -> None:
-    a, b, bias, addend = numbers(5, 7), numbers(7, 6), numbers(6), numbers(5, 6)
-    args = [bias, addend] if len(fused) > 1 else [addend]
-    attrs = {"T": tf.float32, "num_args": len(args), "fused_ops": fused}
-    attrs |= {"transpose_a": False, "transpose_b": False}
-    kernel = find_kernel("_FusedMatMul", "CPU", attrs).kernel
-    inputs = [a, b, *args]
-    context = ArrayContext("product", attrs, inputs, [addend.shape], [tf.float32])
-    wanted = a @ b + (bias if len(fused) > 1 else 0) + addend
-    kernel.make(context, *inputs, addend)()
-    wanted = np.maximum(wanted, 0) if "Relu" in fused else wanted
-    np.testing.assert_allclose(addend, wanted, 1e-5, 1e-5)
+@pytest.mark.parametrize("sizes", [(64, 512, 64), (64, 64, 512)])
+def test_bits_do_not_depend_on_who_else_needs_what_is_added(sizes: tuple[int, int, int]) -> None:
+    """Its memory is free after the product in one run, and not in the other."""
+    rows, columns, inner = sizes
+    shapes = [(rows, inner), (inner, columns), (rows, columns), (columns, columns)]
+    a, b, c, d = places = [tf.placeholder(tf.float32, shape) for shape in shapes]
+    added = tf.matmul(c, d)
+    result = tf.matmul(tf.matmul(a, b) + added, d)
+    feeds = {place: numbers(*shape) for place, shape in zip(places, shapes)}
+    results = []
+    for fetches in ([result], [result, added]):
+        with tf.Session(config=config(tf.OptimizerOptions.ON_1)) as session:
+            results += [session.run(fetches, feeds)[0] for _ in range(2)]
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
