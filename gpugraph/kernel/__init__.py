@@ -22,6 +22,7 @@ from gpugraph.kernel.launch_records import (
     State as State,
 )
 from gpugraph.kernel.native_forms import (
+    SUMMED_AT_ONCE as SUMMED_AT_ONCE,
     Builder as Builder,
     CSource as CSource,
     Decomposition as Decomposition,

@@ -83,6 +83,11 @@ class MatrixProducts(NamedTuple):
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
 
 
+SUMMED_AT_ONCE = 256
+"""Of how many products the sum is whole in registers, so that what is added to it may lie where the
+result goes: GG_MATMUL_DEPTH of kernels/host/host_matmul.h."""
+
+
 class Epilogue(NamedTuple):
     """What is done to a matrix product before it is stored: + bias, a vector along the last axis;
     + addend, of the product's shape; then, with `relu`, negative elements become 0."""

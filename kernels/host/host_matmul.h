@@ -153,7 +153,7 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
         own = space, step = width;
     }
     GG_NAME(gg_tile_end) end = {.c_row = p->c_row, .addend_row = p->addend_row};
-    end.adds = s->depth_index || p->ends & GG_ADD_TO_OUT;
+    end.adds = s->depth_index;
     end.ends = s->depth_index == m->depths - 1 ? p->ends : 0;
     int64_t next = panel + m->source->threads, tiles = gg_ceil(s->lines, m->shared.width);
     int64_t fetches = next < m->panels &&

@@ -18,8 +18,8 @@
 #define GG_TILE_ROWS (GG_REGISTERS == 32 ? 14 : 6)
 #define GG_TILE_VECTORS 2
 
-/* What is done to a sum that is whole, in this order; the last: sums go on from what is there. */
-enum { GG_ADD_BIAS = 1, GG_ADD_ADDEND = 2, GG_RELU = 4, GG_ADD_TO_OUT = 8 };
+/* What is done to a sum that is whole, in this order. */
+enum { GG_ADD_BIAS = 1, GG_ADD_ADDEND = 2, GG_RELU = 4 };
 
 /* Turns a square of as many vectors as each has lanes: at each step lanes go by one bit of their
    index to the vector whose index has that bit. */

@@ -41,6 +41,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Sized, reference
 from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS, addend_input
 
 _NONE: Mapping[int, int] = {}
 _WHOLE = {NodeClass.IDENTITY, NodeClass.LOOP_COND, *FORWARDING}
@@ -297,6 +298,8 @@ class _Planner:
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)
+        if node.type in FUSED_PRODUCTS.values() and node.assigned_device not in self.with_kernels:
+            return addend_input(node.attrs, self._source(node, 0).shape)
         if decl is None or slot not in decl.alias:
             return ()
         declared = decl.alias[slot]

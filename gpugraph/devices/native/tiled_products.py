@@ -17,6 +17,7 @@ from gpugraph.devices.native.native_runtime import Call
 from gpugraph.devices.native.numpy_blas import has_blas
 from gpugraph.devices.native.numpy_views import overlap, show
 from gpugraph.devices.native.product_views import ProductViews
+from gpugraph.kernel import SUMMED_AT_ONCE
 
 TILED_PRODUCTS = "host_matmul.h"
 
@@ -26,7 +27,7 @@ _LEAST = (8, 48, 16)
 _LEAST_WORK = 1 << 19
 """Multiplications of the smallest one: 10 us, of which packing takes one or two."""
 
-_BIAS, _ADDEND, _RELU, _OUT = 1, 2, 4, 8
+_BIAS, _ADDEND, _RELU = 1, 2, 4
 """Of kernels/host/host_matmul_tile.h."""
 
 
@@ -54,18 +55,19 @@ def tiled_product(
     """A call that computes out = a @ b, then + bias, + addend, and with `relu` max(_, 0).
 
     The triple is as for `products`, with the same errors. bias: a contiguous vector,
-    one number a column. addend: of the shape and the strides of `out`, whose memory it may be.
+    one number a column. addend: of the shape and the strides of `out`, whose memory it may be if
+    no more than SUMMED_AT_ONCE products are summed.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)
-    _check_terms(out, bias, addend)
+    _check_terms(out, bias, addend, views.k)
     steps = [step for layout in views.layouts[:2] for step in layout.steps]
     row = views.layouts[2].leading
     ends = _BIAS * (bias is not None) | _RELU * relu
     addends = views.starts[2]
     if addend is not None:
         addends = addends - out.ctypes.data + addend.ctypes.data
-        ends |= _OUT if addend.ctypes.data == out.ctypes.data else _ADDEND
+        ends |= _ADDEND
     numbers = [len(views.starts[2]), views.m, views.n, views.k, *steps, row, row, ends]
     lists = [*views.starts, addends]
     places = [array.ctypes.data for array in lists]
@@ -74,7 +76,7 @@ def tiled_product(
     return code.bind_addresses("gg_matmul", str(out.dtype), numbers, places, keep, new_scratch)
 
 
-def _check_terms(out: Any, bias: Any, addend: Any) -> None:
+def _check_terms(out: Any, bias: Any, addend: Any, k: int) -> None:
     """NotNativeError for what can't be added in the store."""
     for term in (bias, addend):
         if term is not None and (term.dtype != out.dtype or not term.flags.aligned):
@@ -84,7 +86,7 @@ def _check_terms(out: Any, bias: Any, addend: Any) -> None:
     ):
         raise NotNativeError(f"A product to {show(out)} with a bias {show(bias)}")
     if addend is not None:
-        is_same = addend.ctypes.data == out.ctypes.data
+        is_same = addend.ctypes.data == out.ctypes.data and k <= SUMMED_AT_ONCE
         is_alike = (addend.shape, addend.strides) == (out.shape, out.strides)
         if not is_alike or (not is_same and overlap(addend, out)):
             raise NotNativeError(f"A product to {show(out)} with {show(addend)} added")

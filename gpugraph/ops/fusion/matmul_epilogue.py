@@ -17,6 +17,7 @@ from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import (
+    SUMMED_AT_ONCE,
     Call,
     Epilogue,
     KernelContext,
@@ -79,14 +80,28 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
     return Epilogue(bias, addend, "Relu" in fused)
 
 
+def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Sequence[int]:
+    """The input in whose memory a product on the CPU may be: what is added, if sums of so many
+    products are whole before that. factor: the static shape of the first factor."""
+    fused = _epilogue_ops(attrs)
+    is_turned = attrs.get("transpose_a") or attrs.get("adj_x")
+    summed = factor[-2 if is_turned else -1] if factor else SUMMED_AT_ONCE + 1
+    return [2 + ("BiasAdd" in fused)] if "Add" in fused and summed <= SUMMED_AT_ONCE else []
+
+
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
     """The NumPy kernel of a product, which `bind` binds, with an epilogue."""
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        out = arrays[-1]
+        out = product = arrays[-1]
         bias, addend, relu = _epilogue(context, *arrays)
-        calls = [bind(context, *arrays[:2], out)]
-        calls += [partial(np.add, out, term, out) for term in (bias, addend) if term is not None]
+        if addend is not None and np.may_share_memory(addend, out):
+            product = context.scratch(out.shape, context.attrs["T"])
+        calls = [bind(context, *arrays[:2], product)]
+        if bias is not None:
+            calls.append(partial(np.add, product, bias, product))
+        if addend is not None:
+            calls.append(partial(np.add, product, addend, out))
         if relu:
             calls.append(partial(np.maximum, out, 0, out=out))
         return run_all(calls)

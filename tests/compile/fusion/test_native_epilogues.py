@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
+from gpugraph.kernel import SUMMED_AT_ONCE
+from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.framework.op_evaluation import ArrayContext
 from tests.devices.native_programs import needs_compiler
 
 pytestmark = needs_compiler
@@ -128,23 +132,56 @@ def test_any_order_of_what_follows(data: Any) -> None:
 
 
 def test_the_gradient_of_a_loop_is_summed_up_in_the_product() -> None:
-    """The sum is a loop variable: each iteration's product goes on from it."""
+    """The sum is a loop variable: each iteration's product goes on from it, in its memory."""
     x, w = tf.placeholder(tf.float32, (64, 128)), tf.Variable(numbers(128, 128) / 9)
     y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(tf.matmul(y, w))), [0, x])[1]
     [by_w] = tf.gradients(tf.reduce_sum(tf.square(y)), [w], gate_gradients=True)
     feeds = {x: numbers(64, 128)}
     done = both([by_w], feeds, runs=3)
     assert any("MatMul with Add" in line and "Enter_grad/Add" in line for line in done)
+    with tf.Session(config=config(tf.OptimizerOptions.ON_1)) as session:
+        session.run(w.initializer)
+        session.run(by_w, feeds)
+        lines = str(session.explain(by_w, feeds)).splitlines()
+    [product] = [line for line in lines if "_FusedMatMul" in line]
+    assert "in place of" in product and "b_acc" in product
 
 
-@pytest.mark.parametrize("sizes", [(64, 512, 64), (64, 64, 512)])
-def test_bits_do_not_depend_on_who_else_needs_what_is_added(sizes: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("fused", [["Add"], ["BiasAdd", "Add", "Relu"]])
+def test_numpy_adds_to_what_is_there_too(fused: list[str]) -> None:
+    a, b, bias, addend = numbers(5, 7), numbers(7, 6), numbers(6), numbers(5, 6)
+    args = [bias, addend] if len(fused) > 1 else [addend]
+    attrs = {"T": tf.float32, "num_args": len(args), "fused_ops": fused}
+    attrs |= {"transpose_a": False, "transpose_b": False}
+    kernel = find_kernel("_FusedMatMul", "CPU", attrs).kernel
+    inputs = [a, b, *args]
+    context = ArrayContext("product", attrs, inputs, [addend.shape], [tf.float32])
+    wanted = a @ b + (bias if len(fused) > 1 else 0) + addend
+    kernel.make(context, *inputs, addend)()
+    wanted = np.maximum(wanted, 0) if "Relu" in fused else wanted
+    np.testing.assert_allclose(addend, wanted, 1e-5, 1e-5)
+
+
+def test_a_sum_in_registers_is_as_long_as_the_kernel_takes_it() -> None:
+    source = (Path(__file__).parents[3] / "kernels/host/host_matmul.h").read_text()
+    assert f"#define GG_MATMUL_DEPTH {SUMMED_AT_ONCE} " in source
+
+
+@pytest.mark.parametrize(
+    "sizes", [(64, 512, 64), (64, 64, 512), (64, 128, 64), (62, 100, 256), (61, 130, 257)]
+)
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_bits_do_not_depend_on_who_else_needs_what_is_added(
+    sizes: tuple[int, int, int], with_bias: bool
+) -> None:
     """Its memory is free after the product in one run, and not in the other."""
     rows, columns, inner = sizes
     shapes = [(rows, inner), (inner, columns), (rows, columns), (columns, columns)]
     a, b, c, d = places = [tf.placeholder(tf.float32, shape) for shape in shapes]
-    added = tf.matmul(c, d)
-    result = tf.matmul(tf.matmul(a, b) + added, d)
+    added, product = tf.matmul(c, d), tf.matmul(a, b)
+    if with_bias:
+        product = tf.nn.bias_add(product, tf.constant(numbers(columns)))
+    result = tf.matmul(tf.nn.relu(product + added) if with_bias else product + added, d)
     feeds = {place: numbers(*shape) for place, shape in zip(places, shapes)}
     results = []
     for fetches in ([result], [result, added]):

@@ -25,6 +25,7 @@ from gpugraph.devices.native import (
 )
 from gpugraph.devices.native.handwritten_kernels import whole_source
 from gpugraph.devices.native.native_runtime import RUNTIME
+from gpugraph.kernel import SUMMED_AT_ONCE
 
 from ..native_programs import features, needs_compiler
 from ..native_views import filled, views
@@ -91,6 +92,10 @@ def test_tiles_of_views(data: Any, batch: list[int], m: int, n: int, k: int) -> 
     wanted = a @ b
     for term in (bias, addend):
         wanted = wanted if term is None else wanted + term
+    if addend is out and k > SUMMED_AT_ONCE:
+        with pytest.raises(NotNativeError, match=r"A product to .* added"):
+            run(a, b, out, bias=bias, addend=addend, relu=relu)
+        return
     run(a, b, out, bias=bias, addend=addend, relu=relu)
     np.testing.assert_array_equal(out, np.maximum(wanted, 0) if relu else wanted)
 
