@@ -140,10 +140,23 @@ def seconds(name: str) -> float:
             return float(value)
     except ValueError:
         pass
-    raise invalid_argument(
-        f"{name} is {value!r}; it must be a number of seconds, 0 or more. Unset it is "
-        f"{VARIABLES[name].default}."
-    )
+    raise _not_possible(name, value, "a number of seconds, 0 or more")
+
+
+def byte_count(name: str) -> int:
+    """The value of a variable that is a number of bytes.
+
+    Raises InvalidArgumentError for what is none: it is an integer, 0 or more.
+    """
+    value = setting(name)
+    if value.isascii() and value.isdecimal():
+        return int(value)
+    raise _not_possible(name, value, "a number of bytes, 0 or more")
+
+
+def _not_possible(name: str, value: str, wanted: str) -> Exception:
+    default = VARIABLES[name].default
+    return invalid_argument(f"{name} is {value!r}; it must be {wanted}. Unset it is {default}.")
 
 
 def value_of(name: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpugraph as tf
-from gpugraph.config.environment import VARIABLES, is_on, seconds, setting, thread_count
+from gpugraph.config.environment import VARIABLES, byte_count, is_on, seconds, setting, thread_count
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,6 +73,19 @@ def test_a_time_is_a_number_of_seconds(value: str, monkeypatch: pytest.MonkeyPat
     message = f"{name} is '{value}'; it must be a number of seconds, 0 or more. Unset it is 300."
     with pytest.raises(tf.errors.InvalidArgumentError) as raised:
         seconds(name)
+    assert raised.value.message == message
+
+
+@pytest.mark.parametrize("value", ["", "0", "4096", "-1", "1e6", "8 MiB", "²"])
+def test_a_size_is_a_number_of_bytes(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "GPUGRAPH_COLLECTIVE_BUCKET"
+    monkeypatch.setenv(name, value)
+    if value in ("", "0", "4096"):
+        assert byte_count(name) == int(value or 8 << 20)
+        return
+    message = f"{name} is '{value}'; it must be a number of bytes, 0 or more. Unset it is 8388608."
+    with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        byte_count(name)
     assert raised.value.message == message
 
 

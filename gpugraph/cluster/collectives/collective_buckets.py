@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.config import ConfigProto, RewriterConfig
-from gpugraph.config.environment import setting
+from gpugraph.config.environment import byte_count
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.device_names import DeviceSpec
 from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
@@ -153,7 +153,7 @@ def _size(op: Operation) -> int | None:
 
 def _filled(instances: Sequence[list[Operation]]) -> list[list[list[Operation]]]:
     """The buckets, each of as many as fit, in the order in which they were created."""
-    limit = int(setting("GPUGRAPH_COLLECTIVE_BUCKET"))
+    limit = byte_count("GPUGRAPH_COLLECTIVE_BUCKET")
     buckets: list[list[list[Operation]]] = []
     left = -1
     for members in instances:
