@@ -41,7 +41,7 @@ static inline int64_t gg_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Rounded down, b > 0. */
 static inline int64_t gg_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-#define GG_THREAD_NANOSECONDS 15000 /* of work that is worth another thread */
+#define GG_THREAD_NANOSECONDS 8000 /* of work that is worth another thread */
 
 /* Sets the estimate, and so many threads as it is worth. */
 static void gg_set_work(gg_source *source, double nanoseconds) {

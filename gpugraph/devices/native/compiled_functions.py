@@ -28,13 +28,20 @@ from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, internal_error
 
 PART = 16384
-"""Elements of a part: a multiple of the block of a reduction (1,024)."""
+"""Elements of a part at most: a multiple of the block of a reduction (1,024)."""
+
+LEAST_PART = 4096
+"""Elements of a part at least, where it leaves nothing that another one sums."""
+
+_PARTS = 16
+"""So many parts are enough for threads that begin at different times."""
 
 PART_ROWS = 16
 """Rows of a part, at least, where they are summed: each part leaves a row."""
 
-THREAD_NANOSECONDS = 15_000
-"""Estimated work that is worth another thread: waking one takes 5 to 50 us."""
+THREAD_NANOSECONDS = 8_000
+"""Estimated work that is worth another thread. One that looks for work begins within 1 us; one that
+sleeps needs 5 to 50, but is not waited for."""
 
 RELEASE_NANOSECONDS = 50_000
 """Estimated work during which other threads may run Python."""
@@ -127,9 +134,10 @@ class Function:
         rows, inner = block.rows, block.inner
         block.rows_each, block.inner_each, block.across = max(rows, 1), inner, 1
         if self._source.scratch or block.threads > 1:
-            if self._source.splits_rows and inner > PART:
-                block.inner_each, block.across = PART, ceil(inner / PART)
-            block.rows_each = max(1, PART // max(block.inner_each, 1))
+            part = PART if self._source.scratch else _part(rows * inner)
+            if self._source.splits_rows and inner > part:
+                block.inner_each, block.across = part, ceil(inner / part)
+            block.rows_each = max(1, part // max(block.inner_each, 1))
             if "columns" in self._source.scratch.values():
                 block.rows_each = max(block.rows_each, PART_ROWS)
         block.parts = ceil(rows / block.rows_each) * block.across
@@ -144,6 +152,11 @@ class Function:
         dtype = self.program.values[index].dtype
         kept_type = float32 if dtype is float16 else dtype
         return np.empty(max(lengths[kind], 1), kept_type.as_numpy_dtype)
+
+
+def _part(elements: int) -> int:
+    """How many of the elements are a part of a kernel that leaves nothing to sum."""
+    return min(max(ceil(elements / _PARTS / LEAST_PART), 1) * LEAST_PART, PART)
 
 
 class LoopFunction:

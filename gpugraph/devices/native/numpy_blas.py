@@ -60,8 +60,8 @@ _LINE = 32
 _MANY = 8
 """So many products in a batch are enough for threads without being cut."""
 
-_THREAD_WORK = 2_000_000
-"""Work that is worth another thread: 30 us, of which waking one takes 15."""
+_THREAD_WORK = 750_000
+"""Work that is worth another thread: 12 us."""
 
 _VECTOR_WORK = 8
 """How much longer a multiplication takes where the matrix is read for one vector alone."""
