@@ -50,11 +50,12 @@ class Session(BaseSession):
     ) -> None:
         """Clears resource containers on `target` (all, if None) and closes its live sessions.
 
+        Those of a server get an AbortedError from then on, whichever process they are in.
         NotFoundError where no session factory accepts the target.
         """
-        SessionFactory.reset(
-            SessionOptions(target or "", config or ConfigProto()), containers or ()
-        )
+        options = SessionOptions(target or "", config or ConfigProto())
+        if SessionFactory.reset(options, containers or ()):
+            return
         for session in list(LIVE):
             if session.sess_str == (target or ""):
                 session._backend.reset(list(containers or ()))

@@ -81,14 +81,16 @@ class SessionFactory:
         )
 
     @classmethod
-    def reset(cls, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears containers that outlive sessions, where the factory for these options has such.
+    def reset(cls, options: SessionOptions, containers: Sequence[str]) -> bool:
+        """Clears containers that outlive sessions, and ends these, where the factory for these
+        options has such; else it returns False.
 
         The factory does so by its method `reset(options, containers)`. Errors as of `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:
             reset(options, list(containers))
+        return reset is not None
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
