@@ -1,6 +1,6 @@
 """Matrix products with an epilogue: bias, addition and Relu before the product is stored.
 
-The epilogues pass makes these ops on GPUs from MatMul or BatchMatMulV2, BiasAdd, Add and Relu;
+The epilogues pass makes these ops from MatMul or BatchMatMulV2, BiasAdd, Add and Relu;
 programs don't. `fused_ops` names the ops of the epilogue, one or more, in this order: BiasAdd of a
 vector, Add of a tensor of as many elements, Relu.
 """
