@@ -167,3 +167,66 @@ def test_nobody_waits_in_vain_and_steps_stay_side_by_side(
 def distances(meeting: dict[int, Attempt]) -> tuple[int, ...]:
     """By how many steps the members of a meeting are ahead of the first."""
     return tuple(meeting[number].round.step - meeting[0].round.step for number in sorted(meeting))
+
+
+class Two:
+    """Two members, whose sessions join one collective as the tests say."""
+
+    def __init__(self) -> None:
+        self.settled: dict[str, Any] = {}
+        tasks = [f"/job:worker/replica:0/task:{number}" for number in range(2)]
+        self.tasks, self.num_waits = tasks, 0
+        self.groups = CollectiveGroups(tasks, lambda task: True, self.settle)
+
+    def settle(self, task: str, wait: str, outcome: Any) -> None:
+        self.settled[wait] = outcome
+
+    def attempt(self, number: int, session: str, step: int) -> Attempt:
+        return Attempt(f"device {number}", f"{session} of {number}", Round(step, 0, step))
+
+    def join(self, number: int, session: str, step: int) -> str:
+        """The name of the member's wait, which may be settled by now."""
+        self.num_waits += 1
+        wait, attempt = f"wait {self.num_waits}", self.attempt(number, session, step)
+        member = Member(self.tasks[number], attempt.session, (attempt.device,))
+        joining = Joining(KEYS[0], 2, ["x"], wait, member, 0.0, attempt.round)
+        meeting = self.groups.join(joining)
+        if meeting is not None:
+            self.settled[wait] = meeting
+        return wait
+
+    def meet(self) -> None:
+        """A first step, of first sessions."""
+        waits = [self.join(number, "first session", 1) for number in range(2)]
+        assert len({self.settled[wait].step for wait in waits}) == 1
+
+    def leave(self, number: int, session: str, step: int) -> None:
+        error = tf.errors.AbortedError(None, None, f"{number} left")
+        self.groups.leave(KEYS[0], "", error, self.attempt(number, session, step), True)
+
+
+def test_what_a_closed_session_left_does_not_end_the_wait_of_a_new_one() -> None:
+    """The new session may be there before the leader has heard of it."""
+    two = Two()
+    two.meet()
+    wait = two.join(0, "second session", 1)
+    two.leave(1, "first session", 2)
+    assert wait not in two.settled
+    other = two.join(1, "second session", 1)
+    assert two.settled[wait].step == two.settled[other].step
+    two.groups.stop()
+
+
+def test_a_late_member_hears_first_of_a_failure_then_that_the_session_is_closed() -> None:
+    two = Two()
+    two.meet()
+    two.leave(1, "first session", 2)
+    two.groups.close_session("first session of 1", tf.errors.AbortedError(None, None, "closed"))
+    with pytest.raises(tf.errors.AbortedError, match="1 left"):
+        two.join(0, "first session", 2)
+    with pytest.raises(tf.errors.AbortedError, match="closed"):
+        two.join(0, "first session", 3)
+    wait = two.join(0, "first session", 4)
+    other = two.join(1, "second session", 1)
+    assert two.settled[wait].step == two.settled[other].step
+    two.groups.stop()

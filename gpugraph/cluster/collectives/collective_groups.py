@@ -186,16 +186,17 @@ class CollectiveGroups:
     def _refusal(self, joining: Joining) -> OpError | None:
         """That another member does not come to the step in which this one is.
 
-        A closed session is told of once, so that it may then wait for the other to come anew.
+        A closed session is told of once, so that it may then wait for the other to come anew. If
+        it failed in this step, that is told first.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # its client has come back
-        closed = self._lost_partner(key, member)
+        history, waiting = self._history(key), self._waiting.get(key)
+        error = history.failure_for(attempt)
+        closed = None if error else self._lost_partner(key, member)
         if closed is not None:
             closed.informed.add(member.session)
             return closed.error
-        history, waiting = self._history(key), self._waiting.get(key)
-        error = history.failure_for(attempt)
         for other in () if waiting is None else waiting.attempts.values():
             error = error or history.lateness(attempt, other)
         return error

@@ -80,9 +80,7 @@ class CollectivePeers:
         limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
-        for leaving in list(self._leaving):  # the leader knows first what this member has left
-            with contextlib.suppress(OpError):
-                leaving()
+        self._finish_leaving()
         ending = self._endings[joining.wait] = _Ending()
         try:
             while not ending.is_over.is_set():
@@ -144,7 +142,7 @@ class CollectivePeers:
     ) -> None:
         """Tells the leader that a member does not come in a step, or waits no more.
 
-        It knows before the member joins in another step.
+        It knows before the member joins in another step, or its session is closed.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
@@ -156,12 +154,21 @@ class CollectivePeers:
         self._leaving.add(leaving)
         leaving.when_done(lambda: self._leaving.discard(leaving))
 
+    def _finish_leaving(self) -> None:
+        """Returns when leaders know what members of this task have left, or do not answer."""
+        for leaving in list(self._leaving):
+            with contextlib.suppress(OpError):
+                leaving()
+
     def close_session(self, session: str, reason: str) -> None:
         """Tells who has met members of a session that these come no more."""
         error = AbortedError.of_no_node(
             f"{self.task} has left the collectives of a session: {reason}"
         )
-        for leader in self._leaders.pop(session, ()):
+        leaders = self._leaders.pop(session, ())
+        if leaders:
+            self._finish_leaving()
+        for leader in leaders:
             if leader == self.task:
                 self.groups.close_session(session, error)
                 continue

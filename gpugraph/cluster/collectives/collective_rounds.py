@@ -113,8 +113,14 @@ class CollectiveHistory:
         return is_recent and not is_later and attempt.device not in failure.informed
 
     def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
-        """Whether a member that waits does so in vain for one that has left a step."""
-        return attempt.device != failed.device and not self._is_past(attempt, failed)
+        """Whether a member that waits does so in vain for one that has left a step.
+
+        A new session does not for who met another session before: these may meet whoever waits.
+        """
+        if attempt.device == failed.device:
+            return False
+        is_past = self._is_past(attempt, failed)
+        return not (self._has_met(failed) if is_past is None else is_past)
 
     def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
         """The error of an attempt at a step that another member has left, if it has."""

@@ -40,8 +40,8 @@ PART_ROWS = 16
 """Rows of a part, at least, where they are summed: each part leaves a row."""
 
 THREAD_NANOSECONDS = 8_000
-"""Estimated work that is worth another thread. To wake one takes 5 to 50 us, but the caller does not
-wait for that."""
+"""Estimated work that is worth another thread. To wake one takes 5 to 50 us; the caller does not
+wait for it."""
 
 RELEASE_NANOSECONDS = 50_000
 """Estimated work during which other threads may run Python."""
