@@ -42,7 +42,7 @@ class Process:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line.strip())
-            if line[0].isdigit():
+            if line[0].isdigit() and line.endswith("\n"):  # else it was killed while it wrote
                 number, _, loss = line.partition(" ")
                 self.losses[int(number)] = float(
                     loss.strip().removeprefix("np.float32(").rstrip(")")
