@@ -12,8 +12,8 @@ from gpugraph.base.shapes import as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
 from gpugraph.graph_files.import_graph_def import import_graph_def
-from gpugraph.graph_files.op_type_support import op_type_refusal
 from gpugraph.saved_models.model_assets import asset_messages
 
 _VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
@@ -33,13 +33,12 @@ class ShownGraph:
             function.signature.name for function in graph_def.library.function
         )
         self._op_counts = Counter(node.op for node in graph_def.node)
-        self._refusals = self._refused_op_types()
-        self._import_error = "" if self._refusals else self._error_of_import()
+        self._failing, self._import_error = self._import()
 
     @property
     def cannot_run(self) -> bool:
         """Whether an op type is missing, or the graph is refused as a whole."""
-        return bool(self._refusals or self._import_error)
+        return bool(self._failing or self._import_error)
 
     def sections(self) -> Iterator[tuple[str, list[str]]]:
         """Titles, and the lines below each."""
@@ -117,37 +116,26 @@ class ShownGraph:
 
     # -- what can't run here
 
-    def _refused_op_types(self) -> dict[str, OpError]:
-        first: dict[str, str] = {}
-        for node in self._graph_def.node:
-            first.setdefault(node.op, node.name)
-        refusals = {
-            op_type: op_type_refusal(op_type, name, self._functions)
-            for op_type, name in first.items()
-        }
-        return {op_type: error for op_type, error in refusals.items() if error is not None}
-
-    def _error_of_import(self) -> str:
+    def _import(self) -> tuple[list[Operation], str]:
+        """Return the operations that would fail in a run, and the error that refuses the graph."""
         try:
-            with Graph().as_default():
+            with Graph().as_default() as graph:
                 import_graph_def(
                     self._graph_def, name="", producer_op_list=_producer_ops(self._meta_graph)
                 )
         except _REFUSALS as error:
-            return getattr(error, "message", None) or str(error)
-        return ""
+            return [], getattr(error, "message", None) or str(error)
+        return [op for op in graph.get_operations() if op._refusal is not None], ""
 
     def _cannot_run(self) -> tuple[str, list[str]]:
         if self._import_error:
             return "cannot be imported here", [self._import_error]
-        if not self._refusals:
+        if not self._failing:
             return "all ops are here", []
-        count = sum(self._op_counts[op_type] for op_type in self._refusals)
-        lines = [
-            f"{self._op_counts[op_type]:7} {op_type}: {error.message}"
-            for op_type, error in sorted(self._refusals.items())
-        ]
-        return f"cannot run here: {count} nodes of {len(self._refusals)} types", lines
+        counts = Counter(op.type for op in self._failing)
+        reasons = {op.type: op._refusal.message for op in reversed(self._failing) if op._refusal}
+        lines = [f"{counts[kind]:7} {kind}: {reason}" for kind, reason in sorted(reasons.items())]
+        return f"cannot run here: {len(self._failing)} nodes of {len(counts)} types", lines
 
 
 def _producer_ops(meta_graph: Any) -> Any:

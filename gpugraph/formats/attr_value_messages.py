@@ -1,8 +1,9 @@
 """Values of attrs as AttrValue messages, and back.
 
 A value is plain Python: a number, text, a `DType`, a `TensorShape`, an array, or a list of one of
-these. Which field it fills follows from the attr's kind, such as `"list(int)"`; where that is not
-known, as for attrs that no signature has (`_class`), from the value.
+these. A function's name with its attrs stays a NameAttrList message. Which field a value fills
+follows from the attr's kind, such as `"list(int)"`; where that is not known, as for attrs that no
+signature has (`_class`), from the value.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def kind_of(value: Any) -> str:
     ):
         if isinstance(value, types):
             return kind
+    if getattr(getattr(value, "DESCRIPTOR", None), "name", "") == "NameAttrList":
+        return "func"
     raise TypeError(f"An attr can't hold {value!r}")
 
 
@@ -62,6 +65,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 _MESSAGES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda shape: as_shape(shape).as_proto(),
     "tensor": lambda array: tensor_proto_of(array, as_dtype(array.dtype), array.shape),
+    "func": lambda name_attr_list: name_attr_list,
 }
 
 
@@ -91,13 +95,14 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 def read_attr_value(message: Any) -> Any:
     """The value that an AttrValue holds, None where it holds none; a list has bytes for texts.
 
-    Raises ValueError or TypeError for dtypes, shapes and tensors that are none, and for functions.
+    Raises ValueError or TypeError for invalid dtypes, shapes and tensors, and for a placeholder,
+    which only stands in a function's body.
     """
     field = message.WhichOneof("value")
     if field is None:
         return None
-    if field in ("func", "placeholder"):
-        raise ValueError(f"holds a function ('{field}'): there are no functions of graphs here")
+    if field == "placeholder":
+        raise ValueError(f"holds the placeholder '{message.placeholder}' of a function's body")
     if field != "list":
         value = getattr(message, field)
         return _READERS[field](value) if field in _READERS else value

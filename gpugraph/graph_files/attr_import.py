@@ -175,7 +175,7 @@ def check_inputs(
     op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor], name: str
 ) -> None:
     """ValueError unless the inputs are as many, and of the dtypes, that the attrs ask for."""
-    wanted = _input_types(op_def, attrs, len(inputs))
+    wanted = input_types(op_def, attrs, len(inputs))
     if wanted is None or len(wanted) != len(inputs):
         expected = "more inputs" if wanted is None else f"inputs '{types_text(wanted)}'"
         raise node_error(
@@ -196,7 +196,7 @@ def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
     )
 
 
-def _input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
+def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
     """The dtypes of the inputs that a node with these attrs takes; None for more than there are."""
     try:
         return arg_types(op_def.inputs, attrs, op_def.name, max(available, _MANY))

@@ -6,8 +6,9 @@ from typing import Any
 
 from gpugraph.base.errors import AlreadyExistsError
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph_files.function_library import FunctionLibrary
 from gpugraph.graph_files.graph_def_index import GraphDefIndex, Source, source_of
-from gpugraph.graph_files.import_graph_def import merge_versions, readable_versions
+from gpugraph.graph_files.import_graph_def import enter_nodes, merge_versions, readable_versions
 from gpugraph.graph_files.node_import import NodeImport
 
 
@@ -30,8 +31,7 @@ def extend_graph(graph: Graph, graph_def: Any) -> None:
                 mapped[source] = op if source[1] < 0 else op._outputs[source[1]]
     index = GraphDefIndex(graph_def.node, mapped)
     names = {name: name for name in (*graph._by_name, *new)}
-    functions = frozenset(function.signature.name for function in graph_def.library.function)
-    nodes = NodeImport(graph, index, names, mapped, functions)
+    nodes = NodeImport(graph, index, names, mapped, FunctionLibrary(graph_def.library))
     nodes.make()
-    nodes.enter()
+    enter_nodes(nodes)
     merge_versions(graph, versions)

@@ -13,6 +13,8 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import VersionDef
 from gpugraph.graph.op_library import OP_DEFS, as_tensor
+from gpugraph.graph_files.function_inlining import inline_calls
+from gpugraph.graph_files.function_library import FunctionLibrary
 from gpugraph.graph_files.graph_def_index import GraphDefIndex, Source
 from gpugraph.graph_files.node_import import NodeImport
 
@@ -44,8 +46,9 @@ def import_graph_def(
       TypeError: an argument of another type.
       ValueError: a GraphDef that is not well-formed or of a version that is not read, names that it
         has not.
-      NotFoundError: an op type that is not declared.
-      UnimplementedError: a function of graphs, or an op type that was removed or is left out.
+
+    A node of an op type that is not here becomes an operation that only fails, with the reason, in
+    a run that needs it. Calls of functions in the GraphDef's library are inlined.
     """
     del op_dict
     graph_def = _checked_graph_def(graph_def)
@@ -59,14 +62,31 @@ def import_graph_def(
     graph._check_not_finalized()
     versions = readable_versions(graph_def.versions)
     index = GraphDefIndex(graph_def.node, mapped)
-    functions = frozenset(function.signature.name for function in graph_def.library.function)
-    nodes = NodeImport(graph, index, _names(graph, index, scope), mapped, functions)
+    library = FunctionLibrary(graph_def.library, producer_op_list)
+    nodes = NodeImport(graph, index, _names(graph, index, scope), mapped, library)
     nodes.make()
     _check_all_used(nodes)
     found = None if elements is None else [_element(nodes, text) for text in elements]
-    nodes.enter()
+    enter_nodes(nodes)
     merge_versions(graph, versions)
     return found
+
+
+def enter_nodes(nodes: NodeImport) -> None:
+    """Put operations that are made into their graph, with the functions that they call."""
+    functions = nodes.graph._functions
+    for name, function in nodes.library.functions.items():
+        if functions.get(name, function) != function:
+            raise ValueError(
+                f"Cannot add function '{name}' because a different function with the same name "
+                "already exists."
+            )
+    for name, function in nodes.library.functions.items():
+        if name not in functions:
+            functions[name] = messages_pb2.FunctionDef()
+            functions[name].CopyFrom(function)
+    nodes.enter()
+    inline_calls(nodes)
 
 
 # -- arguments

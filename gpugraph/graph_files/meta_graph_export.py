@@ -16,6 +16,7 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.node_messages import graph_def_of, op_def_message
 from gpugraph.graph.client.scoped_names import is_in_scope, strip_name_scope
 from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.graph_files.call_op_types import CALL_OP_DEFS
 from gpugraph.graph_files.graph_cutting import checked_message, node_name
 from gpugraph.platform import logging
 
@@ -71,7 +72,9 @@ def export_scoped_meta_graph(
         checked_message(saver_def, "SaverDef", "saver_def")
     if export_scope or clear_extraneous_savers or clear_devices:
         if graph_def is None:
-            graph_def = graph_def_of(graph._ops, graph._versions, True, sort_controls=False)
+            graph_def = graph_def_of(
+                graph._ops, graph._versions, True, graph._functions, sort_controls=False
+            )
         if clear_extraneous_savers:
             excluded = _nodes_of_other_savers(graph_def, saver_def)
         unbound: list[str] = []
@@ -135,8 +138,10 @@ def ops_used_by_graph_def(graph_def: Any) -> list[str]:
 def stripped_op_list_for_graph(graph_def: Any) -> Any:
     """An OpList of the op types of a GraphDef, in order of their names; unknown ones left out."""
     op_list = messages_pb2.OpList()
-    known = [OP_DEFS[name] for name in ops_used_by_graph_def(graph_def) if name in OP_DEFS]
-    op_list.op.extend(map(op_def_message, known))
+    for name in ops_used_by_graph_def(graph_def):
+        op_def = OP_DEFS.get(name) or CALL_OP_DEFS.get(name)
+        if op_def is not None:
+            op_list.op.append(op_def_message(op_def))
     return op_list
 
 

@@ -14,6 +14,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid
 from gpugraph.graph.op_def import OpDef
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.graph_files.attr_import import (
     check_inputs,
     check_type,
@@ -22,8 +23,11 @@ from gpugraph.graph_files.attr_import import (
     node_error,
     read_attrs,
 )
+from gpugraph.graph_files.call_op_types import CALL_OP_DEFS
+from gpugraph.graph_files.function_library import FunctionLibrary
 from gpugraph.graph_files.graph_def_index import GraphDefIndex, Source
-from gpugraph.graph_files.op_type_support import declared_op
+from gpugraph.graph_files.op_type_support import op_type_refusal
+from gpugraph.graph_files.undeclared_ops import OutputGuesses, raw_attrs
 
 _MOST_OUTPUTS = 1 << 16
 """Of one node: a file of few bytes could ask for any number."""
@@ -35,8 +39,9 @@ _COLOCATION = b"loc:@"
 class NodeImport:
     """The operations of one GraphDef while they are made.
 
-    names: what each node is called in the graph. mapped: the tensors and operations that stand for
-    sources (`input_map`); `used` are those of them that were asked for.
+    names: the names of the nodes in the graph. mapped: the tensors and operations that stand for
+    sources (`input_map`); `used` are those of them that nodes take. calls: the operations that call
+    functions of the library, in order.
     """
 
     def __init__(
@@ -45,23 +50,26 @@ class NodeImport:
         index: GraphDefIndex,
         names: Mapping[str, str],
         mapped: Mapping[Source, Any],
-        functions: frozenset[str],
+        library: FunctionLibrary,
     ) -> None:
         self.graph = graph
         self.index = index
         self.names = names
         self.mapped = mapped
-        self.functions = functions
+        self.library = library
+        self.calls: list[Operation] = []
         self.used: set[Source] = set()
         self.ops: dict[str, Operation] = {}  # by the node's name in the file, in order
         self._back: list[tuple[Operation, int, Source]] = []
         self._value_counts: dict[Operation, int] = {}
         self._origin = here(graph._origins)
+        self._guesses = OutputGuesses(index)
 
     def make(self) -> None:
-        """Makes all operations; ValueError, NotFoundError or UnimplementedError where one can't be.
+        """Make all operations, none of which the graph has yet.
 
-        The graph has none of them yet.
+        An op type that is not here becomes an operation whose run fails. Raises ValueError for
+        nodes that are not well-formed.
         """
         for number in self.index.in_order(self.mapped):
             self._make(number)
@@ -104,23 +112,32 @@ class NodeImport:
     def _make(self, number: int) -> None:
         index = self.index
         node, name = index.nodes[number], index.names[number]
-        op_def = self._op_def(node.op, name)
         full = self.names[name]
-        attrs = read_attrs(node, op_def, full)
         inputs, controls = self._sources(number)
-        complete(attrs, op_def, [tensor._dtype for tensor in inputs], full)
-        check_inputs(op_def, attrs, inputs, full)
+        op_def = self._op_def(node.op)
+        if op_def is None:
+            op_def, attrs = OpDef(node.op, is_stateful=True), raw_attrs(node)
+            types = self._guesses.output_types(number)
+        else:
+            attrs = read_attrs(node, op_def, full)
+            self._guesses.settle(op_def, attrs, inputs)
+            complete(attrs, op_def, [tensor._dtype for tensor in inputs], full)
+            check_inputs(op_def, attrs, inputs, full)
+            types = _types(op_def, attrs, full)
         if node.device:
             check_valid(node.device)
         if "_class" in attrs:
             attrs["_class"] = self._prefixed(attrs["_class"], name)
-        op = Operation._of(
-            self.graph, full, op_def, inputs, _types(op_def, attrs, full), attrs, self._origin
-        )
+        op = Operation._of(self.graph, full, op_def, inputs, types, attrs, self._origin)
         op._control_inputs = controls
         op._device = node.device
-        self._infer(op, node)
         self.ops[name] = op
+        if op_def.name in CALL_OP_DEFS or op_def.name in self.library.functions:
+            self.calls.append(op)
+        elif op_def.name not in OP_DEFS:
+            op._refusal = op_type_refusal(node.op, full)
+            self._guesses.note(op)
+        self._infer(op, node)
         if node.op == "Const":
             count = checked_value_count(op, node.attr["value"].tensor)
             if count is not None:
@@ -129,8 +146,8 @@ class NodeImport:
             if self._is_back(number, source):
                 self._back.append((op, slot, source))
 
-    def _op_def(self, op_type: str, name: str) -> OpDef:
-        return declared_op(op_type, name, self.functions)
+    def _op_def(self, op_type: str) -> OpDef | None:
+        return self.library.op_def(op_type)
 
     def _is_back(self, number: int, source: Source) -> bool:
         return source not in self.mapped and self.index.is_back_edge(number, source)
@@ -149,7 +166,7 @@ class NodeImport:
             elif source[1] < 0:
                 element = self.ops[source[0]]
             else:
-                element = self._output(self.index.names[number], source)
+                element = self.output(self.index.names[number], source)
             if source[1] < 0:
                 controls[element] = None
             else:
@@ -162,7 +179,8 @@ class NodeImport:
         complete_inputs = [first if tensor is None else tensor for tensor in inputs]
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
-    def _output(self, user: str, source: Source) -> Tensor:
+    def output(self, user: str, source: Source) -> Tensor:
+        """Return the tensor that `user` names as its input; ValueError if there is none."""
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):
             raise ValueError(
@@ -173,7 +191,7 @@ class NodeImport:
 
     def _close(self, op: Operation, slot: int, source: Source) -> None:
         """Makes the last operation of an iteration the input of its loop's Merge."""
-        tensor = self._output(op.name, source)
+        tensor = self.output(op.name, source)
         check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
@@ -188,6 +206,8 @@ class NodeImport:
             if group.startswith(_COLOCATION):
                 leader = group[len(_COLOCATION) :].decode("utf-8", "surrogateescape")
                 if leader not in self.names:
+                    if self.library.active:  # of a body: its arguments are no nodes
+                        continue
                     raise ValueError(
                         f"Node '{name}' expects to be colocated with unknown node '{leader}'"
                     )
@@ -196,6 +216,16 @@ class NodeImport:
         return result
 
     # -- shapes
+
+    def infer_again(self) -> None:
+        """Infer the shapes of all operations again, since those of calls are known by now."""
+        for op in self.ops.values():
+            if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
+                continue
+            before = [tensor._shape for tensor in op._outputs]
+            infer_shapes(op)
+            for tensor, shape in zip(op._outputs, before):
+                tensor._shape = tensor._shape.merge_with(shape)
 
     def _infer(self, op: Operation, node: Any) -> None:
         """The static shapes: by inference, and those that the file says."""

@@ -1,8 +1,6 @@
-"""Whether nodes of an op type can be imported, and why not."""
+"""Whether nodes of an op type can run here, and why not."""
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 from gpugraph.base.errors import NotFoundError, OpError, UnimplementedError
 from gpugraph.graph.op_def import OpDef
@@ -11,11 +9,8 @@ from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
 
 
-def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) -> OpError | None:
-    """The error for a node whose op type is not here; None where it is.
-
-    functions: the names of the functions in the graph's library.
-    """
+def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
+    """Return the error for a node whose op type is not here; None where it is."""
     if op_type in OP_DEFS:
         return None
     if op_type in REMOVED:
@@ -23,11 +18,6 @@ def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) ->
             removed_function(op_type)()
         except UnimplementedError as error:
             return error
-    if op_type in functions:
-        return UnimplementedError(
-            None, None, f"Node '{node_name}' calls the function '{op_type}': functions of graphs "
-            "are not run here. Inline them, or freeze the graph, before it is written."
-        )  # fmt: skip
     if reason := left_out_reason(op_type):
         return UnimplementedError(
             None, None, f"Node '{node_name}' is of op type '{op_type}', which is left out: "
@@ -40,9 +30,9 @@ def op_type_refusal(op_type: str, node_name: str, functions: Collection[str]) ->
     )  # fmt: skip
 
 
-def declared_op(op_type: str, node_name: str, functions: Collection[str] = ()) -> OpDef:
-    """The signature of an op type; the error of `op_type_refusal` where it is not here."""
-    refusal = op_type_refusal(op_type, node_name, functions)
+def declared_op(op_type: str, node_name: str) -> OpDef:
+    """Return the signature of an op type; raise the error of `op_type_refusal` if there is one."""
+    refusal = op_type_refusal(op_type, node_name)
     if refusal is not None:
         raise refusal
     return OP_DEFS[op_type]

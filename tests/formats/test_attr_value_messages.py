@@ -53,7 +53,17 @@ def test_arrays_are_tensors_and_text_that_is_no_utf_8_keeps_its_bytes() -> None:
 def test_what_no_attr_holds_is_refused() -> None:
     with pytest.raises(TypeError, match="An attr can't hold"):
         write_attr(messages_pb2.AttrValue(), object())
-    function = messages_pb2.AttrValue(func={"name": "f"})
-    with pytest.raises(ValueError, match="there are no functions of graphs here"):
-        read_attr_value(function)
+    placeholder = messages_pb2.AttrValue(placeholder="T")
+    with pytest.raises(ValueError, match="holds the placeholder 'T'"):
+        read_attr_value(placeholder)
     assert read_attr_value(messages_pb2.AttrValue()) is None
+
+
+def test_functions_stay_messages() -> None:
+    for value in (
+        messages_pb2.AttrValue(func={"name": "f"}),
+        messages_pb2.AttrValue(list={"func": [{"name": "f"}, {"name": "g"}]}),
+    ):
+        copy = messages_pb2.AttrValue()
+        write_attr(copy, read_attr_value(value))
+        assert copy == value

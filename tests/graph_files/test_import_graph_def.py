@@ -215,7 +215,7 @@ BAD_GRAPHS = [
     ([node("b", "NoOp", _class={"list": {"i": [3]}})], "attr '_class' is no list of names"),
     ([HUGE, node("i", "Const", dtype=INT, value={"tensor": {"dtype": 3}}),
       node("b", "ConcatV2", "h", "h", "i", N={"i": 2}, T=FLOAT)], "'import/b' is too large"),
-    ([node("b", "NoOp", _f={"func": {"name": "f"}})], "there are no functions of graphs here"),
+    ([node("b", "NoOp", _f={"placeholder": "T"})], "holds the placeholder 'T' of a function"),
     ([node("b", "Merge", "n", T=FLOAT, N={"i": 1}), node("n", "NextIteration", "b", T=FLOAT)],
      "has no input from outside of its loop"),
     ([A, node("b", "Concat", "a", "a", "a", N={"i": 2}, T=FLOAT)], "passed float from import/a:0"),
@@ -281,16 +281,37 @@ def test_bad_arguments_are_refused(options: Any, error: type[Exception], said: s
         imported("text")
 
 
-def test_op_types_that_can_t_be_here_are_refused_with_the_reason() -> None:
+def test_op_types_that_are_not_here_fail_in_a_run_that_needs_them() -> None:
     for op_type, error, said in (
         ("Foo", tf.errors.NotFoundError, "Op type not registered 'Foo'"),
         ("TopK", tf.errors.UnimplementedError, "removed in version 7. Use TopKV2 instead"),
         ("Abort", tf.errors.UnimplementedError, "left out: raise the error in Python"),
-        ("my_function", tf.errors.UnimplementedError, "calls the function 'my_function'"),
     ):
-        library = {"function": [{"signature": {"name": "my_function"}}]}
-        with pytest.raises(error, match=said):
-            imported(graph_def(node("a", op_type), library=library))
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            nodes = [A, node("b", op_type, "a"), node("c", "Neg", "b", T=FLOAT)]
+            nodes.append(node("d", "Neg", "a", T=FLOAT))
+            tf.import_graph_def(graph_def(*nodes), name="")
+            assert graph.get_tensor_by_name("b:0").dtype is tf.float32
+            a = {"a:0": np.float32(2)}
+            assert session.run("d:0", a) == -2
+            with pytest.raises(error, match=rf"(?s){said}.*\[\[node b \(defined at") as raised:
+                session.run("c:0", a)
+            assert raised.value.op is graph.get_operation_by_name("b")
+            assert session.run("d:0", a) == -2
+            assert graph.as_graph_def().node[1] == graph_def(*nodes).node[1]
+
+
+def test_outputs_of_an_unknown_op_are_those_that_others_take() -> None:
+    x = node("x", "Custom", T=FLOAT, names={"list": {"s": [b"p", b"q"]}})
+    users = [node("i", "Neg", "x:2", T=INT), node("l", "LogicalNot", "x:1")]
+    tf.import_graph_def(graph_def(x, *users), name="unknown")
+    op = tf.get_default_graph().get_operation_by_name("unknown/x")
+    assert [tensor.dtype for tensor in op.outputs] == [tf.float32, tf.bool, tf.int32]
+    assert op.get_attr("names") == [b"p", b"q"]
+    listed = node("y", "Custom", Tout={"list": {"type": [7, 9]}})
+    tf.import_graph_def(graph_def(listed), name="unknown")
+    op = tf.get_default_graph().get_operation_by_name("unknown_1/y")
+    assert [tensor.dtype for tensor in op.outputs] == [tf.string, tf.int64]
 
 
 def test_versions_that_are_not_read_are_refused() -> None:

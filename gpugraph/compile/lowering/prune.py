@@ -13,11 +13,11 @@ first: ops of the whole graph that write it, or refer to it, are noted as its ki
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, resource, runtime_name
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InvalidArgumentError, OpError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.loop_entries import start_loops_early
 from gpugraph.compile.lowering.resource_variable_lowering import (
@@ -35,6 +35,7 @@ from gpugraph.compile.unit.compile_unit import (
     variable_key,
 )
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.resource_handles import returned_handle
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.graph.op_def import OpDef
@@ -123,9 +124,11 @@ def _refuse_unfed(needed: Sequence[Operation]) -> None:
     )
 
 
-def _refusal(op: Operation, message: str) -> InvalidArgumentError:
+def _refusal(
+    op: Operation, message: str, error_class: Callable[..., OpError] = InvalidArgumentError
+) -> OpError:
     where = f"\n\t [[node {op.name} (defined at {op.origin})]]"
-    return InvalidArgumentError(op._record, op, message + where)
+    return error_class(op._record, op, message + where)
 
 
 def _listed(sizes: Sequence[int | None]) -> str:
@@ -133,6 +136,8 @@ def _listed(sizes: Sequence[int | None]) -> str:
 
 
 def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
+    if op._refusal is not None:
+        raise _refusal(op, op._refusal.message, type(op._refusal))
     lowering = lowered(op)
     node = _as_it_is(op) if lowering is None else lowering
     op_def, attrs, input_types, output_types, device = node
@@ -234,6 +239,9 @@ def _add_edges(
     graph = unit.graph
     for op, node in nodes.items():
         for index, tensor in enumerate(op._inputs):
+            if tensor._dtype is resource and tensor.op.type == "IdentityN":
+                graph.add_control_edge(nodes[tensor.op], node)
+                tensor = returned_handle(tensor)
             source = fed_by.get(tensor) if fed_by else None
             if source is None:
                 graph.add_edge(nodes[tensor.op], tensor.value_index, node, index)

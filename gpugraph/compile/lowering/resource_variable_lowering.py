@@ -28,7 +28,7 @@ from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
-_MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst"}
+_MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
 """Types of ops, beside those of `LOWERED` (which grows as op families load), that may have to do
 with resource variables."""
 
@@ -47,6 +47,8 @@ def lowered(op: Operation) -> Lowered | None:
     """What stands for the operation; None where it has to do with no resource variable."""
     if op._op_def.name not in LOWERED and op._op_def.name not in _MAY_TAKE_HANDLES:
         return None
+    if op._op_def.name == "IdentityN":
+        return _values_of(op)
     lowering = _lowering(op)
     if op._op_def.name == "GuaranteeConst" and op._inputs[0]._dtype is resource:
         raise InvalidArgumentError(
@@ -76,6 +78,14 @@ def lowered(op: Operation) -> Lowered | None:
         inputs.append(int32)  # see `add_axis`
     device = op._device if op is maker else ""
     return Lowered(op_def, attrs, inputs, output_types(op_def, attrs), device)
+
+
+def _values_of(op: Operation) -> Lowered | None:
+    """Lower an inlined call that returns handles: it has values, `prune` follows the handles."""
+    if not any(handle_maker(tensor) for tensor in op._inputs):
+        return None
+    types = [_dtype(tensor).base_dtype for tensor in op._inputs]
+    return Lowered(op._op_def, {**op._attrs, "T": types}, types, types, op._device)
 
 
 def _lowering(op: Operation) -> Lowering | None:

@@ -174,6 +174,36 @@ class Graph(Scopes, Collections):
             tensor._users = [*(tensor._users or ()), op]
             self._changed.append(op)
 
+    def _turn_into(
+        self,
+        op: Operation,
+        op_def: OpDef,
+        attrs: dict[str, Any],
+        inputs: tuple[Tensor, ...],
+        control_inputs: tuple[Operation, ...],
+    ) -> None:
+        """Give an operation another op type, whose outputs are of the same dtypes."""
+        with self._lock:
+            self._note_consumers()
+            for tensor in op._inputs:
+                tensor._users.remove(op)  # type: ignore[union-attr]
+            for tensor in inputs:
+                tensor._users = [*(tensor._users or ()), op]
+            op._op_def, op._attrs, op._inputs = op_def, attrs, inputs
+            op._control_inputs = tuple(dict.fromkeys([*op._control_inputs, *control_inputs]))
+            self._changed.append(op)
+
+    def _drop_last(self, first: int) -> None:
+        """Remove the operations from number `first` on, which nothing before them takes."""
+        with self._lock:
+            self._note_consumers()
+            for op in self._ops[first:]:
+                del self._by_name[op.name]
+                for tensor in op._inputs:
+                    tensor._users.remove(op)  # type: ignore[union-attr]
+            del self._ops[first:]
+            self._noted = len(self._ops)
+
     # -- looking
 
     @property
@@ -220,7 +250,7 @@ class Graph(Scopes, Collections):
         """
         del from_version
         with self._lock:
-            return graph_def_of(self._ops, self._versions, add_shapes)
+            return graph_def_of(self._ops, self._versions, add_shapes, self._functions)
 
     # -- what a session may feed and fetch
 

@@ -6,7 +6,8 @@ another name, or always, is written as there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype, bool as bool_type
@@ -14,6 +15,7 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import as_bytes, write_attr
 from gpugraph.formats.tensor_proto import write_tensor
+from gpugraph.graph.client.inlined_call import InlinedCall, written_calls
 from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 
@@ -49,18 +51,25 @@ def node_def_of(op: Any) -> Any:
     return node
 
 
-def _write_node(node: Any, op: Any) -> None:
-    """Fills an empty NodeDef in place: the values of a constant are large."""
-    node.name, node.op, node.device = op.name, op.type, op._device
+def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
+    """Fill an empty NodeDef in place: the values of a constant are large.
+
+    call: the call of a function to write in place of what was inlined for it.
+    """
+    op_def, attrs = (op._op_def, op._attrs) if call is None else (call.op_def, call.attrs)
+    inputs, controls = (
+        (op._inputs, op._control_inputs) if call is None else (call.inputs, call.control_inputs)
+    )
+    node.name, node.op, node.device = op.name, op_def.name, op._device
     node.input.extend(
         [
             tensor.op.name if tensor.value_index == 0 else f"{tensor.op.name}:{tensor.value_index}"
-            for tensor in op._inputs
+            for tensor in inputs
         ]
     )
-    node.input.extend([f"^{control.name}" for control in op._control_inputs])
-    own, attr_defs = OWN_ATTRS.get(op.type), op._op_def.attrs
-    for key, value in op._attrs.items():
+    node.input.extend([f"^{control.name}" for control in controls])
+    own, attr_defs = OWN_ATTRS.get(op_def.name), op_def.attrs
+    for key, value in attrs.items():
         if key == own:
             continue
         attr = attr_defs.get(key)
@@ -146,10 +155,16 @@ def _is_resource(dtype: DType | None) -> bool:
 
 
 def graph_def_of(
-    ops: Iterable[Any], versions: VersionDef, add_shapes: bool, sort_controls: bool = True
+    ops: Iterable[Any],
+    versions: VersionDef,
+    add_shapes: bool,
+    functions: Mapping[str, Any] = MappingProxyType({}),
+    sort_controls: bool = True,
 ) -> Any:
     """The operations as a GraphDef; with `add_shapes`, their static shapes as `_output_shapes`.
 
+    functions: FunctionDef messages by name, for the library; without them inlined functions are
+    written as what was inlined.
     sort_controls: whether control inputs are in the order of their names, else of their making.
     ValueError for more than 2 GiB, the limit of any message.
     """
@@ -157,10 +172,16 @@ def graph_def_of(
     if sum(map(_least_bytes, ops)) > _LARGEST:
         raise ValueError("GraphDef cannot be larger than 2GB.")
     graph_def = messages_pb2.GraphDef(versions=version_message(versions))
+    if functions:
+        graph_def.library.function.extend(functions.values())
+    calls, unwritten = written_calls(ops) if functions else ({}, set())
     for op in ops:
+        if op in unwritten:
+            continue
         node = graph_def.node.add()
-        _write_node(node, op)
-        controls = len(op._control_inputs)
+        call = calls.get(op)
+        _write_node(node, op, call)
+        controls = len(op._control_inputs if call is None else call.control_inputs)
         if controls > 1 and sort_controls:
             node.input[-controls:] = sorted(node.input[-controls:])
         if add_shapes and op._outputs:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import OpError
 from gpugraph.formats.attr_value_messages import plain_attr
 from gpugraph.graph.client.creation_origin import Origin
 from gpugraph.graph.client.default_stacks import session_for
@@ -30,6 +31,10 @@ class Operation:
     """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""
 
     _original_op: Operation | None = None
+    _refusal: OpError | None = None  # raised by a run that needs the operation
+    _call: Any = (
+        None  # the call of a function that was inlined for it: graph/client/inlined_call.py
+    )
 
     __slots__ = (
         "__dict__",  # programs hang their own attributes on operations

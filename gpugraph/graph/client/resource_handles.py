@@ -22,10 +22,20 @@ def handle_maker(tensor: Tensor) -> Operation | None:
     if tensor._dtype is not resource:
         return None
     while tensor.op.type != "VarHandleOp":
-        if tensor.op.type not in HANDLE_MOVES:
+        if tensor.op.type == "IdentityN":
+            tensor = returned_handle(tensor)
+        elif tensor.op.type not in HANDLE_MOVES:
             return None
-        tensor = tensor.op._inputs[0]  # of a loop's Merge, what enters
+        else:
+            tensor = tensor.op._inputs[0]  # of a loop's Merge, what enters
     return tensor.op
+
+
+def returned_handle(tensor: Tensor) -> Tensor:
+    """The handle that an inlined function returns as `tensor`; other tensors as they are."""
+    while tensor._dtype is resource and tensor.op.type == "IdentityN":
+        tensor = tensor.op._inputs[tensor.value_index]
+    return tensor
 
 
 def value_dtype(tensor: Tensor) -> DType:

@@ -1,0 +1,51 @@
+"""A call of a function that was inlined when its graph was imported, and how it is written again.
+
+The operation of the call stays: it hands on what the inlined operations compute. As long as nothing
+else uses these, the graph is written with the call, and with the functions in its library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.graph.op_def import OpDef
+
+
+class InlinedCall(NamedTuple):
+    """The operation as the file has it, and the operations that stand for the function's body."""
+
+    op_def: OpDef
+    attrs: dict[str, Any]
+    inputs: tuple[Any, ...]
+    control_inputs: tuple[Any, ...]
+    body: Sequence[Any]
+
+
+def written_calls(ops: Iterable[Any]) -> tuple[dict[Any, InlinedCall], set[Any]]:
+    """Return the calls to write as calls, and the operations that these leave unwritten."""
+    ops = list(ops)
+    calls: dict[Any, InlinedCall] = {}
+    unwritten: set[Any] = set()
+    for op in ops:
+        if op._call is not None and op not in unwritten:
+            calls[op] = op._call
+            unwritten.update(op._call.body)
+    while calls:
+        callers = {member: op for op, call in calls.items() for member in call.body}
+        exposed = {
+            callers[member]
+            for op in ops
+            for member in (*(tensor.op for tensor in op._inputs), *op._control_inputs)
+            if member in callers and op not in callers and op is not callers[member]
+        }
+        if not exposed:
+            break
+        for op in exposed:
+            unwritten.difference_update(calls.pop(op).body)
+        for op in exposed:  # calls inside of them may still be written
+            for member in op._call.body:
+                if member._call is not None and member not in unwritten:
+                    calls[member] = member._call
+                    unwritten.update(member._call.body)
+    return calls, unwritten
