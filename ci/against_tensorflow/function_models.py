@@ -229,7 +229,7 @@ def compare(tf: Any, path: str, key: str, value: Any, answer: dict[str, Any]) ->
         if graph.as_graph_def() != exported:
             return ["the graph that is exported again differs"]
     with tf.saved_model.load_function(path, key) as function:
-        results["function"] = function({name: value for name in signature.inputs})
+        results["function"] = function(dict.fromkeys(signature.inputs, value))
     faults = []
     for where, result in results.items():
         for name, wanted in answer.items():
