@@ -239,7 +239,13 @@ FLOATING = (float16, bfloat16, float32, float64)
 COMPLEX = (complex64, complex128)
 REAL = FLOATING + INTEGRAL
 NUMERIC = REAL + COMPLEX
-ALL = (*NUMERIC, bool, string, resource)
+HANDLES = (resource, variant)
+"""The types whose values are objects of a run or a session, in host memory: no numbers, no text."""
+
+OBJECTS = (string, *HANDLES)
+"""The types whose arrays hold Python objects."""
+
+ALL = (*NUMERIC, bool, *OBJECTS)
 _QUANTIZED = (qint8, quint8, qint16, quint16, qint32)
 QUANTIZED_DTYPES = frozenset([*_QUANTIZED, *(dtype._as_ref for dtype in _QUANTIZED)])
 """The types of integers that stand for real numbers, and their references."""

@@ -24,6 +24,7 @@ from gpugraph.control_flow.indexed_slices_flow import accumulated_slices, can_ac
 from gpugraph.control_flow.switch_merge_enter_exit import (
     constant_enter,
     exit_loop,
+    is_list,
     merge,
     next_iteration,
     switch,
@@ -324,7 +325,8 @@ class LoopGradient:
             loop.enters.append(entered)
             merged = merge([entered, entered], name="b_acc")
             done, goes_on = loop.plain_switch(merged)
-            loop.close(merged, raw_ops.Add(goes_on, grad))
+            terms = goes_on, grad
+            loop.close(merged, raw_ops.AddN([*terms]) if is_list(grad) else raw_ops.Add(*terms))
             total = exit_loop(done, name="b_acc")
             loop.exits.append(total)
             loop.leave([total])
@@ -333,10 +335,14 @@ class LoopGradient:
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
         """Zeros to begin the sum with: what it is where the loop has no iteration."""
         within_around = within(self.graph, self._around())
+        value = op._inputs[0]
+        if is_list(grad):
+            kept = value if self.outer is None else self.outer.pop(self.outer.push(value), value)
+            with within_around:
+                return raw_ops.ZerosLike(kept)
         if grad.shape.is_fully_defined():
             with within_around:
                 return constant(0, grad.dtype, grad.shape, name="b_acc")
-        value = op._inputs[0]
         if self.outer is None:
             with within_around:
                 return zeros(value_shape(value, optimize=False), grad.dtype)
@@ -376,12 +382,12 @@ class LoopGradient:
 
     def _close_with_zeros(self, merged: Tensor, entered: Tensor) -> None:
         loop = self.grad_context
-        if entered.shape.is_fully_defined():
+        if entered.shape.is_fully_defined() and not is_list(entered):
             with within(self.graph, loop):
                 loop.close(merged, constant(0, entered.dtype, entered.shape))
             return
         with within(self.graph, loop.outer if loop.outer is not None else self.home):
-            zero = zeros(raw_ops.Shape(entered.op._inputs[0]), entered.dtype)
+            zero = raw_ops.ZerosLike(entered.op._inputs[0])
         with within(self.graph, loop):
             loop.close(merged, zero)
 

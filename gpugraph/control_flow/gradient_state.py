@@ -22,7 +22,7 @@ from gpugraph.control_flow.context_base import (
     loop_of_op,
     within,
 )
-from gpugraph.control_flow.switch_merge_enter_exit import switch
+from gpugraph.control_flow.switch_merge_enter_exit import is_list, switch
 from gpugraph.control_flow.while_context import WhileContext
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
@@ -142,12 +142,16 @@ class LoopGradients:
         """The gradient at an Exit on which nothing depends."""
         around = loop_of(tensor.op._control_flow_context.outer)
         outer = None if around is None else self._by_loop.get(around)
-        known = tensor.shape.is_fully_defined()
+        known = tensor.shape.is_fully_defined() and not is_list(tensor)
         if outer is None:
             return zeros(tensor.shape, tensor.dtype) if known else _zeros_like(tensor)
         if known:
             with within(self.graph, outer.grad_context):
                 return zeros(tensor.shape, tensor.dtype)
+        if is_list(tensor):
+            kept = outer.push(tensor)
+            with within(self.graph, outer.grad_context):
+                return _zeros_like(outer.pop(kept, tensor))
         with within(self.graph, around):
             shape = raw_ops.Shape(tensor)
         kept = outer.push(shape)
@@ -164,6 +168,8 @@ class LoopGradients:
             return zeros_for_switch(op, tensor) if is_cond_switch(op) else _zeros_like(tensor)
         context: ControlFlowContext = op._control_flow_context
         branch = context if is_cond_switch(op) and isinstance(context, CondContext) else None
+        if branch is None and is_list(tensor):
+            return _zeros_like(state.pop(state.push(tensor), tensor))
         dtype, known = value_dtype(tensor), value_static_shape(tensor)
         if known.is_fully_defined():
             zeros_like_value = constant(0, dtype, known)
@@ -202,6 +208,8 @@ def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     """Zeros where a branch is not taken: the gradient that its Switch has then."""
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
+    if is_list(tensor):
+        return _zeros_like(other)
     pivot = raw_ops.Identity(other)
     shape = value_shape(other, optimize=False)
     with branch.graph.control_dependencies([pivot]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpugraph.base.dtypes import variant
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -65,6 +66,11 @@ def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
 def same(data: Tensor, name: str | None = None) -> Tensor:
     """`data` itself, by another op."""
     return (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
+
+
+def is_list(tensor: Tensor) -> bool:
+    """Whether the tensor holds a list of tensors, whose zeros are `ZerosLike` of it."""
+    return tensor.dtype.base_dtype is variant
 
 
 def is_constant_enter(tensor: Tensor) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import DType, resource, string
+from gpugraph.base.dtypes import OBJECTS, DType
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.kernel import Kernel, KernelContext, reference
@@ -197,7 +197,7 @@ class Device(ABC):
 
         ResourceExhaustedError, with owner, shape, limit and largest hole, when memory is out.
         """
-        if dtype.base_dtype in (string, resource):
+        if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))
         size = dtype.itemsize
         for length in shape:

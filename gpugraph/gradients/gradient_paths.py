@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from gpugraph.base.dtypes import resource
+from gpugraph.base.dtypes import resource, variant
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import value_dtype
 from gpugraph.graph.client.tensor import Tensor
@@ -16,7 +16,7 @@ def is_trainable(tensor: Tensor) -> bool:
     dtype = tensor._dtype.base_dtype
     if dtype is resource:
         dtype = value_dtype(tensor)
-    return dtype.is_floating or dtype.is_complex
+    return dtype.is_floating or dtype.is_complex or dtype is variant
 
 
 def behind(op: Operation) -> set[Operation]:

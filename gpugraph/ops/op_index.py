@@ -244,6 +244,13 @@ tables.table_ops HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 Loo
     LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2
 tensor_arrays.gather_scatter_split_ops TensorArrayConcatV3 TensorArrayGatherV3
     TensorArrayScatterV3 TensorArraySplitV3
+tensor_arrays.list_element_ops TensorListElementShape TensorListGetItem TensorListLength
+    TensorListPopBack TensorListPushBack TensorListResize TensorListSetItem
+tensor_arrays.list_making_ops EmptyTensorList TensorListConcatLists TensorListFromTensor
+    TensorListReserve TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2
+    TensorListSplit
+tensor_arrays.list_stacking_ops TensorListConcat TensorListConcatV2 TensorListGather
+    TensorListStack
 tensor_arrays.read_write_ops TensorArrayCloseV3 TensorArrayGradV3 TensorArrayGradWithShape
     TensorArrayReadV3 TensorArraySizeV3 TensorArrayV3 TensorArrayWriteV3
 tensor_arrays.stack_ops StackCloseV2 StackPopV2 StackPushV2 StackV2

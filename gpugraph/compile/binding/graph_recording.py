@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpugraph.base.dtypes import resource, string
+from gpugraph.base.dtypes import OBJECTS
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import LASTING, GraphRecord, NodeRecord, StorageRecord, TensorRecord
@@ -35,7 +35,7 @@ def _storage_record(own: Storage) -> StorageRecord:
 
 def _bytes(home: Home) -> int:
     """The bytes of a tensor of static shape; 0 where it has none, or holds strings or handles."""
-    if home.shape is None or home.dtype.base_dtype in (string, resource):
+    if home.shape is None or home.dtype.base_dtype in OBJECTS:
         return 0
     return math.prod(home.shape) * home.dtype.base_dtype.size
 

@@ -25,7 +25,7 @@ from math import prod
 
 import numpy as np
 
-from gpugraph.base.dtypes import resource, string
+from gpugraph.base.dtypes import HANDLES, string
 from gpugraph.compile.analysis.variable_references import references
 from gpugraph.compile.memory.fused_in_place import fused_in_place
 from gpugraph.compile.memory.initial_values import initial_values, runs_once
@@ -315,7 +315,7 @@ class _Planner:
         first, last = self._span(node)
         if is_cell:
             return Storage("cell", device, 0, first, last, name)
-        if node.output_types[slot].base_dtype is resource:
+        if node.output_types[slot].base_dtype in HANDLES:
             return Storage("object", device, 0, first, last, name)
         size = node.output_types[slot].itemsize * prod(shape or ())
         if SWAPPED in node.attrs and self.sends[node.id].assigned_device in self.with_kernels:

@@ -12,7 +12,7 @@ an assignment and after it there are two. Their Send waits for what they wait fo
 
 from __future__ import annotations
 
-from gpugraph.base.dtypes import resource
+from gpugraph.base.dtypes import HANDLES
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
@@ -26,14 +26,14 @@ SWAPPED = "_swapped"
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory output `slot` lies. Handles lie on the host."""
     host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
-    is_handle = node.output_types[slot].base_dtype is resource
+    is_handle = node.output_types[slot].base_dtype in HANDLES
     return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     """The device in whose memory input `slot` is read."""
     host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
-    is_handle = node.input_types[slot].base_dtype is resource
+    is_handle = node.input_types[slot].base_dtype in HANDLES
     return unit.host if is_handle or slot in host else node.assigned_device
 
 

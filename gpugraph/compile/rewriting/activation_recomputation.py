@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from gpugraph.base.dtypes import resource, string
+from gpugraph.base.dtypes import OBJECTS
 from gpugraph.compile.analysis.places import Place, places
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -329,7 +329,7 @@ def _is_read(node: Node) -> bool:
 
 def _is_no_number(dtype: object) -> bool:
     base = getattr(dtype, "base_dtype", dtype)
-    return base is string or base is resource or bool(getattr(dtype, "is_ref_dtype", False))
+    return base in OBJECTS or bool(getattr(dtype, "is_ref_dtype", False))
 
 
 def _bytes(unit: Unit, node: Node) -> int:

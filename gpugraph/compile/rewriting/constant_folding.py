@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.dtypes import HANDLES
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
@@ -135,6 +136,8 @@ class _Folding:
                 return None
             inputs.append(value)
         for shape, dtype in zip(shapes, node.output_types):
+            if dtype.base_dtype in HANDLES:
+                return None
             count = shape.num_elements()
             if count is not None and count * dtype.size > self.largest:
                 return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-from gpugraph.base.dtypes import DType, resource, string
+from gpugraph.base.dtypes import OBJECTS, DType
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.compile.unit.jit_settings import Jit
@@ -150,7 +150,7 @@ class KernelBinding:
 
         On a GPU, where launches may be joined, the array is the step's own.
         """
-        if self._device.has_kernels or dtype.base_dtype in (string, resource) or not prod(shape):
+        if self._device.has_kernels or dtype.base_dtype in OBJECTS or not prod(shape):
             return self.lasting(shape, dtype)
         passing = [block for slot, block in self._passing.items() if slot >= 0]
         array, block = self._pooled(shape, dtype, [*self._scratch_blocks, *passing])

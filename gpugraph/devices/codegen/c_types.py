@@ -46,6 +46,7 @@ NOT_NATIVE: dict[DType, str] = {
     dtypes.complex128: "expressions have the functions of real numbers",
     dtypes.string: "strings are Python objects",
     dtypes.resource: "resources are Python objects",
+    dtypes.variant: "variants are Python objects",
 }
 """The dtypes that they don't, and why."""
 

@@ -128,8 +128,11 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return _fill(int_argument(dims), value, name=name)
 
 
-def _clear(_: Any, out: Any) -> None:
-    out.fill(zero_of(out.dtype))
+def _clear(x: Any, out: Any) -> None:
+    if out.dtype.hasobject and out.size == 1 and hasattr(x.item(), "zeros_like"):
+        out.fill(x.item().zeros_like())  # a list of tensors
+    else:
+        out.fill(zero_of(out.dtype))
 
 
 def _fill_with_ones(_: Any, out: Any) -> None:

@@ -24,6 +24,7 @@ from gpugraph.base.dtypes import (
     int32,
     int64,
     string,
+    variant,
 )
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.nest import flatten
@@ -250,7 +251,7 @@ _add_n = op(
     "AddN",
     inputs="inputs: N*T",
     outputs="sum: T",
-    attrs={"T": NUMERIC},
+    attrs={"T": (*NUMERIC, variant)},
     infer=infer_one_shape,
     alias={0: 0},
     commutative=True,

@@ -81,7 +81,7 @@ _GROUPS = """
 there are no functions as attrs, use tf.cond and tf.while_loop: Case If For While StatelessIf
     StatelessCase StatelessWhile *PartitionedCall SymbolicGradient RemoteCall FakeParam DeviceIndex
     MapDefun BatchFunction
-there are no lists as variants, use tf.TensorArray: TensorList* EmptyTensorList
+there are no batches of lists, push to each list: TensorListPushBackBatch
 there are no datasets, feed batches, or use tf.train.batch and other queues: *Dataset *DatasetV?
     *Dataset? *DatasetVariant DatasetTo* DatasetCardinality DatasetFingerprint *DatasetReader
     DatasetFrom* *Iterator IteratorV2 Iterator[FGT]* MultiDeviceIterator* Optional* GetOptions

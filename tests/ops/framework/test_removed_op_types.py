@@ -44,7 +44,6 @@ def test_left_out_op_types_say_what_to_use():
     [
         ("BatchDataset", "there are no datasets"),
         ("IteratorGetNext", "use tf.train.batch"),
-        ("StatelessWhile", "use tf.cond and tf.while_loop"),
         ("ScatterNdMax", "TensorFlow 1.15 does not have it"),
         ("QueueEnqueue", "use the op type with V2"),
     ],
@@ -52,10 +51,17 @@ def test_left_out_op_types_say_what_to_use():
 def test_groups_of_op_types_have_a_reason(op_type, reason):
     with pytest.raises(AttributeError, match=reason):
         getattr(tf.raw_ops, op_type)
-    graph = tf.GraphDef()
-    graph.node.add(name="n", op=op_type)
-    with pytest.raises(tf.errors.UnimplementedError, match=reason):
-        tf.import_graph_def(graph)
+    graph_def = tf.GraphDef()
+    graph_def.node.add(name="n", op=op_type)
+    with tf.Graph().as_default(), tf.Session() as session:
+        (op,) = tf.import_graph_def(graph_def, return_elements=["n"])
+        with pytest.raises(tf.errors.UnimplementedError, match=reason):
+            session.run(op)
+
+
+def test_functions_are_called_by_python() -> None:
+    with pytest.raises(AttributeError, match=r"use tf\.cond and tf\.while_loop"):
+        _ = tf.raw_ops.StatelessWhile
 
 
 def test_no_op_type_that_is_here_has_a_reason():

@@ -1,0 +1,107 @@
+"""How ops on lists of tensors are declared: the values of variant tensors, as in TensorFlow 2.
+
+A list is a value in host memory (`tensor_list`). The sizes of elements are often known only in a
+run: inference then asks the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import ALL
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext, InferFunction, as_output_shape
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import GradientFunction, op
+from gpugraph.ops.framework.shape_functions import UNKNOWN, scalar
+from gpugraph.ops.tensor_arrays.tensor_list import TensorList
+
+_HOST = HostOnly("lists of tensors are in host memory")
+INDEX = (dtypes.int32, dtypes.int64)
+ELEMENT = {"element_dtype": ALL}
+SHAPED = {"element_dtype": ALL, "shape_type": INDEX}
+
+Compute = Callable[..., Any]
+"""Computes the outputs of attrs and inputs; arrays of variants come as the lists they hold."""
+
+
+def list_op(
+    op_type: str,
+    compute: Compute,
+    inputs: str,
+    outputs: str,
+    grad: GradientFunction,
+    doc: str,
+    attrs: dict[str, Any] | None = None,
+    infer: InferFunction = scalar,
+) -> None:
+    """Declare an op on lists; `compute(attrs, *inputs)` returns its output, or a tuple of them."""
+    specs = inputs.split(", ")
+    are_lists = [spec.endswith("variant") for spec in specs]
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], None]:
+        count = len(context.input_types)
+        sources, targets, values = arrays[:count], arrays[count:], context.attrs
+        held = [dtype is dtypes.variant for dtype in context.input_types]
+
+        def run() -> None:
+            results = compute(
+                values, *[_list_in(x) if is_list else x for x, is_list in zip(sources, held)]
+            )
+            for target, result in zip(targets, results if type(results) is tuple else (results,)):
+                if isinstance(result, TensorList):
+                    target.fill(result)
+                else:
+                    target[...] = result
+
+        return run
+
+    lists = [index for index, spec in enumerate(outputs.split(", ")) if spec.endswith("variant")]
+    op(
+        op_type, inputs=inputs, outputs=outputs, infer=infer, grad=grad,
+        attrs=ELEMENT if attrs is None else attrs,
+        cpu=Call(make=bind, late=True, direct=True), gpu=_HOST, host=tuple(range(len(are_lists))),
+        host_outputs=tuple(lists), doc=doc,
+    )  # fmt: skip
+
+
+def _list_in(array: Any) -> TensorList:
+    held = array.item(0)
+    if not isinstance(held, TensorList):
+        raise invalid_argument("Input handle is not a list.")
+    return held
+
+
+def shape_in(array: Any) -> TensorShape:
+    """Return the shape that an input holds: a vector of sizes, or -1 for any."""
+    if array.ndim:
+        return as_output_shape(array)
+    if array.item() != -1:
+        raise invalid_argument(
+            "The only valid scalar shape tensor is the fully unknown shape specified as -1."
+        )
+    return UNKNOWN
+
+
+def shape_input(context: InferContext, index: int) -> TensorShape:
+    value = context.value(index)
+    if value is not None:
+        return shape_in(np.asarray(value))
+    return UNKNOWN if context.shapes[index].rank == 0 else context.value_as_shape(index)
+
+
+def known_list(context: InferContext, index: int = 0) -> TensorList | None:
+    """Return the list that an input holds, in a run."""
+    array = context.value(index)
+    return None if array is None else _list_in(array)
+
+
+def no_gradients(op: Any, *grads: Any) -> list[Any]:
+    """Nothing flows to sizes and shapes."""
+    return [None] * len(op.inputs)

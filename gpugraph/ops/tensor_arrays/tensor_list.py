@@ -1,0 +1,151 @@
+"""TensorList: the value of a variant tensor, a list of tensors of one dtype.
+
+A list is a value: what changes one returns another, and elements are shared between lists. An
+element that was never set is None, and reads as zeros where its shape is known. Errors are
+InvalidArgumentError in the words of TensorFlow's list_kernels.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, runtime_name
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.ops.framework.numpy_conversion import zero_of
+
+Items = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorList:
+    """Elements of one dtype whose shapes are compatible with `element_shape`.
+
+    limit: the largest number of elements that pushing may reach; -1 for any.
+    """
+
+    dtype: DType
+    element_shape: TensorShape
+    items: Items = ()
+    limit: int = -1
+
+    @classmethod
+    def reserved(cls, dtype: DType, shape: TensorShape, count: int) -> TensorList:
+        """Return a list of `count` elements that are not set."""
+        if count < 0:
+            raise invalid_argument(
+                f"The num_elements to reserve must be a non negative number, but got {count}"
+            )
+        return cls(dtype, shape, (None,) * count)
+
+    @classmethod
+    def of_rows(cls, dtype: DType, rows: Any, shape: TensorShape) -> TensorList:
+        """Return the list of the rows of an array."""
+        if rows.ndim == 0:
+            raise invalid_argument(
+                f"Tensor must be at least a vector, but saw shape: {shape_text(rows.shape)}"
+            )
+        merged = _merged(TensorShape.of(rows.shape[1:]), shape, "Specified a list with shape")
+        return cls(dtype, merged, tuple(_copy(row) for row in rows))
+
+    def check_dtype(self, dtype: DType) -> None:
+        """Raise unless the elements have this dtype."""
+        if dtype is not self.dtype:
+            raise invalid_argument(
+                f"Invalid data types; op elements {runtime_name(dtype)} but list elements "
+                f"{runtime_name(self.dtype)}"
+            )
+
+    def with_items(self, items: Iterable[Any]) -> TensorList:
+        """Return a list of other elements of the same kind."""
+        return replace(self, items=tuple(items))
+
+    def checked(self, item: Any) -> Any:
+        """Return a copy of an element; raise if its shape does not fit the list."""
+        if not self.element_shape.is_compatible_with(item.shape):
+            raise invalid_argument(
+                "Tried to append a tensor with incompatible shape to a list. Op element shape: "
+                f"{shape_text(item.shape)} list shape: {shape_text(self.element_shape)}"
+            )
+        return _copy(item)
+
+    def index(self, index: int) -> int:
+        """Return an index into the list; raise if there is no such element."""
+        if not 0 <= index < len(self.items):
+            raise invalid_argument(
+                f"Trying to access element {index} in a list with {len(self.items)} elements."
+            )
+        return index
+
+    def item(self, index: int, shape: TensorShape) -> Any:
+        """Return an element, or zeros of the shape that is known of an element that is not set."""
+        item = self.items[self.index(index)]
+        if item is not None:
+            _merged(TensorShape.of(item.shape), shape, "Tried to read an element with shape")
+            return item
+        return self._zeros(_merged(self.element_shape, shape, "Incompatible shapes"))
+
+    def _zeros(self, shape: TensorShape) -> Any:
+        if not shape.is_fully_defined():
+            raise invalid_argument(
+                "Trying to read an uninitialized tensor but element_shape is not fully defined"
+            )
+        dtype = np.dtype(self.dtype.as_numpy_dtype)
+        return np.full(tuple(shape.as_list()), zero_of(dtype), dtype)
+
+    def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
+        """Return all elements, or those at `indices`, as the rows of one array."""
+        merged = _merged(self.element_shape, shape, "Incompatible shapes")
+        chosen = range(len(self.items)) if indices is None else indices
+        items = [self.items[self.index(index)] for index in chosen]
+        for item in items:
+            if item is not None:
+                merged = _merged(TensorShape.of(item.shape), merged, "Incompatible shapes")
+        if not items and not merged.is_fully_defined():
+            raise invalid_argument(
+                "Tried to stack elements of an empty list with non-fully-defined element_shape: "
+                f"{shape_text(merged)}"
+            )
+        filled = [self._zeros(merged) if item is None else item for item in items]
+        dtype = np.dtype(self.dtype.as_numpy_dtype)
+        rows = np.empty((len(filled), *(size or 0 for size in merged.as_list())), dtype)
+        for row, item in zip(rows if rows.ndim > 1 else _cells(rows), filled):
+            row[...] = item
+        return rows
+
+    def zeros_like(self) -> TensorList:
+        """Return a list of zeros of the shapes of the elements."""
+        return self.with_items(
+            None if item is None else self._zeros(TensorShape.of(item.shape)) for item in self.items
+        )
+
+    def __add__(self, other: TensorList) -> TensorList:
+        """Return the list of the sums of elements; those that are not set count as zeros."""
+        if len(self.items) != len(other.items):
+            raise invalid_argument(
+                "Trying to add two lists of tensors with different lengths. One is "
+                f"{len(self.items)} and the other is {len(other.items)}"
+            )
+        pairs = zip(self.items, other.items)
+        return self.with_items(
+            y if x is None else x if y is None else np.asarray(x + y, x.dtype) for x, y in pairs
+        )
+
+
+def _cells(rows: Any) -> list[Any]:
+    """Return a view of each element of a vector."""
+    return [rows[index : index + 1].reshape(()) for index in range(len(rows))]
+
+
+def _copy(item: Any) -> Any:
+    return np.array(item)
+
+
+def _merged(shape: TensorShape, other: TensorShape, words: str) -> TensorShape:
+    if not shape.is_compatible_with(other):
+        raise invalid_argument(f"{words} {shape_text(shape)} incompatible with {shape_text(other)}")
+    return shape.merge_with(other)
