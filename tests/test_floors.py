@@ -121,7 +121,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "metrics_by_name",
     ),
     "keras/saving": (
-        "checkpointed_weights cudnn_weights hdf5_groups later_configs",
+        "checkpointed_weights cudnn_weights hdf5_walk later_configs",
+        "hdf5_groups",
         "model_json",
         "weight_groups",
         "model_files",
@@ -205,7 +206,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "cairosvg": "keras/pictures/plot_model.py",
-    "h5py": "keras/saving/hdf5_groups.py",
+    "h5py": "keras/saving",
     "keras_applications": "keras/applications/applications_package.py",
     "keras_preprocessing": "keras/preprocessing/preprocessing_package.py",
     "re2": "ops/strings/regex_engine.py",
@@ -248,6 +249,7 @@ DOORS = frozenset(
         ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.sequence"),
         ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.text"),
         ("gpugraph.keras.saving.hdf5_groups", "h5py"),
+        ("gpugraph.keras.saving.hdf5_walk", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # What imports a module when a name or an op type of it is first asked for.
         *((f"gpugraph.{name}", COMPUTED) for name in BY_NAME),

@@ -1,4 +1,8 @@
-"""Files that are there as a whole or not at all, and what the system refuses as errors."""
+"""Files that are there as a whole or not at all; how files are opened, and what the system refuses.
+
+The classes of errors are those of TensorFlow's IOError (core/platform/error.cc); a number that is
+in no row is an UnknownError.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,37 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, BinaryIO
 
 from gpugraph.base import errors
 
+_NUMBERS: dict[Any, str] = {
+    errors.InvalidArgumentError: "EINVAL ENAMETOOLONG E2BIG EDESTADDRREQ EDOM EFAULT EILSEQ "
+    "ENOPROTOOPT ENOSTR ENOTSOCK ENOTTY EPROTOTYPE ESPIPE",
+    errors.DeadlineExceededError: "ETIMEDOUT ETIME",
+    errors.NotFoundError: "ENODEV ENOENT ENXIO ESRCH",
+    errors.AlreadyExistsError: "EEXIST EADDRNOTAVAIL EALREADY",
+    errors.PermissionDeniedError: "EPERM EACCES EROFS",
+    errors.FailedPreconditionError: "ENOTEMPTY EISDIR ENOTDIR EADDRINUSE EBADF EBUSY ECHILD "
+    "EISCONN ENOTBLK ENOTCONN EPIPE ESHUTDOWN ETXTBSY",
+    errors.ResourceExhaustedError: "ENOSPC EDQUOT EMFILE EMLINK ENFILE ENOBUFS ENODATA ENOMEM "
+    "ENOSR EUSERS",
+    errors.OutOfRangeError: "EFBIG EOVERFLOW ERANGE",
+    errors.UnimplementedError: "ENOSYS ENOTSUP EAFNOSUPPORT EPFNOSUPPORT EPROTONOSUPPORT "
+    "ESOCKTNOSUPPORT EXDEV",
+    errors.UnavailableError: "EAGAIN ECONNREFUSED ECONNABORTED ECONNRESET EINTR EHOSTDOWN "
+    "EHOSTUNREACH ENETDOWN ENETRESET ENETUNREACH ENOLCK ENOLINK ENONET",
+    errors.AbortedError: "EDEADLK ESTALE",
+    errors.CancelledError: "ECANCELED",
+}
 _CLASSES = {
-    errno.ENOENT: errors.NotFoundError,
-    errno.EEXIST: errors.AlreadyExistsError,
-    errno.EACCES: errors.PermissionDeniedError,
-    errno.EPERM: errors.PermissionDeniedError,
-    errno.EROFS: errors.PermissionDeniedError,
-    errno.EISDIR: errors.FailedPreconditionError,
-    errno.ENOTDIR: errors.FailedPreconditionError,
-    errno.ENOTEMPTY: errors.FailedPreconditionError,
-    errno.EBUSY: errors.FailedPreconditionError,
-    errno.EINVAL: errors.InvalidArgumentError,
-    errno.ENAMETOOLONG: errors.InvalidArgumentError,
-    errno.ENOSPC: errors.ResourceExhaustedError,
-    errno.EMFILE: errors.ResourceExhaustedError,
+    getattr(errno, name): kind
+    for kind, names in _NUMBERS.items()
+    for name in names.split()
+    if hasattr(errno, name)  # a system has not all of them
 }
 
 
@@ -37,6 +53,45 @@ def system_errors(path: Any) -> Iterator[None]:
         kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
         why = error.strerror or str(error)
         raise kind(None, None, f"{os.fsdecode(path)}; {why}") from error
+
+
+def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> BinaryIO:
+    """Open a file to be read from its beginning to its end, as bytes.
+
+    OSError for what has no end or no bytes: folders (EISDIR), pipes, sockets and devices (ESPIPE),
+    without waiting for a writer of the pipe. `devices` permits devices; /dev/null always is.
+    """
+    return open(path, "rb", buffering, opener=partial(_open, devices))
+
+
+def check_end(file: BinaryIO) -> None:
+    """OSError (ESPIPE) for an open device, pipe or socket, of which no end is known."""
+    problem = _problem(os.fstat(file.fileno()), False)
+    if problem:
+        raise OSError(problem, os.strerror(problem))
+
+
+def _open(devices: bool, path: Any, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    try:
+        problem = _problem(os.fstat(handle), devices)
+        if problem:
+            raise OSError(problem, os.strerror(problem), path)
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(handle, True)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _problem(status: os.stat_result, devices: bool) -> int:
+    """The number of the error for what is no file to read; 0 for a file."""
+    if stat.S_ISDIR(status.st_mode):
+        return errno.EISDIR
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    permitted = devices or (is_device and status.st_rdev == os.stat(os.devnull).st_rdev)
+    return 0 if stat.S_ISREG(status.st_mode) or (is_device and permitted) else errno.ESPIPE
 
 
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:

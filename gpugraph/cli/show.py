@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpugraph.base.errors import OpError
+from gpugraph.base.whole_files import open_to_read
 from gpugraph.cli.shown_graphs import ShownGraph, printable
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
@@ -58,7 +59,7 @@ def _show(path: str, most_lines: int) -> int:
         with VariableFile(path) as opened:
             _print(f"{kind} {path}", [_arrays(opened.arrays.values())], most_lines)
         return 0
-    with open(path, "rb") as file:
+    with open_to_read(path) as file:
         content = file.read()
     message = _message(path, content)
     kind = message.DESCRIPTOR.name

@@ -19,6 +19,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import NotFoundError
+from gpugraph.base.whole_files import open_to_read
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
 SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
@@ -233,7 +234,8 @@ def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
     for name, path in zip(names, paths):
         assert path is not None
         kind, magic = ("image", 2051) if "images" in name else ("label", 2049)
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with open_to_read(path) as file:
+            stream: Any = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
             array = _read(stream, magic, kind, path)
         if kind == "image":
             yield array[..., None]

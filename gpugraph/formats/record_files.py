@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, ClassVar
 
 from gpugraph.base.errors import DataLossError, FailedPreconditionError
-from gpugraph.base.whole_files import system_errors
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.tf_record import read_records, write_record
 
 _GZIP = 16  # added to the window bits
@@ -204,5 +204,5 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     the first record where there is no file, DataLossError for what is no record, or is cut off.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
-    with system_errors(name), open(name, "rb") as source:
+    with system_errors(name), open_to_read(name) as source:
         yield from read_records(InflatedFile(source, kind, name), name)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import errors
 from gpugraph.base.streamed_file import remove_file
-from gpugraph.base.whole_files import system_errors as system_errors
+from gpugraph.base.whole_files import check_end, open_to_read, system_errors as system_errors
 
 _MAGIC = ("*", "?", "[", "\\")
 _OTHERWISE = re.compile(r"\\(.)|\[\^(\]?[^\]]*\])|(\[!?\]?[^\]]*\])")
@@ -50,6 +50,7 @@ class GFile:
         self._reads, self._writes = "r" in plain or "+" in plain, plain != "r"
         self._binary = "b" in mode
         self._opened: Any = None
+        self._has_end = False
 
     @property
     def name(self) -> Any:
@@ -68,6 +69,14 @@ class GFile:
             raise errors.PermissionDeniedError(None, None, f"File isn't open for {what}")
         return self._any_file()
 
+    def _file_with_end(self) -> Any:
+        source = self._file()
+        if not self._has_end:
+            with system_errors(self._name):
+                check_end(source)
+            self._has_end = True
+        return source
+
     def _check_mode(self) -> str:
         plain = self._mode.replace("b", "")
         if plain not in ("r", "w", "a", "r+", "w+", "a+"):
@@ -79,7 +88,10 @@ class GFile:
         if self._opened is None:
             plain = self._check_mode()
             with system_errors(self._name):
-                self._opened = open(_text(self._name), f"{plain}b")  # noqa: SIM115
+                if plain == "r":
+                    self._opened = open_to_read(_text(self._name), devices=True)
+                else:
+                    self._opened = open(_text(self._name), f"{plain}b")  # noqa: SIM115
         return self._opened
 
     def _read(self, data: bytes) -> Any:
@@ -90,14 +102,17 @@ class GFile:
         return Stat(self._name).length
 
     def read(self, n: int = -1) -> Any:
-        """The next n bytes (in text: of which the text is); all that are left by default."""
-        source = self._file()
+        """The next n bytes (in text: of which the text is); all that are left by default.
+
+        InvalidArgumentError for all bytes, or a line, of a device such as /dev/zero.
+        """
+        source = self._file() if n is not None and n >= 0 else self._file_with_end()
         with system_errors(self._name):
             return self._read(source.read(n))
 
     def readline(self) -> Any:
         """The next line with its end; nothing at the end of the file."""
-        source = self._file()
+        source = self._file_with_end()
         with system_errors(self._name):
             return self._read(source.readline())
 
@@ -282,8 +297,9 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copies a file. AlreadyExistsError for a path that is there, unless `overwrite`; NotFoundError
     where there is nothing to copy."""
     _refuse_existing(newpath, overwrite)
-    with system_errors(oldpath):
-        shutil.copyfile(_text(oldpath), _text(newpath))
+    with system_errors(oldpath), open_to_read(_text(oldpath)) as source:
+        with system_errors(newpath), open(_text(newpath), "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from gpugraph.base.whole_files import open_to_read
+
 
 def get_data_files_path() -> str:
     """The folder of the file that calls."""
@@ -23,7 +25,7 @@ def get_root_dir_with_all_resources() -> str:
 
 def load_resource(path: str) -> bytes:
     """The bytes of a file below the folder of the file that calls; OSError if it is not there."""
-    with open(os.path.join(_folder_of_caller(), path), "rb") as file:
+    with open_to_read(os.path.join(_folder_of_caller(), path)) as file:
         return file.read()
 
 

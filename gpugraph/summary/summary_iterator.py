@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpugraph.base.errors import DataLossError
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.tf_record import read_records
-from gpugraph.platform.files import system_errors
 
 _FRAME = 16
 """The bytes of a record beside its content."""
@@ -21,7 +21,7 @@ def summary_iterator(path: Any) -> Iterator[Any]:
       NotFoundError: there is no such file.
       DataLossError: a record is cut off, its checksum is wrong, or it is no Event; with its offset.
     """
-    with system_errors(path), open(path, "rb") as source:
+    with system_errors(path), open_to_read(path) as source:
         offset = 0
         for record in read_records(source, path):
             try:

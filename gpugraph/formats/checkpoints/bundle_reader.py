@@ -21,7 +21,7 @@ from gpugraph.base.errors import (
     NotFoundError,
     invalid_argument,
 )
-from gpugraph.base.whole_files import system_errors
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.checkpoints.bundle_entries import (
     HEADER_KEY,
     STORED,
@@ -71,7 +71,7 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
             )
         text = "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for"
         raise NotFoundError(None, None, f"{text} {prefix}")
-    with system_errors(name), open(name, "rb") as file:
+    with system_errors(name), open_to_read(name) as file:
         items = read_table(file.read(), name)
     header = items.pop(HEADER_KEY, None)
     if header is None:
@@ -320,7 +320,7 @@ class BundleReader:
         if shard not in self._files:
             path = data_name(self.prefix, shard, self._num_shards)
             with system_errors(path):
-                file = open(path, "rb", buffering=0)  # noqa: SIM115
+                file = open_to_read(path, buffering=0)
                 length = os.fstat(file.fileno()).st_size
             self._files[shard] = (file, length, path)
         return self._files[shard]

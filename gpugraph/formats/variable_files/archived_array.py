@@ -12,6 +12,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import DataLossError, InvalidArgumentError
+from gpugraph.base.whole_files import open_to_read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class ArrayFile(abc.ABC):
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file = open(path, "rb")  # noqa: SIM115
+        self._file = open_to_read(path)
         try:
             self.arrays = {array.name: array for array in self._read_headers()}
         except BaseException:

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from gpugraph.base.whole_files import open_to_read
 from gpugraph.platform import logging
 
 _MD5_LENGTH = 32
@@ -63,7 +64,7 @@ def get_file(
 def _has_hash(path: Path, expected: str, algorithm: str) -> bool:
     is_md5 = algorithm == "md5" or (algorithm == "auto" and len(expected) == _MD5_LENGTH)
     digest = hashlib.md5(usedforsecurity=False) if is_md5 else hashlib.sha256()
-    with path.open("rb") as file:
+    with open_to_read(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest() == expected.lower()

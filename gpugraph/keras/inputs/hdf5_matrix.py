@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpugraph.keras.saving.hdf5_groups import hdf5_library, part_of
+from gpugraph.keras.saving.hdf5_groups import opened_file, part_of
 
 
 class HDF5Matrix:
@@ -32,7 +32,7 @@ class HDF5Matrix:
         normalizer: Callable[[Any], Any] | None = None,
     ) -> None:
         if datapath not in self.refs:
-            self.refs[datapath] = hdf5_library().File(datapath, "r")
+            self.refs[datapath] = opened_file(datapath)
         self.data = part_of(self.refs[datapath], dataset)
         self.start = start
         self.end = self.data.shape[0] if end is None else end

@@ -4,22 +4,39 @@ A group keeps the names of its parts in order, as an attribute; one that is too 
 header is in pieces `name0`, `name1` ... An array is read if it lies in the file itself, and only
 once its shape is known to be the right one: a file neither reaches other files by links nor takes
 more memory than what it is read into.
+
+libhdf5 may loop for ever or crash on a damaged file. So a file of a path that this process has
+neither written nor read before is first read by a process of its own, `hdf5_walk.py`, under limits
+of processor time and memory.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.whole_files import create_beside, sync_folder, system_errors
+from gpugraph.base.whole_files import create_beside, open_to_read, sync_folder, system_errors
 
 _MOST_BYTES = 64512
 """The most bytes of an attribute; HDF5 keeps attributes in a header of 64 KiB."""
+
+
+_SECONDS, _MEGABYTES = 5, 1024
+"""What the structure of a small file may take of a processor and of memory."""
+
+_STARTED = (
+    "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+)
 
 
 def hdf5_library() -> Any:
@@ -60,6 +77,7 @@ def written_file(file: Any) -> Iterator[Any]:
         except BaseException:
             os.unlink(temporary)
             raise
+        _sound.add(_identity(os.stat(path)))
         sync_folder(folder)
 
 
@@ -69,14 +87,53 @@ def read_file(file: Any) -> Iterator[Any]:
     if is_open_file(file):
         yield file
         return
-    path = os.fspath(file)
+    with opened_file(file) as opened:
+        yield opened
+
+
+def opened_file(path: Any) -> Any:
+    """The file of a path, open for reading. OSError where it is no HDF5 file, or a damaged one on
+    which the library would loop or crash."""
+    path = os.fspath(path)
     library = hdf5_library()
     try:
-        opened = library.File(path, "r")
+        with open_to_read(path) as file:
+            status = os.fstat(file.fileno())
+        if _identity(status) not in _sound:
+            _check_structure(path, status.st_size)
+            _sound.add(_identity(status))
+        return library.File(path, "r")
     except OSError as error:
         raise OSError(f"Unable to open file {path} as HDF5: {error}") from error
-    with opened:
-        yield opened
+
+
+_sound: set[tuple[int, ...]] = set()
+"""The files that this process has written or checked, as they were then."""
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    times = (status.st_mtime_ns, status.st_ctime_ns)
+    return (status.st_dev, status.st_ino, status.st_size, *times)
+
+
+def _check_structure(path: str, size: int) -> None:
+    """Have another process walk through a file. OSError where it does not come to an end."""
+    megabytes = size >> 20
+    seconds = _SECONDS + megabytes // 10
+    words = [json.dumps(sys.path), str(Path(__file__).with_name("hdf5_walk.py"))]
+    words += [os.path.abspath(path), str(seconds), str(_MEGABYTES + megabytes)]
+    command = [sys.executable, "-I", "-S", "-c", _STARTED, *words]
+    done = subprocess.run(
+        command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if done.returncode < 0:
+        raise OSError(
+            f"the file is damaged: to read its structure took over {seconds} s, or crashed "
+            f"(signal {-done.returncode})"
+        )
+    if done.returncode:
+        last = done.stderr.strip().rpartition("\n")[2]
+        raise OSError(f"the structure of the file can't be read: {last}")
 
 
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
@@ -99,21 +156,53 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
         group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + most])
 
 
+@contextmanager
+def _refusals(group: Any, name: str) -> Iterator[None]:
+    """Makes of what h5py raises for a damaged file a ValueError."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, TypeError) as error:
+        why = error.args[0] if error.args else type(error).__name__
+        raise ValueError(f"{_place(group)}: {name!r} can't be read: {why}") from error
+
+
+def has_attribute(group: Any, name: str) -> bool:
+    """Whether a group has an attribute. ValueError where the file is damaged."""
+    with _refusals(group, name):
+        return name in group.attrs
+
+
+def has_part(group: Any, name: str) -> bool:
+    """Whether a group has a part. ValueError where the file is damaged."""
+    with _refusals(group, name):
+        return name in group
+
+
+def _attribute(group: Any, name: str) -> Any:
+    """An attribute; None where there is none. `get` would say so of a damaged one too."""
+    with _refusals(group, name):
+        return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
+
+
 def read_names(group: Any, attribute: str) -> list[str]:
-    """The names that `write_names` has kept; none where there is no such attribute."""
-    if attribute in group.attrs:
-        return [as_text(name) for name in np.ravel(group.attrs[attribute])]
-    names: list[str] = []
+    """The names that `write_names` has kept; none where there is no such attribute.
+
+    ValueError where the file is damaged, as by `read_text`.
+    """
+    names = _attribute(group, attribute)
+    if names is not None:
+        return [as_text(name) for name in np.ravel(names)]
+    found: list[str] = []
     piece = 0
-    while f"{attribute}{piece}" in group.attrs:
-        names += [as_text(name) for name in np.ravel(group.attrs[f"{attribute}{piece}"])]
+    while (names := _attribute(group, f"{attribute}{piece}")) is not None:
+        found += [as_text(name) for name in np.ravel(names)]
         piece += 1
-    return names
+    return found
 
 
 def read_text(group: Any, attribute: str) -> str | None:
     """An attribute as text; None where there is none."""
-    value = group.attrs.get(attribute)
+    value = _attribute(group, attribute)
     return None if value is None else as_text(value)
 
 
@@ -139,12 +228,14 @@ def part_of(group: Any, name: str) -> Any:
     library = hdf5_library()
     part = group
     for step in name.split("/"):
-        link = part.get(step, getlink=True) if is_open_file(part) else None
+        with _refusals(group, name):
+            link = part.get(step, getlink=True) if is_open_file(part) else None
         if link is None:
             raise ValueError(f"{_place(group)} has no {name!r}")
         if isinstance(link, library.ExternalLink):
             raise ValueError(f"{_place(group)}: {name!r} is a link to another file, not read")
-        part = part.get(step)
+        with _refusals(group, name):
+            part = part.get(step)
         if part is None:
             raise ValueError(f"{_place(group)}: {name!r} is a link to nothing")
     return part
@@ -158,24 +249,26 @@ class StoredArray:
 
     def __init__(self, group: Any, name: str) -> None:
         dataset = part_of(group, name)
-        if not hasattr(dataset, "shape") or dataset.shape is None:
+        with _refusals(group, name):
+            shape = getattr(dataset, "shape", None)
+            elsewhere = shape is not None and (dataset.external or dataset.is_virtual)
+            dtype = None if shape is None else dataset.dtype
+        if shape is None or dtype is None:
             raise ValueError(f"{_place(group)}: {name!r} is no array")
-        if dataset.external or dataset.is_virtual:
+        if elsewhere:
             raise ValueError(f"{_place(group)}: {name!r} lies in another file, not read")
-        if dataset.dtype.kind not in "fiub":
-            raise ValueError(f"{_place(group)}: {name!r} has no numbers but {dataset.dtype}")
-        self.name, self.shape = name, tuple(int(size) for size in dataset.shape)
-        self._dataset = dataset
+        if dtype.kind not in "fiub":
+            raise ValueError(f"{_place(group)}: {name!r} has no numbers but {dtype}")
+        self.name, self.shape = name, tuple(int(size) for size in shape)
+        self._group, self._dataset = group, dataset
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.value(), dtype)
 
     def value(self) -> np.ndarray[Any, Any]:
         """The elements; ValueError where the file is damaged."""
-        try:
+        with _refusals(self._group, self.name):
             return np.asarray(self._dataset[()])
-        except OSError as error:
-            raise ValueError(f"{self.name!r} can't be read: {error}") from error
 
 
 def _place(group: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from gpugraph.base.version import KERAS_VERSION
 from gpugraph.keras.keras_objects import code_of_files, custom_object_scope
 from gpugraph.keras.saving.hdf5_groups import (
+    has_part,
     is_open_file,
     part_of,
     read_file,
@@ -141,7 +142,7 @@ def _compile(model: Any, file: Any) -> None:
     names = ("loss", "metrics", "loss_weights", "sample_weight_mode", "weighted_metrics")
     arguments = {name: config[name] for name in names if config.get(name) is not None}
     model.compile(optimizer=config["optimizer_config"], **arguments)
-    if "optimizer_weights" not in file:
+    if not has_part(file, "optimizer_weights"):
         return
     arrays = read_arrays(part_of(file, "optimizer_weights"))
     model.optimizer.create_weights(model.trainable_weights)

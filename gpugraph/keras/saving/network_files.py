@@ -9,7 +9,14 @@ import os
 from typing import Any
 
 from gpugraph.keras.saving.checkpointed_weights import CheckpointedWeights
-from gpugraph.keras.saving.hdf5_groups import is_open_file, part_of, read_file, written_file
+from gpugraph.keras.saving.hdf5_groups import (
+    has_attribute,
+    has_part,
+    is_open_file,
+    part_of,
+    read_file,
+    written_file,
+)
 from gpugraph.keras.saving.model_files import may_write, save_model
 from gpugraph.keras.saving.model_json import model_to_json
 from gpugraph.keras.saving.weight_groups import read_layers, read_named_layers, write_layers
@@ -115,7 +122,7 @@ class NetworkFiles:
                 "not created its variables yet. Call the Model first, then load the weights."
             )
         with read_file(filepath) as file:
-            is_whole = "layer_names" not in file.attrs and "model_weights" in file
+            is_whole = not has_attribute(file, "layer_names") and has_part(file, "model_weights")
             group = part_of(file, "model_weights") if is_whole else file
             if by_name:
                 read_named_layers(group, self.layers, skip_mismatch)

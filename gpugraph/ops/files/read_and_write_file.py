@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
@@ -21,7 +22,7 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.platform.files import Glob, system_errors
+from gpugraph.platform.files import Glob
 
 _HOST = HostOnly("files are read and written by the host")
 
@@ -33,7 +34,7 @@ def _infer_scalars(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _read(path: Any, out: Any) -> None:
-    with system_errors(path[()]), open(path[()], "rb") as source:
+    with system_errors(path[()]), open_to_read(path[()]) as source:
         out[()] = source.read()
 
 

@@ -17,20 +17,20 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.platform.files import system_errors
 
 _host_op = partial(op, gpu=HostOnly("files are read by the host"), grad=NO_GRADIENT)
 
 
 def _lines(path: str) -> list[bytes]:
     """The lines of a vocabulary; InvalidArgumentError for an empty one."""
-    with system_errors(path), open(path, "rb") as file:
+    with system_errors(path), open_to_read(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
         if not line:

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any, BinaryIO
 
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
-from gpugraph.base.whole_files import system_errors
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.record_files import InflatedFile
 from gpugraph.formats.tf_record import read_record
 
@@ -22,7 +22,7 @@ _FRAME = 16  # bytes of a TFRecord beside its data
 
 def _open(name: bytes) -> BinaryIO:
     with system_errors(name):
-        return open(os.fsdecode(name), "rb")
+        return open_to_read(os.fsdecode(name))
 
 
 def names(name: bytes) -> Records:

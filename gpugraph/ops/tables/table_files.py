@@ -14,7 +14,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.platform.files import system_errors
+from gpugraph.base.whole_files import open_to_read, system_errors
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
 """Numbers of columns that are none: the whole line, and its number, from 0."""
@@ -61,7 +61,7 @@ def read_columns(
 def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
     """The lines that count, without their ends, and their numbers."""
     count = offset = 0
-    with system_errors(path), open(path, "rb") as file:
+    with system_errors(path), open_to_read(path) as file:
         for line in file:
             if count == vocab_size:
                 return

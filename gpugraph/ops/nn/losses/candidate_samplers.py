@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import NotFoundError, invalid_argument
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
@@ -141,10 +141,8 @@ def _weights(attrs: Any) -> Weighted:
 
 def _in_file(name: str) -> list[float]:
     """The last of the numbers, divided by commas, of each line; NotFoundError without the file."""
-    try:
-        lines = Path(name).read_text("utf-8").splitlines()
-    except OSError as error:
-        raise NotFoundError.of_no_node(f"{name}; {error.strerror}") from error
+    with system_errors(name), open_to_read(name) as file:
+        lines = file.read().decode().splitlines()
     weights = []
     for line in lines:
         try:

@@ -1,0 +1,80 @@
+"""A program that reads the structure of an HDF5 file: whether the library comes back from it.
+
+    python hdf5_walk.py PATH SECONDS MEGABYTES
+
+libhdf5 does not always return from a damaged file: it may read in a circle, or write where no
+memory is. It does so here, in a process with limits, before it could do so in the program's own.
+Each group, link, attribute and description of an array is read, and where chunks lie; no elements.
+What the library refuses is no matter here: it will refuse it again. Only h5py is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_REFUSALS = (
+    *(OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError),
+    *(NotImplementedError, OverflowError),
+)
+"""What h5py raises for damaged parts."""
+
+
+def walk(library: Any, path: str) -> None:
+    """Read the structure of a file. MemoryError where that needs more than the limit."""
+    with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
+        seen: set[Any] = set()
+        waiting = [file]
+        while waiting:
+            waiting += _read(library, waiting.pop(), seen)
+
+
+def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
+    """Read a group or array once; the parts of a group."""
+    address = _tried(lambda: library.h5o.get_info(part.id).addr)
+    if address in seen:
+        return []
+    seen.add(address)
+    attributes = part.attrs
+    for name in _tried(lambda: list(attributes)) or ():
+        _tried(lambda name=name: attributes[name])  # type: ignore[misc]
+    if isinstance(part, library.Dataset):
+        _tried(lambda: (part.shape, part.dtype, part.external, part.is_virtual))
+        _tried(lambda: part.chunks and part.id.get_num_chunks())
+        return []
+    if not isinstance(part, library.Group):
+        return []
+    links = [(name, part.get(name, getlink=True)) for name in _tried(lambda: list(part)) or ()]
+    inner = [
+        _tried(lambda name=name: part.get(name))  # type: ignore[misc]
+        for name, link in links
+        if not isinstance(link, library.ExternalLink)
+    ]
+    return [child for child in inner if child is not None]
+
+
+def _tried(read: Callable[[], Any]) -> Any:
+    """What `read` returns; None for what the library refuses."""
+    with contextlib.suppress(*_REFUSALS):
+        return read()
+    return None
+
+
+def main() -> None:
+    path, seconds, megabytes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    library = importlib.import_module("h5py")
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[0])
+    most = pages * resource.getpagesize() + (megabytes << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    walk(library, path)
+
+
+if __name__ == "__main__":
+    main()
