@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
+import fnmatch
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -94,11 +96,47 @@ def _problem(status: os.stat_result, devices: bool) -> int:
     return 0 if stat.S_ISREG(status.st_mode) or (is_device and permitted) else errno.ESPIPE
 
 
+_TEMPORARY = ".tempstate"
+
+
+def temporary_name(path: str) -> str:
+    """A new name beside `path`, which nobody else has or can guess."""
+    return f"{path}{_TEMPORARY}{secrets.token_hex(8)}"
+
+
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
-    """A new empty file under a temporary name beside `path`, and that name."""
-    name = f"{path}.tempstate{secrets.token_hex(8)}"
-    handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-    return open(handle, "wb", buffering), name
+    """A new empty file under a temporary name beside `path`, and that name.
+
+    While the file is open, or held by `kept`, `remove_stale` of no process removes it.
+    """
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    while True:
+        name = temporary_name(path)
+        handle = os.open(name, flags, 0o666)
+        _lock(handle, fcntl.LOCK_SH)
+        if os.path.lexists(name):  # nobody has removed it before it was locked
+            return open(handle, "wb", buffering), name
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def kept(paths: Sequence[str]) -> Iterator[None]:
+    """Keep temporary files, whatever their names become, from `remove_stale` of all processes."""
+    with contextlib.ExitStack() as stack:
+        for path in paths:
+            with contextlib.suppress(OSError):  # it will be missed by who needs it
+                file = stack.enter_context(open(path, "rb"))
+                _lock(file.fileno(), fcntl.LOCK_SH)
+        yield
+
+
+def _lock(handle: int, how: int) -> bool:
+    """Lock a file; False where another has it, or the file system has no locks."""
+    try:
+        fcntl.flock(handle, how)
+    except OSError:
+        return False
+    return True
 
 
 def sync_and_close(file: BinaryIO) -> None:
@@ -118,19 +156,27 @@ def sync_folder(path: str) -> None:
             os.close(handle)
 
 
-def remove_stale(start: str, before: float) -> None:
-    """Removes temporary files that begin with `start` and were last written before a time.
+def remove_stale(*targets: str) -> None:
+    """Remove the temporary files of `targets`, patterns of paths, that no writer holds any more.
 
-    They are of writers that were killed; one that is at work has written later.
+    They are of writers that were killed. Only the last parts of paths are patterns.
     """
-    folder, base = os.path.split(start)
+    folder = os.path.dirname(targets[0])
+    patterns = [f"{os.path.basename(target)}{_TEMPORARY}*" for target in targets]
     with contextlib.suppress(OSError):
         for name in os.listdir(folder or "."):
-            path = os.path.join(folder, name)
-            is_temporary = name.startswith(base) and ".tempstate" in name
-            if is_temporary and os.lstat(path).st_mtime < before:
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
                 with contextlib.suppress(OSError):
-                    os.unlink(path)
+                    _remove_unlocked(os.path.join(folder, name))
+
+
+def _remove_unlocked(path: str) -> None:
+    handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        if _lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            os.unlink(path)
+    finally:
+        os.close(handle)
 
 
 def write_whole(path: str, content: bytes) -> None:
@@ -143,11 +189,12 @@ def write_whole(path: str, content: bytes) -> None:
         os.makedirs(folder, exist_ok=True)
         file, temporary = create_beside(path)
         try:
-            with file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
+            with kept([temporary]):
+                with file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
             raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,9 +22,11 @@ from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_ar
 from gpugraph.base.streamed_file import StreamedFile
 from gpugraph.base.whole_files import (
     create_beside,
+    kept,
     remove_stale,
     sync_folder,
     system_errors,
+    temporary_name,
     write_whole,
 )
 from gpugraph.formats.checkpoints.bundle_entries import (
@@ -43,6 +46,10 @@ _BLOCK = 1 << 20
 """Bytes that have their checksum taken and are written while they are in the cache."""
 _PIECE = 16 << 20
 """So many bytes of an array are copied at once where they don't lie in one piece."""
+
+
+_SUFFIXES = (".index", ".data-?????-of-?????")
+"""What the files of a checkpoint have after its prefix, as patterns."""
 
 
 class BundleWriter:
@@ -174,9 +181,10 @@ class BundleWriter:
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))
             index(1)  # while threads write and sync
-            with system_errors(self._prefix):
-                self._file.close()
-            publish(self._prefix, [self._temporary], index)
+            with kept([self._temporary]):
+                with system_errors(self._prefix):
+                    self._file.close()
+                publish(self._prefix, [self._temporary], index)
         except BaseException:
             self.abandon()
             raise
@@ -193,8 +201,7 @@ def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], by
     usual = [data_name(prefix, shard, count) for shard in range(count)]
     index = index_name(prefix)
     with system_errors(prefix):
-        written = min(os.stat(path).st_mtime for path in data_files) if data_files else 0.0
-        remove_stale(f"{prefix}.", written)
+        remove_stale(*(glob.escape(prefix) + suffix for suffix in _SUFFIXES))
         if not os.path.exists(index) or not any(map(os.path.lexists, usual)):
             _rename(data_files, usual)  # a folder keeps the order of its changes
             write_whole(index, index_of(count))
@@ -222,9 +229,7 @@ def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
 def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
     """Gives files their second names; False where the file system has no such thing."""
     for source, target in zip(sources, targets):
-        temporary = f"{target}.tempstate"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        temporary = temporary_name(target)
         try:
             os.link(source, temporary)
         except OSError:
@@ -268,7 +273,8 @@ def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
         files += [data_name(prefix, shard, num_shards) for shard in range(num_shards)]
     with system_errors(destination), contextlib.suppress(FileExistsError):
         os.mkdir(os.path.dirname(destination) or ".")
-    publish(destination, files, functools.partial(_index_bytes, entries))
+    with kept(files):
+        publish(destination, files, functools.partial(_index_bytes, entries))
     for prefix in prefixes:
         with contextlib.suppress(OSError):
             os.unlink(index_name(prefix))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpugraph.base.whole_files import write_whole
+from gpugraph.base.whole_files import create_beside, write_whole
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 
 _COMMANDS = {
@@ -88,10 +88,11 @@ def _by_cairosvg(svg: str, path: Path) -> None:
 
 
 def _by_command(arguments: list[str], svg: str, path: Path) -> None:
-    source = path.with_suffix(".svg.tmp")
+    file, source = create_beside(str(path.with_suffix(".svg")))
     try:
-        source.write_text(svg, encoding="utf-8")
+        with file:
+            file.write(svg.encode())
         command = [part.format(png=path, svg=source) for part in arguments]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
     finally:
-        source.unlink(missing_ok=True)
+        os.unlink(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import glob
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -121,7 +121,7 @@ def write_checkpoint_state(
             "Please use a different save path."
         )
     write_whole(state_path, state_text(state).encode())
-    remove_stale(f"{state_path}.tempstate", os.stat(state_path).st_mtime)
+    remove_stale(glob.escape(state_path))
 
 
 def _relative(path: str, folder: str) -> str:
@@ -205,10 +205,11 @@ def remove_checkpoint(
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]
     if checkpoint_format_version != 2:
         patterns = [checkpoint_prefix]
-    for pattern in (meta_graph_filename(checkpoint_prefix, meta_graph_suffix), *patterns):
+    patterns.insert(0, meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
+    for pattern in patterns:
         for path in files.Glob(pattern):
             try:
                 files.Remove(path)
             except NotFoundError:
                 continue
-    remove_stale(f"{checkpoint_prefix}.", math.inf)
+    remove_stale(*patterns)
