@@ -1,4 +1,4 @@
-"""Programs of sessions, hooks, summaries and averages of a training, by TensorFlow and gpugraph.
+"""Programs of a training's sessions, hooks, summaries and checkpoints, by TensorFlow and gpugraph.
 
     python ci/against_tensorflow/training_life.py --tensorflow PYTHON [--only NAME] [--words]
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from life import hooks, monitored, sessions, summaries
+from life import hooks, kept_checkpoints, monitored, sessions, summaries
 from recorded_programs import Programs, main
 
 PROGRAMS: Programs = {
@@ -18,6 +18,7 @@ PROGRAMS: Programs = {
     **monitored.PROGRAMS,
     **hooks.PROGRAMS,
     **summaries.PROGRAMS,
+    **kept_checkpoints.PROGRAMS,
 }
 
 PYTHON = "1.15's words, which 2.x has written anew"

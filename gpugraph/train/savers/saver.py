@@ -172,26 +172,29 @@ class Saver:
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in present if times])
 
     def _record(self, path: str) -> None:
-        """Enters a checkpoint; those beyond `max_to_keep` are to be deleted."""
+        """Enter a checkpoint; the oldest one beyond `max_to_keep` is to be deleted.
+
+        It is one per save, as in TensorFlow: of several that were recovered, more stay for a while.
+        """
         if not self.saver_def.max_to_keep:
             return
         kept = [item for item in self._last_checkpoints if item[0] != path]
         kept.append((path, time.time()))
-        excess = max(0, len(kept) - self.saver_def.max_to_keep)
-        self._checkpoints_to_be_deleted += kept[:excess]
-        self._last_checkpoints = kept[excess:]
+        if len(kept) > self.saver_def.max_to_keep:
+            self._checkpoints_to_be_deleted.append(kept.pop(0))
+        self._last_checkpoints = kept
 
     def _delete_old(self, meta_graph_suffix: str) -> None:
-        while self._checkpoints_to_be_deleted:
-            path, written = self._checkpoints_to_be_deleted.pop(0)
-            if written > self._next_checkpoint_time:  # also of a time that is not known
-                hours = self.saver_def.keep_checkpoint_every_n_hours
-                self._next_checkpoint_time += hours * 3600
-                continue
-            try:
-                remove_checkpoint(path, self.saver_def.version, meta_graph_suffix)
-            except errors.OpError as error:
-                logging.warning("Ignoring: %s", error)
+        if not self._checkpoints_to_be_deleted:
+            return
+        path, written = self._checkpoints_to_be_deleted.pop(0)
+        if written > self._next_checkpoint_time:  # also of a time that is not known
+            self._next_checkpoint_time += self.saver_def.keep_checkpoint_every_n_hours * 3600
+            return
+        try:
+            remove_checkpoint(path, self.saver_def.version, meta_graph_suffix)
+        except errors.OpError as error:
+            logging.warning("Ignoring: %s", error)
 
     # -- messages
 

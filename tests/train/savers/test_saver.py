@@ -305,6 +305,21 @@ def test_removing_a_checkpoint_removes_what_killed_saves_left(tmp_path, prefix):
     assert names(tmp_path) == ["checkpoint", "model-2.data-00000-of-00001", "model-2.index"]
 
 
+def test_each_save_removes_one_of_several_recovered_checkpoints(tmp_path, prefix):
+    variables()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        paths = [tf.train.Saver().save(sess, prefix, step) for step in range(3)]
+        saver = tf.train.Saver(max_to_keep=1)
+        saver.recover_last_checkpoints(paths)
+        left = []
+        for step in range(3, 6):
+            saver.save(sess, prefix, global_step=step)
+            left.append(sorted(path.stem for path in tmp_path.glob("*.index")))
+    assert left == [[f"model-{step}" for step in range(n, n + 3)] for n in range(1, 4)]
+    assert saver.last_checkpoints == [f"{prefix}-{step}" for step in range(3, 6)]
+
+
 def test_a_builder_of_a_program_adds_what_it_wants(prefix):
     class OneByOne(BaseSaverBuilder):
         """Counts what is saved and restored; each variable is read by an operation of its own."""
