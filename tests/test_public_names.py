@@ -1994,7 +1994,7 @@ saved_model.classification_signature_def: examples classes scores
 saved_model.contains_saved_model: export_dir
 saved_model.get_tensor_from_tensor_info: tensor_info graph import_scope
 saved_model.is_valid_signature: signature_def
-saved_model.load: sess tags export_dir import_scope
+saved_model.load: sess tags export_dir import_scope safe_mode
 saved_model.load_function: path signature
 saved_model.main_op.main_op:
 saved_model.main_op_with_restore: restore_op_name

@@ -25,7 +25,12 @@ class LoadedFunction:
     """
 
     def __init__(
-        self, loader: SavedModelLoader, signature: str | None, tags: Any, config: ConfigProto | None
+        self,
+        loader: SavedModelLoader,
+        signature: str | None,
+        tags: Any,
+        config: ConfigProto | None,
+        safe_mode: bool,
     ) -> None:
         tags = _chosen_tags(loader, tags)
         meta_graph = loader.get_meta_graph_def_from_tags(tags)
@@ -36,7 +41,7 @@ class LoadedFunction:
         self._session: Any = Session(graph=graph, config=config)
         self._lock = threading.Lock()
         try:
-            loader.load(self._session, tags)
+            loader.load(self._session, tags, safe_mode=safe_mode)
             self._inputs = {
                 key: get_tensor_from_tensor_info(info, graph)
                 for key, info in message.inputs.items()
@@ -129,6 +134,7 @@ def load_function(
     *,
     tags: Iterable[str] | str | None = None,
     config: ConfigProto | None = None,
+    safe_mode: bool = True,
 ) -> LoadedFunction:
     """A signature of a SavedModel as a function: a dict of NumPy arrays in, a dict out.
 
@@ -142,10 +148,11 @@ def load_function(
       signature: the name of the signature; the only one, or "serving_default", by default.
       tags: the tags of the meta graph; those of the only one, or "serve", by default.
       config: the session's settings.
+      safe_mode: see `tf.saved_model.load`.
 
     Raises:
       ValueError: there is no such signature.
       RuntimeError, OSError, tf.errors.OpError: what `tf.saved_model.load` raises.
       KeyError: the signature names a tensor that the graph has not.
     """
-    return LoadedFunction(SavedModelLoader(path), signature, tags, config)
+    return LoadedFunction(SavedModelLoader(path), signature, tags, config, safe_mode)

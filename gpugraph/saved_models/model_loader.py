@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpugraph.base.errors import NotFoundError
+from gpugraph.base.errors import NotFoundError, PermissionDeniedError
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.platform import logging
 from gpugraph.saved_models import model_names
 from gpugraph.saved_models.model_assets import asset_feeds
@@ -73,12 +75,19 @@ class SavedModelLoader:
             )
 
     def restore_variables(
-        self, sess: Any, saver: Saver | None, import_scope: str | None = None
+        self,
+        sess: Any,
+        saver: Saver | None,
+        import_scope: str | None = None,
+        safe_mode: bool = True,
     ) -> None:
-        """Restores the variables. ValueError for variables and no saver."""
+        """Restores the variables. ValueError for variables and no saver; see also `load`."""
         graph = sess.graph
         with graph.as_default():
             if saver is not None:
+                if safe_mode and saver.saver_def is not None:
+                    with contextlib.suppress(KeyError, ValueError):  # `restore` says it
+                        self._check(graph.as_graph_element(saver.saver_def.restore_op_name))
                 saver.restore(sess, self.variables_path)
             elif not any(graph.get_collection(key, import_scope) for key in _VARIABLES):
                 logging.info(
@@ -91,25 +100,69 @@ class SavedModelLoader:
                     "a saver is required."
                 )
 
-    def run_init_ops(self, sess: Any, tags: Iterable[str], import_scope: str | None = None) -> None:
-        """Runs the meta graph's main op, which is fed the paths of the assets, if there is one."""
+    def run_init_ops(
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        import_scope: str | None = None,
+        safe_mode: bool = True,
+    ) -> None:
+        """Runs the meta graph's main op, which is fed the paths of the assets, if there is one.
+
+        See also `load`.
+        """
         meta_graph = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():
             feeds = asset_feeds(meta_graph, self._export_dir, import_scope)
             op = _init_op(meta_graph, sess.graph, import_scope)
             if op is not None:
+                if safe_mode:
+                    self._check(op)
                 sess.run([op], feeds)
 
+    def _check(self, fetch: Any) -> None:
+        """PermissionDeniedError where an op that reaches out would be run for what is fetched."""
+        for op in _ancestors(getattr(fetch, "op", fetch)):
+            declaration = DECLARATIONS.get(op.type)
+            if declaration is not None and declaration.reaches_out:
+                raise PermissionDeniedError(
+                    op.node_def,
+                    op,
+                    f"Loading the SavedModel in {self._export_dir} would run '{op.name}', whose "
+                    f"type {op.type} writes files or calls Python functions. If you trust the "
+                    "model, load it with safe_mode=False.",
+                )
+
     def load(
-        self, sess: Any, tags: Iterable[str], import_scope: str | None = None, **saver_kwargs: Any
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        import_scope: str | None = None,
+        safe_mode: bool = True,
+        **saver_kwargs: Any,
     ) -> Any:
-        """Graph, variables and main op; the MetaGraphDef."""
+        """Graph, variables and main op; the MetaGraphDef.
+
+        safe_mode: whether ops that write files or call Python functions are refused instead of run:
+          a PermissionDeniedError that names one.
+        """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():
             saver, _ = self.load_graph(sess.graph, tags, import_scope, **saver_kwargs)
-            self.restore_variables(sess, saver, import_scope)
-            self.run_init_ops(sess, tags, import_scope)
+            self.restore_variables(sess, saver, import_scope, safe_mode)
+            self.run_init_ops(sess, tags, import_scope, safe_mode)
         return self.get_meta_graph_def_from_tags(tags)
+
+
+def _ancestors(op: Any) -> Iterator[Any]:
+    """The operation, and all that a run of it runs, whatever is fed."""
+    waiting, seen = [op], {op}
+    while waiting:
+        op = waiting.pop()
+        yield op
+        needed = {*(tensor.op for tensor in op.inputs), *op.control_inputs} - seen
+        seen |= needed
+        waiting += needed
 
 
 def _init_op(meta_graph: Any, graph: Graph, import_scope: str | None) -> Any:
@@ -140,6 +193,7 @@ def load(
     tags: Iterable[str],
     export_dir: Any,
     import_scope: str | None = None,
+    safe_mode: bool = True,
     **saver_kwargs: Any,
 ) -> Any:
     """Loads a meta graph of a SavedModel into a session.
@@ -149,6 +203,8 @@ def load(
       tags: the tags of the meta graph, all of them.
       export_dir: the folder of the SavedModel.
       import_scope: a name scope for all nodes; the returned message is without it.
+      safe_mode: whether to refuse a model whose main op, or operation that restores the variables,
+        would write files or call Python functions.
       **saver_kwargs: what `tf.train.import_meta_graph` takes.
 
     Returns:
@@ -158,6 +214,7 @@ def load(
       RuntimeError: there is no meta graph of these tags.
       OSError: there is no SavedModel, or the file is none.
       tf.errors.InvalidArgumentError: an asset's name leads out of the folder.
+      tf.errors.PermissionDeniedError: what `safe_mode` refuses; variables may be restored by then.
       tf.errors.OpError: an op type that is not here; a checkpoint that is not there or damaged.
     """
-    return SavedModelLoader(export_dir).load(sess, tags, import_scope, **saver_kwargs)
+    return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

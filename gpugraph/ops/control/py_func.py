@@ -151,6 +151,7 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
         gpu=HostOnly("Python functions run on the host"),
         grad=NO_GRADIENT,
         stateful=_stateful,
+        reaches_out=True,
         doc="What a Python function returns for the inputs, as NumPy arrays.",
     )
 

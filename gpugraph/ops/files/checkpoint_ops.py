@@ -83,6 +83,7 @@ save_v2 = _host_op(
     infer=_infer_save,
     cpu=Call(make=_bind_save, dynamic=True, direct=True),
     stateful=True,
+    reaches_out=True,
     doc="Saves tensors, or parts of larger ones, as a checkpoint that begins with `prefix`.",
 )
 
@@ -224,6 +225,7 @@ merge_v2_checkpoints = _host_op(
     infer=_infer_merge,
     cpu=Call(make=_merge, dynamic=True),
     stateful=True,
+    reaches_out=True,
     doc="Makes one checkpoint of several, whose data files become its shards.",
 )
 

@@ -89,6 +89,7 @@ _write_file = _file_op(
     Call(_write),
     "Makes a file of these contents, and the folders around it.",
     inputs="filename: string, contents: string",
+    reaches_out=True,
 )
 _matching_files = _file_op(
     "MatchingFiles",

@@ -76,6 +76,8 @@ class OpDecl(NamedTuple):
     writes: ref inputs whose variable this op changes.
     native: what its native code is generated from, beside its elementwise or reduction expression.
     writes_last: whether its kernel writes outputs only when nothing can fail any more.
+    reaches_out: whether a run of it writes files or calls Python functions of the program. Loaders
+        of files run no such op unless asked to.
     """
 
     op_def: OpDef
@@ -86,6 +88,7 @@ class OpDecl(NamedTuple):
     writes: frozenset[int] = frozenset()
     native: Native | None = None
     writes_last: bool = False
+    reaches_out: bool = False
 
 
 DECLARATIONS: OpTable[OpDecl] = OpTable()
@@ -116,6 +119,7 @@ def op(
     commutative: bool = False,
     uninitialized: bool = False,
     writes_last: bool = False,
+    reaches_out: bool = False,
     doc: str = "",
 ) -> OpFunction:
     """Declares an op type and returns the function that adds such operations.
@@ -152,7 +156,7 @@ def op(
     _check_memory(op_def, alias or {}, view or {}, writes)
     function = OpFunction(op_def)
     memory = alias or {}, view or {}, frozenset(writes)
-    decl = OpDecl(op_def, function, grad, *memory, native, writes_last)
+    decl = OpDecl(op_def, function, grad, *memory, native, writes_last, reaches_out)
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = decl
     for device, kernel in (("CPU", cpu), ("GPU", device_kernel)):

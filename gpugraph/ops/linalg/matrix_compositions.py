@@ -26,7 +26,12 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag, matrix_diag_part, matrix_set_diag
-from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_view, lapack_op
+from gpugraph.ops.linalg.solve_and_cholesky import (
+    LAPACK_TYPES,
+    adjoint_view,
+    finite_matrices,
+    lapack_op,
+)
 from gpugraph.ops.linalg.svd_qr_eigh import svd
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
@@ -243,8 +248,11 @@ def _bind_least_squares(
     rows, columns = matrices.shape[-2:]
 
     def run() -> None:
-        if weight == 0 and not context.attrs["fast"]:
-            np.copyto(out, np.linalg.pinv(matrices) @ right)
+        if not context.attrs["fast"]:
+            finite, others = finite_matrices(matrices)
+            np.copyto(out, np.linalg.pinv(finite) @ right)
+            if others is not None:  # which have no rank, TensorFlow finds
+                out[others] = 0
             return
         adjoints = adjoint_view(matrices)
         ridge = weight * np.eye(min(rows, columns), like=out)
@@ -309,7 +317,8 @@ def matrix_solve_ls(
 
     It has the least |matrix @ x - rhs|^2 + l2_regularizer |x|^2; of several it is the shortest.
     With `fast` by the normal equations (InvalidArgumentError in a run for matrices that are not of
-    full rank), else by an orthogonal decomposition.
+    full rank), else by an orthogonal decomposition, which knows of no l2_regularizer and gives 0
+    for matrices that are not finite.
     """
     if not fast:
         return _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)

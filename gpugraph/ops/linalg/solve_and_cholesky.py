@@ -87,6 +87,15 @@ def adjoint_view(matrices: Any) -> Any:
     return turned.conj() if turned.dtype.kind == "c" else turned
 
 
+def finite_matrices(matrices: Any) -> tuple[Any, Any]:
+    """The matrices with zeros for those that have an element that is not finite, and which these
+    are, None for none: LAPACK's iterations may never end on an infinity."""
+    is_finite = np.isfinite(matrices).all(axis=(-2, -1))
+    if is_finite.all():
+        return matrices, None
+    return np.where(is_finite[..., None, None], matrices, 0), ~is_finite
+
+
 def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
     """`compute`, where a LinAlgError becomes an InvalidArgumentError with `message`."""
 

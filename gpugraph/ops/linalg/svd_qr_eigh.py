@@ -22,6 +22,7 @@ from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 from gpugraph.ops.linalg.solve_and_cholesky import (
     adjoint_of,
     adjoint_view,
+    finite_matrices,
     lapack_op,
     refusing,
     square,
@@ -80,18 +81,19 @@ def _bind_svd(
     outputs = (values, left, right) if with_vectors else (values,)
 
     def run() -> None:
+        finite, others = finite_matrices(matrices)
         try:
-            factors = np.linalg.svd(matrices, full, with_vectors)
-        except np.linalg.LinAlgError:  # a matrix has elements that are no numbers
+            factors = np.linalg.svd(finite, full, with_vectors)
+        except np.linalg.LinAlgError:  # an iteration has not converged
+            others = np.ones(matrices.shape[:-2], bool, like=matrices)
+        else:
+            if with_vectors:
+                np.copyto(left, factors[0])
+                np.copyto(right, adjoint_view(factors[2]))
+            np.copyto(values, factors[1] if with_vectors else factors)
+        if others is not None:
             for out in outputs:
-                out.fill(np.nan)
-            return
-        if not with_vectors:
-            np.copyto(values, factors)
-            return
-        np.copyto(left, factors[0])
-        np.copyto(values, factors[1])
-        np.copyto(right, adjoint_view(factors[2]))
+                out[others] = np.nan
 
     return run
 

@@ -155,6 +155,7 @@ _print_v2 = op(
     gpu=HostOnly("strings live on the host"),
     grad=NO_GRADIENT,
     stateful=True,
+    reaches_out=True,
     doc="Writes a scalar string, and `end`, to a stream: stderr, stdout, a log or a file.",
 )
 
