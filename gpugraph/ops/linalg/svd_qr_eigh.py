@@ -268,7 +268,17 @@ def _infer_eig(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) -> Any:
-    def run() -> None:
+    if matrices.shape[-1] == 1:  # any number is the eigenvalue of itself
+
+        def run() -> None:
+            np.copyto(values, matrices[..., 0].real)
+            vectors.fill(1)
+
+        return run
+
+    def run_all() -> None:
+        if not np.isfinite(np.tril(matrices)).all():
+            raise np.linalg.LinAlgError
         if context.attrs["compute_v"]:
             eigenvalues, columns = np.linalg.eigh(matrices)
             np.copyto(vectors, columns)
@@ -279,7 +289,8 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
         np.copyto(values, eigenvalues)
 
     return refusing(
-        "Self-adjoint eigen decomposition was not successful. The input might not be valid.", run
+        "Self-adjoint eigen decomposition was not successful. The input might not be valid.",
+        run_all,
     )
 
 
