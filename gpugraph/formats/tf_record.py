@@ -11,6 +11,7 @@ from typing import Any
 
 from gpugraph.base.errors import DataLossError
 from gpugraph.formats.crc32c import masked_crc32c
+from gpugraph.formats.inflation import most_inflated
 
 _LENGTH, _CRC = struct.Struct("<Q"), struct.Struct("<I")
 _HEAD = _LENGTH.size + _CRC.size
@@ -29,11 +30,12 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """The records from where a binary file stands to its end.
 
-    source: an object whose `read(n)` gives at most n bytes, none at the end.
+    source: an object whose `read(n)` gives at most n bytes, none at the end; `taken`, where it is
+      there and not None, is how many compressed bytes it has read.
     name: the path that errors name.
 
-    DataLossError for a wrong checksum and for an end within a record, with its offset. No more is
-    held than the file has.
+    DataLossError for a wrong checksum and for an end within a record, with its offset, and for a
+    record that is far larger than the compressed bytes. No more is held than the file has.
     """
     offset = 0
     while True:
@@ -49,7 +51,7 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
 
     DataLossError as of `read_records`; after one the file stands somewhere in the record.
     """
-    head = _read(source, _HEAD)
+    head = _read(source, _HEAD, name, offset)
     if not head:
         return None
     if len(head) < _HEAD:
@@ -59,8 +61,8 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
         raise DataLossError(
             None, None, f"corrupted record at {offset}: the checksum of its length is wrong: {name}"
         )
-    record = _read(source, size)
-    foot = _read(source, _CRC.size) if len(record) == size else b""
+    record = _read(source, size, name, offset)
+    foot = _read(source, _CRC.size, name, offset) if len(record) == size else b""
     if len(foot) < _CRC.size:
         raise _truncated(name, offset, f"{len(record)} of its {size} bytes")
     if masked_crc32c(record) != _CRC.unpack(foot)[0]:
@@ -70,12 +72,22 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
     return record
 
 
-def _read(source: Any, size: int) -> bytes:
-    """So many bytes, or fewer at the end; a size that is a lie costs no memory."""
-    parts = []
-    while size > 0 and (part := source.read(min(size, _READ_AT_ONCE))):
+def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
+    """So many bytes, or fewer at the end; a size that is a lie costs no memory.
+
+    DataLossError where compressed bytes become too many.
+    """
+    parts: list[bytes] = []
+    count = 0
+    while count < size and (part := source.read(min(size - count, _READ_AT_ONCE))):
         parts.append(part)
-        size -= len(part)
+        count += len(part)
+        taken = getattr(source, "taken", None)
+        if taken is not None and count > most_inflated(taken):
+            raise DataLossError.of_no_node(
+                f"record at {offset} is too large: over {count} bytes out of {taken} compressed "
+                f"ones: {name}"
+            )
     return b"".join(parts)
 
 

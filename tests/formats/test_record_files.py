@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 
 import pytest
@@ -57,3 +58,32 @@ def test_what_is_refused(tmp_path):
     assert [text(None), text(1), text("GZIP"), text(tf.io.TFRecordOptions(2))] == [
         "", "ZLIB", "GZIP", "GZIP",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_a_small_file_does_not_become_a_large_record(tmp_path, kind):
+    path = str(tmp_path / "records")
+    with tf.python_io.TFRecordWriter(path, kind) as writer:
+        writer.write(b"first")
+        writer.write(bytes(150 << 20))
+    records = tf.python_io.tf_record_iterator(path, kind)
+    assert next(records) == b"first"
+    with pytest.raises(tf.errors.DataLossError, match=r"record at 21 is too large: over \d+ bytes"):
+        next(records)
+    with tf.Graph().as_default(), tf.Session() as session:
+        queue = tf.FIFOQueue(1, tf.string)
+        options = tf.python_io.TFRecordOptions(kind)
+        record = tf.TFRecordReader(options=options).read(queue)
+        session.run(queue.enqueue(path))
+        assert session.run(record)[1] == b"first"
+        with pytest.raises(tf.errors.DataLossError, match="record at 21 is too large"):
+            session.run(record)
+
+
+def test_records_that_hold_much_are_read(tmp_path):
+    """Beyond 64 MiB, and less than 100 times as large as they are compressed."""
+    path = str(tmp_path / "records")
+    record = (os.urandom(2048) + bytes(98 << 10)) * 700
+    with tf.python_io.TFRecordWriter(path, "GZIP") as writer:
+        writer.write(record)
+    assert list(tf.python_io.tf_record_iterator(path, "GZIP")) == [record]

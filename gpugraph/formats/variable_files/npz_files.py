@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
+from gpugraph.formats.inflation import most_inflated
 from gpugraph.formats.variable_files.archived_array import (
     ArchivedArray,
     ArrayFile,
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SUFFIX = ".npy"
-_SMALL = 64 << 20
-_MOST_TIMES = 100
-"""An entry beyond _SMALL bytes is at most so many times larger than it is in the file."""
 
 _STORED = (
     *(dtypes.bool, dtypes.float16, dtypes.float32, dtypes.float64),
@@ -87,7 +85,7 @@ class NpzReader(ArrayFile):
 
     def _array(self, info: zipfile.ZipInfo) -> ArchivedArray:
         name = info.filename.removesuffix(_SUFFIX)
-        if info.file_size > max(_SMALL, _MOST_TIMES * info.compress_size):
+        if info.file_size > most_inflated(info.compress_size):
             raise ValueError(f"{info.file_size} bytes out of {info.compress_size} are too many")
         with self._zip.open(info) as entry:
             sizes, numpy_dtype, _ = _header(entry)

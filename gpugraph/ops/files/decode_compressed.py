@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.errors import DataLossError, invalid_argument
+from gpugraph.formats.inflation import most_inflated
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
@@ -26,15 +27,19 @@ def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
         )
 
     def decode(text: bytes) -> bytes:
-        parts, rest = [], text
+        parts, rest, room = [], text, most_inflated(len(text))
         while rest:
             stream = zlib.decompressobj(_WINDOW_BITS[compression])
             try:
-                parts.append(stream.decompress(rest))
+                parts.append(stream.decompress(rest, room + 1))
             except zlib.error as error:
                 if parts:
                     break  # what follows a whole stream and is none
                 raise DataLossError.of_no_node(f"inflate() failed: {error}") from None
+            room -= len(parts[-1])
+            if room < 0:
+                sizes = f"over {most_inflated(len(text))} bytes come out of {len(text)}"
+                raise DataLossError.of_no_node(f"inflate() failed: {sizes}")
             rest = stream.unused_data
         return b"".join(parts)
 
@@ -55,6 +60,7 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
 
     compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. Of several gzip
     files in a string all are read, of one that is cut off what can be read. InvalidArgumentError,
-    in a run, for another type, DataLossError for what is not compressed in that way.
+    in a run, for another type, DataLossError for what is not compressed in that way, and for
+    over 64 MiB that are more than 100 times as many bytes as they were compressed.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

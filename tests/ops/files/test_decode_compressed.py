@@ -46,3 +46,16 @@ def test_wrong_strings_and_types():
         decoded(gzip.compress(TEXT), "ZLIB")
     with pytest.raises(tf.errors.InvalidArgumentError, match="Only ZLIB, GZIP or NONE are"):
         decoded(TEXT, "BZ2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("ZLIB", zlib.compress(bytes(70 << 20), 1)), ("GZIP", gzip.compress(bytes(35 << 20), 1) * 2)],
+    ids=["one stream", "two streams"],
+)
+def test_a_short_string_does_not_become_a_long_one(kind, text):
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.DataLossError, match="over 67108864 bytes come out of"),
+    ):
+        session.run(tf.decode_compressed(text, kind))
