@@ -179,7 +179,7 @@ def _remove_unlocked(path: str) -> None:
         os.close(handle)
 
 
-def write_whole(path: str, content: bytes) -> None:
+def write_whole(path: str, content: bytes | memoryview) -> None:
     """Writes a file under another name and renames it, so that it is never there in part.
 
     Its folder is made where it is missing. tf.errors.OpError of what the system refuses.

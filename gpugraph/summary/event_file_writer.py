@@ -38,8 +38,10 @@ class _OpenFile:
         frames = io.BytesIO()
         for event in waiting:
             write_record(frames, event)
+        content = frames.getbuffer()
         with files.system_errors(self.path):
-            self.file.write(frames.getbuffer())
+            while content:  # a full disk takes a part, and refuses the next one
+                content = content[self.file.write(content) :]
 
     def close(self) -> None:
         """Writes what waits, and closes the file."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import invalid_argument
 from gpugraph.formats.inflation import most_inflated
 from gpugraph.formats.variable_files.archived_array import (
     ArchivedArray,
@@ -121,16 +122,27 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
     return dtype
 
 
+def _leads_out(name: str) -> bool:
+    """Whether the path of an entry is absolute or goes up, here or on Windows, or ends early."""
+    parts = name.replace("\\", "/").split("/")
+    return ".." in parts or not parts[0] or parts[0][1:] == ":" or "\0" in name
+
+
 def write_npz(
     file: BinaryIO, arrays: Sequence[ArchivedArray], values: Iterable[tuple[str, NDArray[Any]]]
 ) -> None:
     """Writes arrays, whose values come one by one, in the order of `arrays`.
 
-    InvalidArgumentError for a dtype that NumPy has not, and for values that are not as said.
+    InvalidArgumentError for a dtype that NumPy has not, for values that are not as said, and for a
+    name that is a path out of the folder where the archive is unpacked.
     """
     for array in arrays:
         if array.dtype not in _STORED:
             raise not_stored(array.name, array.dtype, ".npz")
+        if _leads_out(array.name):
+            raise invalid_argument(
+                f"The name of an entry of a .npz file would lead out of its folder: {array.name!r}"
+            )
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for array, value in checked_arrays(iter(values), arrays):
             info = zipfile.ZipInfo(f"{array.name}{_SUFFIX}")

@@ -13,6 +13,7 @@ of processor time and memory.
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import subprocess
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.whole_files import create_beside, open_to_read, sync_folder, system_errors
+from gpugraph.base.whole_files import open_to_read, write_whole
 
 _MOST_BYTES = 64512
 """The most bytes of an attribute; HDF5 keeps attributes in a header of 64 KiB."""
@@ -62,23 +63,11 @@ def written_file(file: Any) -> Iterator[Any]:
         yield file
         return
     path = os.fspath(file)
-    folder = os.path.dirname(path) or "."
-    library = hdf5_library()
-    with system_errors(path):
-        os.makedirs(folder, exist_ok=True)
-        handle, temporary = create_beside(path)
-        handle.close()
-        try:
-            with library.File(temporary, "w") as opened:
-                yield opened
-            with open(temporary, "rb+") as whole:
-                os.fsync(whole.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        _sound.add(_identity(os.stat(path)))
-        sync_folder(folder)
+    image = io.BytesIO()  # libhdf5 crashes where it can't write, as on a full disk
+    with hdf5_library().File(image, "w") as opened:
+        yield opened
+    write_whole(path, image.getbuffer())
+    _sound.add(_identity(os.stat(path)))
 
 
 @contextmanager

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.cli import main
+from gpugraph.formats.checkpoints.bundle_writer import BundleWriter
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
 from gpugraph.formats.variable_files.npz_files import NpzReader, write_npz
 
@@ -47,6 +49,25 @@ def check(values: dict[str, Any], expected: dict[str, Any]) -> None:
 
 def test_numpy_reads_what_is_written_here() -> None:
     check(dict(np.load(io.BytesIO(content_of(VALUES)), allow_pickle=False)), VALUES)
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/../../x", "..", "/etc/x", "C:/x", "a\\..\\..\\x", "a\0b", ""]
+)
+def test_names_that_lead_out_of_a_folder_are_not_written(name: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="would lead out of its folder"):
+        content_of({"a": np.zeros(2), name: np.ones(2)})
+    prefix = str(tmp_path / "checkpoint")
+    with BundleWriter(prefix) as writer:
+        writer.add(name.encode() or b"/", np.ones(2))
+    assert main(["convert", prefix, str(tmp_path / "x.npz")]) == 2
+    assert not (tmp_path / "x.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["a..b/.c", "a:0", "a/b:0", "...", "a/...", "./a"])
+def test_names_that_only_look_like_it_are_written(name: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "x.npz").write_bytes(content_of({name: np.ones(2)}))
+    check(read(tmp_path / "x.npz"), {name: np.ones(2)})
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
