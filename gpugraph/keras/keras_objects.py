@@ -75,6 +75,24 @@ def object_named(
     )
 
 
+def config_entry(config: Any, key: str, owner: str) -> Any:
+    """An entry of a configuration that may be damaged.
+
+    owner: the class whose configuration it is. ValueError where it is no dictionary, or lacks the
+    key.
+    """
+    if not isinstance(config, Mapping):
+        raise improper(f"the config of {owner} is no dictionary, but {config!r:.100}")
+    if key not in config:
+        raise improper(f"the config of {owner} has no {key!r}")
+    return config[key]
+
+
+def improper(why: str) -> ValueError:
+    """The error for a configuration that is damaged."""
+    return ValueError(f"Improper config format: {why}")
+
+
 def is_custom_object(name: str) -> bool:
     """Whether the program has a class or function of this name, here and now."""
     return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
@@ -113,7 +131,12 @@ def deserialize_keras_object(
         return found() if isinstance(found, type) else found
     if isinstance(identifier, Mapping) and "class_name" in identifier and "config" in identifier:
         name, config = identifier["class_name"], identifier["config"]
+        if not isinstance(name, str):
+            raise improper(f"the class_name of {printable_module_name} is {name!r:.100}")
         object_class = object_named(name, known, custom_objects, printable_module_name)
+        is_ours = getattr(object_class, "__module__", "").startswith("gpugraph.")
+        if is_ours and not isinstance(config, Mapping) and name != "Sequential":
+            raise improper(f"the config of {name} is no dictionary, but {config!r:.100}")
         if not hasattr(object_class, "from_config"):
             with custom_object_scope(custom_objects or {}):
                 return object_class(**config)

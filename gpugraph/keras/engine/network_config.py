@@ -12,7 +12,7 @@ from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
 from gpugraph.keras.engine.layer_nodes import LayerNode
 from gpugraph.keras.engine.network_graph import node_key
-from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
 
 _TENSOR = "_KERAS_TENSOR"
 """What the plain value of a tensor among the arguments of a call begins with."""
@@ -99,9 +99,11 @@ def network_of_config(
     """
     layers: dict[str, Any] = {}
     waiting: dict[str, deque[Any]] = {}
-    for record in config["layers"]:
-        layers[record["name"]] = deserialize_layer(record, custom_objects)
-        waiting[record["name"]] = deque(record["inbound_nodes"])
+    for record in _listed(config_entry(config, "layers", _OWNER)):
+        name = _text(config_entry(record, "name", _LAYER))
+        calls = _listed(config_entry(record, "inbound_nodes", _LAYER))
+        layers[name] = deserialize_layer(record, custom_objects)
+        waiting[name] = deque(_checked_call(call) for call in calls)
     while any(waiting.values()):
         progress = [
             _call_again(layers, layers[name], calls) for name, calls in waiting.items() if calls
@@ -112,7 +114,43 @@ def network_of_config(
                 f"Improper config format: calls of {names} have inputs that no layer of the "
                 "config gives"
             )
-    return (_tensors(layers, config["input_layers"]), _tensors(layers, config["output_layers"]))
+    ends = [config_entry(config, name, _OWNER) for name in ("input_layers", "output_layers")]
+    return _tensors(layers, ends[0]), _tensors(layers, ends[1])
+
+
+_OWNER, _LAYER = "a network", "a layer of a network"
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        raise improper(f"there is no list of layers or calls, but {value!r:.100}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise improper(f"the name of a layer is {value!r:.100}")
+    return value
+
+
+def _checked_call(call: Any) -> Any:
+    """A call of a layer, whose places are such; ValueError for another."""
+    places = list(call.values()) if isinstance(call, Mapping) else _listed(call)
+    if not places:
+        raise improper("a layer is called without inputs")
+    for place in places:
+        _checked_place(place)
+        if len(place) > 3 and not isinstance(place[3], Mapping):
+            raise improper(f"the arguments of a call are no dictionary, but {place[3]!r:.100}")
+    return call
+
+
+def _checked_place(place: Any) -> Any:
+    """A tensor as the layer's name, and the numbers of its call and of the output."""
+    is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
+    if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
+        raise improper(f"{place!r:.100} is no tensor of a layer")
+    return place
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any]) -> bool:
@@ -144,20 +182,23 @@ def _is_tensor_value(value: Any) -> bool:
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
     """An output of a layer's call; None where that call is not made yet.
 
-    ValueError for a layer that the configuration does not have.
+    ValueError for a layer that the configuration does not have, and for an output that it has not.
     """
-    name, index, number = place[:3]
+    name, index, number = _checked_place(place)[:3]
     if name not in layers:
-        raise ValueError(f"Improper config format: there is no layer {name!r}")
+        raise improper(f"there is no layer {name!r}")
     nodes = layers[name].inbound_nodes
     if index >= len(nodes):
         return None
-    return flatten(nodes[index].output_tensors)[number]
+    outputs = flatten(nodes[index].output_tensors)
+    if number >= len(outputs):
+        raise improper(f"layer {name!r} has {len(outputs)} outputs, but no output {number}")
+    return outputs[number]
 
 
 def _tensors(layers: Mapping[str, Any], places: Any) -> Any:
     if isinstance(places, Mapping):
         return {name: _tensor(layers, place) for name, place in places.items()}
-    if places and isinstance(places[0], str):
+    if _listed(places) and isinstance(places[0], str):
         return _tensor(layers, places)
     return [_tensor(layers, place) for place in places]

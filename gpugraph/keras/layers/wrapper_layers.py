@@ -12,7 +12,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.keras_rnn import rnn
 from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.keras_objects import config_entry, deserialize_layer
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
@@ -45,8 +45,8 @@ class Wrapper(Layer):
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
         """The layer of a configuration by `get_config`; its variables are its own."""
-        arguments = dict(config)
-        return cls(deserialize_layer(arguments.pop("layer"), custom_objects), **arguments)
+        inner = deserialize_layer(config_entry(config, "layer", cls.__name__), custom_objects)
+        return cls(inner, **{name: value for name, value in config.items() if name != "layer"})
 
 
 def config_of(layer: Any) -> dict[str, Any]:

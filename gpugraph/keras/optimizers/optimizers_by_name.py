@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.keras.keras_objects import deserialize_keras_object, serialize_keras_object
+from gpugraph.keras.keras_objects import (
+    config_entry,
+    deserialize_keras_object,
+    serialize_keras_object,
+)
 from gpugraph.keras.optimizers import moment_optimizers, rate_optimizers
 from gpugraph.keras.optimizers.optimizer_v2 import OptimizerV2
 from gpugraph.keras.optimizers.tf_optimizer import TFOptimizer
@@ -27,8 +31,9 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
     ValueError for an unknown class.
     """
-    if config["class_name"].lower() in _BY_NAME:
-        config = {**config, "class_name": config["class_name"].lower()}
+    name = config_entry(config, "class_name", "an optimizer")
+    if isinstance(name, str) and name.lower() in _BY_NAME:
+        config = {**config, "class_name": name.lower()}
     return deserialize_keras_object(config, _BY_NAME, custom_objects, "optimizer")
 
 

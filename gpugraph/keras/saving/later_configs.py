@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpugraph.keras.keras_objects import is_custom_object
+from gpugraph.keras.keras_objects import config_entry, improper, is_custom_object
 
 _NAMES = {"Functional": "Model", "L1": "L1L2", "L2": "L1L2"}
 """What classes of later versions are called in 1.15."""
@@ -36,10 +36,13 @@ def as_in_1_15(config: Any) -> Any:
     if not isinstance(config, Mapping):
         return config
     if config.get("class_name") == "Policy":
-        return config["config"]["name"]
+        return config_entry(config_entry(config, "config", "a policy"), "name", "a policy")
     if "class_name" in config and "config" in config:
         labels = {key: value for key, value in config.items() if key not in (*_LABELS, "config")}
-        name: str = _NAMES.get(config["class_name"]) or config["class_name"]
+        name = config["class_name"]
+        if not isinstance(name, str):
+            raise improper(f"a class_name is {name!r:.100}")
+        name = _NAMES.get(name) or name
         arguments = config["config"]
         if isinstance(arguments, Mapping) and not is_custom_object(name):
             arguments = {

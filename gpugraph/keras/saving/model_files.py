@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpugraph.base.version import KERAS_VERSION
-from gpugraph.keras.keras_objects import code_of_files, custom_object_scope
+from gpugraph.keras.keras_objects import code_of_files, config_entry, custom_object_scope
 from gpugraph.keras.saving.hdf5_groups import (
     has_part,
     is_open_file,
@@ -139,9 +139,10 @@ def _compile(model: Any, file: Any) -> None:
         )
         return
     config = as_in_1_15(from_json_text(text))
+    optimizer = config_entry(config, "optimizer_config", "a training")
     names = ("loss", "metrics", "loss_weights", "sample_weight_mode", "weighted_metrics")
     arguments = {name: config[name] for name in names if config.get(name) is not None}
-    model.compile(optimizer=config["optimizer_config"], **arguments)
+    model.compile(optimizer=optimizer, **arguments)
     if not has_part(file, "optimizer_weights"):
         return
     arrays = read_arrays(part_of(file, "optimizer_weights"))

@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.nest import flatten
 from gpugraph.keras.engine.input_layer import InputLayer, input_tensor
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
 from gpugraph.keras.training.model import Model
 from gpugraph.platform import logging
 
@@ -151,7 +151,10 @@ class Sequential(Model):
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
         """The model of a configuration by `get_config`; a list is one of layers alone."""
-        records = config["layers"] if isinstance(config, dict) else config
+        is_list = isinstance(config, (list, tuple))
+        records = config if is_list else config_entry(config, "layers", cls.__name__)
+        if not isinstance(records, (list, tuple)):
+            raise improper(f"the layers of {cls.__name__} are no list, but {records!r:.100}")
         name = config.get("name") if isinstance(config, dict) else None
         model = cls([deserialize_layer(record, custom_objects) for record in records], name=name)
         shape = config.get("build_input_shape") if isinstance(config, dict) else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base.nest import flatten
 from gpugraph.keras import activations, keras_initializers, keras_regularizers, optimizers
-from gpugraph.keras.keras_objects import deserialize_layer, serialize_layer
+from gpugraph.keras.keras_objects import config_entry, deserialize_layer, serialize_layer
 from gpugraph.keras.layers.dense_dropout_flatten import Dense
 from gpugraph.keras.training.model import Model
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
@@ -142,7 +142,7 @@ class WideDeepModel(Model):
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """The model of a configuration by `get_config`."""
         models = {
-            name: deserialize_layer(config[name], custom_objects)
+            name: deserialize_layer(config_entry(config, name, cls.__name__), custom_objects)
             for name in ("linear_model", "dnn_model")
         }
         return cls(**{**config, **models})

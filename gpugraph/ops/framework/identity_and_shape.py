@@ -149,8 +149,10 @@ def shape(
     source = convert_to_tensor(input, name="input")
     sizes = source.shape.sizes
     if optimize and sizes is not None and None not in sizes:
-        with source.graph.as_default():
-            return constant(np.array(sizes, element.as_numpy_dtype), name=name or "Shape")
+        values = np.array(sizes, np.int64)
+        if np.array_equal(values.astype(element.as_numpy_dtype), values):  # all of them fit
+            with source.graph.as_default():
+                return constant(values.astype(element.as_numpy_dtype), name=name or "Shape")
     return _shape(source, out_type=element, name=name)
 
 

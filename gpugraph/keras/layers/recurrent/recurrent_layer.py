@@ -14,7 +14,7 @@ from gpugraph.keras.backend.keras_rnn import rnn
 from gpugraph.keras.backend.keras_variables import batch_set_value
 from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.keras_objects import config_entry, deserialize_layer
 from gpugraph.keras.layers.configured_layer import ConfiguredLayer
 from gpugraph.keras.layers.recurrent.call_arguments import call_arguments, split_arguments
 from gpugraph.keras.layers.recurrent.stacked_cells import (
@@ -332,8 +332,8 @@ class RNN(ConfiguredLayer):
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
         """The layer of a configuration by `get_config`; its variables are its own."""
-        arguments = dict(config)
-        cell = deserialize_layer(arguments.pop("cell"), custom_objects)
+        cell = deserialize_layer(config_entry(config, "cell", cls.__name__), custom_objects)
+        arguments = {name: value for name, value in config.items() if name != "cell"}
         count = arguments.pop("num_constants", 0)
         layer = cls(cell, **arguments)
         layer._num_constants = count

@@ -9,7 +9,7 @@ from typing import Any
 from gpugraph.base.nest import flatten, is_nested, map_structure, pack_sequence_as
 from gpugraph.base.shapes import as_shape
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.keras_objects import deserialize_layer
+from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
 from gpugraph.keras.layers.recurrent.state_sizes import (
     check_cell_of_layer,
     initial_state_of,
@@ -90,7 +90,11 @@ class StackedRNNCells(Layer):
     ) -> Any:
         """The cell of a configuration by `get_config`; its variables are its own."""
         arguments = dict(config)
-        cells = [deserialize_layer(cell, custom_objects) for cell in arguments.pop("cells")]
+        records = config_entry(config, "cells", cls.__name__)
+        if not isinstance(records, (list, tuple)):
+            raise improper(f"the cells of {cls.__name__} are no list, but {records!r:.100}")
+        cells = [deserialize_layer(cell, custom_objects) for cell in records]
+        del arguments["cells"]
         return cls(cells, **arguments)
 
 
