@@ -168,17 +168,17 @@ class InflatedFile:
         self._bits = _window(kind, zlib.MAX_WBITS) if kind else 0
         self._stream: Any = None
         self._rest = b""
-        self.taken = 0 if kind else None
+        self.consumed = 0 if kind else None
         """How many compressed bytes have been read; None for a file that is as it is."""
 
     def read(self, size: int) -> bytes:
         """The next bytes, so many at most."""
-        if self.taken is None:
+        if self.consumed is None:
             return self._source.read(size)
         while size:
             if not self._rest:
                 self._rest = self._source.read(_READ_AT_ONCE)
-                self.taken += len(self._rest)
+                self.consumed += len(self._rest)
             is_over = not self._rest
             if is_over and (self._stream is None or self._stream.eof):
                 return b""

@@ -30,7 +30,7 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """The records from where a binary file stands to its end.
 
-    source: an object whose `read(n)` gives at most n bytes, none at the end; `taken`, where it is
+    source: an object whose `read(n)` gives at most n bytes, none at the end; `consumed`, where it is
       there and not None, is how many compressed bytes it has read.
     name: the path that errors name.
 
@@ -82,10 +82,10 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
     while count < size and (part := source.read(min(size - count, _READ_AT_ONCE))):
         parts.append(part)
         count += len(part)
-        taken = getattr(source, "taken", None)
-        if taken is not None and count > most_inflated(taken):
+        consumed = getattr(source, "consumed", None)
+        if consumed is not None and count > most_inflated(consumed):
             raise DataLossError.of_no_node(
-                f"record at {offset} is too large: over {count} bytes out of {taken} compressed "
+                f"record at {offset} is too large: over {count} bytes out of {consumed} compressed "
                 f"ones: {name}"
             )
     return b"".join(parts)

@@ -181,12 +181,12 @@ def read_names(group: Any, attribute: str) -> list[str]:
     names = _attribute(group, attribute)
     if names is not None:
         return [as_text(name) for name in np.ravel(names)]
-    found: list[str] = []
+    pieces: list[str] = []
     piece = 0
     while (names := _attribute(group, f"{attribute}{piece}")) is not None:
-        found += [as_text(name) for name in np.ravel(names)]
+        pieces += [as_text(name) for name in np.ravel(names)]
         piece += 1
-    return found
+    return pieces
 
 
 def read_text(group: Any, attribute: str) -> str | None:
