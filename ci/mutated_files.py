@@ -47,6 +47,9 @@ One = Callable[[random.Random], str]
 SECONDS = 30
 """So long may a file take, of which some share the processor."""
 
+STARTING = 300
+"""So long may a process take until it has its first file."""
+
 MEMORY = 2 << 30
 
 KERAS_REFUSALS = (OSError, ValueError, TypeError, NotImplementedError, tf.errors.OpError)
@@ -357,12 +360,17 @@ class Watched:
         command = [sys.executable, __file__, "--read", self.name, "--seed", str(self.seed)]
         command += ["--first", str(first), "--count", str(self.count)]
         with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+            command,
+            bufsize=0,  # lines that wait in a buffer are not seen by `select`
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         ) as child:
             assert child.stdout is not None
-            number, problem = first, ""
+            number, problem, seconds = first, "", STARTING
             while True:
-                ready = select.select([child.stdout], [], [], SECONDS)[0]
+                ready = select.select([child.stdout], [], [], seconds)[0]
+                seconds = SECONDS
                 line = child.stdout.readline().decode() if ready else ""
                 if not line:
                     problem = "" if ready else "HANG"

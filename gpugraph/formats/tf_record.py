@@ -30,8 +30,8 @@ def write_record(target: Any, record: Any) -> int:
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
     """The records from where a binary file stands to its end.
 
-    source: an object whose `read(n)` gives at most n bytes, none at the end; `consumed`, where it is
-      there and not None, is how many compressed bytes it has read.
+    source: an object whose `read(n)` gives at most n bytes, none at the end; `consumed`, where it
+      is there and not None, is how many compressed bytes it has read.
     name: the path that errors name.
 
     DataLossError for a wrong checksum and for an end within a record, with its offset, and for a
