@@ -15,10 +15,10 @@ import numpy as np
 
 from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.calls.answers import node_of
 from gpugraph.cluster.client.master_links import SCHEME, master_of
 from gpugraph.cluster.cluster_placement import ClusterExplanation
 from gpugraph.cluster.part_specs import StepNames, StepOptions
-from gpugraph.cluster.transport import node_of
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.devices import DeviceAttributes, KeptTensors, MemoryUse, NewHandle
 from gpugraph.formats import messages_pb2
@@ -149,8 +149,6 @@ class GrpcSession(SessionBackend):
         try:
             handle = self.extend()
             self._kept.flush(handle)
-            if not options.timeout_ms and self._config.operation_timeout_in_ms > 0:
-                options = options._replace(timeout_ms=self._config.operation_timeout_in_ms)
             results = self.master.run(handle, slot, names, values, options)
         except (OpError, ValueError) as error:  # gRPC's for a connection that is closed
             if self._is_closed and not isinstance(error, CancelledError):
