@@ -490,12 +490,12 @@ contrib.layers.unit_norm: inputs dim epsilon scope
 contrib.layers.variance_scaling_initializer: factor mode uniform seed dtype
 contrib.layers.xavier_initializer: uniform seed dtype
 contrib.seq2seq.AttentionMechanism: query_layer memory probability_fn memory_sequence_length
-    memory_layer score_mask_value
+    memory_layer check_inner_dims_defined score_mask_value custom_key_value_fn
 contrib.seq2seq.AttentionWrapper: cell attention_mechanism attention_layer_size
     alignment_history cell_input_fn output_attention initial_cell_state name attention_layer
-    attention_fn
+    attention_fn dtype
 contrib.seq2seq.BahdanauAttention: num_units memory memory_sequence_length normalize
-    probability_fn score_mask_value dtype name
+    probability_fn score_mask_value dtype custom_key_value_fn name
 contrib.seq2seq.BasicDecoder: cell helper initial_state output_layer
 contrib.seq2seq.BeamSearchDecoder: cell embedding start_tokens end_token initial_state
     beam_width output_layer length_penalty_weight coverage_penalty_weight reorder_tensor_arrays
@@ -507,7 +507,7 @@ contrib.seq2seq.Helper:
 contrib.seq2seq.InferenceHelper: sample_fn sample_shape sample_dtype start_inputs end_fn
     next_inputs_fn
 contrib.seq2seq.LuongAttention: num_units memory memory_sequence_length scale probability_fn
-    score_mask_value dtype name
+    score_mask_value dtype custom_key_value_fn name
 contrib.seq2seq.SampleEmbeddingHelper: embedding start_tokens end_token softmax_temperature seed
 contrib.seq2seq.ScheduledEmbeddingTrainingHelper: inputs sequence_length embedding
     sampling_probability time_major seed scheduling_seed name

@@ -25,6 +25,8 @@ from gpugraph.seq2seq.beam_search_decoder import (
     BeamSearchDecoderOutput as BeamSearchDecoderOutput,
     BeamSearchDecoderState as BeamSearchDecoderState,
     FinalBeamSearchDecoderOutput as FinalBeamSearchDecoderOutput,
+)
+from gpugraph.seq2seq.beam_tensors import (
     gather_tree_from_array as gather_tree_from_array,
     tile_batch as tile_batch,
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, map_structure
+from gpugraph.base.shapes import TensorShape
 from gpugraph.checks import assert_equal
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
@@ -16,11 +17,13 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.one_hot_where_unique import one_hot
 from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.reductions.argmax_and_argmin import argmax
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.rnn.rnn_cell_base import RNNCell, check_cell
+from gpugraph.rnn.rnn_step import initial_state as first_state
 from gpugraph.seq2seq.attention_mechanisms import AttentionMechanism
 
 
@@ -52,6 +55,7 @@ class AttentionWrapperState(NamedTuple):
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
     """1 at the largest of each row of logits [batch, size], 0 elsewhere."""
     with name_scope(name, "Hardmax", [logits]):
+        logits = convert_to_tensor(logits, name="logits")
         depth = logits.shape.dims[-1].value or shape(logits)[-1]
         return one_hot(argmax(logits, -1), depth, dtype=logits.dtype)
 
@@ -86,56 +90,82 @@ class AttentionWrapper(RNNCell):
         name: str | None = None,
         attention_layer: Any = None,
         attention_fn: Callable[..., Any] | None = None,
+        dtype: Any = None,
     ) -> None:
-        super().__init__(name=name)
+        super().__init__(name=name, dtype=dtype)
         check_cell("cell", cell)
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         self._mechanisms = _as_list(attention_mechanism)
         for mechanism in self._mechanisms:
             if not isinstance(mechanism, AttentionMechanism):
+                expected = (
+                    "contain only instances of AttentionMechanism"
+                    if self._is_multi
+                    else "be an AttentionMechanism or list of multiple AttentionMechanism instances"
+                )
                 raise TypeError(
-                    "attention_mechanism must contain only instances of AttentionMechanism, saw "
-                    f"type: {type(mechanism).__name__}"
+                    f"attention_mechanism must {expected}, saw type: {type(mechanism).__name__}"
                 )
         if cell_input_fn is not None and not callable(cell_input_fn):
             raise TypeError(
                 f"cell_input_fn must be callable, saw type: {type(cell_input_fn).__name__}"
             )
-        self._layers = self._attention_layers(attention_layer_size, attention_layer)
         self._cell, self._cell_input_fn = cell, cell_input_fn or _joined
+        self._layers = self._attention_layers(attention_layer_size, attention_layer)
         self._attention_fn = attention_fn or _attend
         self._output_attention, self._keeps_history = output_attention, alignment_history
-        self._initial_cell_state = initial_cell_state
+        with name_scope(name, "AttentionWrapperInit"):
+            self._initial_cell_state = self._checked_state(initial_cell_state)
 
     def _attention_layers(self, sizes: Any, layers: Any) -> list[Any]:
+        """One layer or None for each mechanism; sets the size of all attentions."""
+        depths = [int(flatten(m.values)[0].shape[-1]) for m in self._mechanisms]
         if sizes is not None and layers is not None:
             raise ValueError("Only one of attention_layer_size and attention_layer should be set")
         if sizes is not None:
-            layers = [
-                Dense(size, name="attention_layer", use_bias=False, dtype=_dtype(mechanism))
-                for size, mechanism in zip(_as_list(sizes), self._mechanisms)
+            sizes = self._one_for_each(sizes, "attention_layer_size", "integer")
+            self._attention_size = sum(sizes)
+            return [
+                Dense(size, name="attention_layer", use_bias=False, dtype=mechanism.dtype)
+                for size, mechanism in zip(sizes, self._mechanisms)
             ]
-            count = len(_as_list(sizes))
-        elif layers is not None:
-            layers = _as_list(layers)
-            count = len(layers)
-        else:
+        if layers is None:
+            self._attention_size = sum(depths)
             return [None] * len(self._mechanisms)
-        if count != len(self._mechanisms):
-            raise ValueError(
-                "If provided, attention_layer_size and attention_layer must contain exactly one "
-                f"element per attention_mechanism, saw: {count} vs {len(self._mechanisms)}"
-            )
-        return list(layers)
+        layers = self._one_for_each(layers, "attention_layer", "layer")
+        self._attention_size = sum(
+            int(layer.compute_output_shape([None, self._cell.output_size + depth])[-1])
+            for layer, depth in zip(layers, depths)
+        )
+        return layers
 
-    def _attention_size(self) -> int:
-        sizes = []
-        for mechanism, layer in zip(self._mechanisms, self._layers):
-            depth = flatten(mechanism.values)[0].shape[-1:]
-            if layer is not None:
-                depth = layer.compute_output_shape([None, 1 if layer is None else depth[0]])[-1:]
-            sizes.append(int(depth[0]))
-        return sum(sizes)
+    def _one_for_each(self, values: Any, name: str, kind: str) -> list[Any]:
+        values = _as_list(values)
+        if len(values) != len(self._mechanisms):
+            raise ValueError(
+                f"If provided, {name} must contain exactly one {kind} per attention_mechanism, "
+                f"saw: {len(values)} vs {len(self._mechanisms)}"
+            )
+        return values
+
+    def _checked_state(self, state: Any) -> Any:
+        """The cell's given state; a run checks its batch size."""
+        if state is None:
+            return None
+        last = flatten(state)[-1]
+        batch = last.shape.dims[0].value or shape(last)[0]
+        checks = self._batch_checks(
+            batch,
+            f"When constructing AttentionWrapper {self._base_name}: Non-matching batch sizes "
+            "between the memory (encoder output) and initial_cell_state.  Are you using the "
+            "BeamSearchDecoder?  You may need to tile your initial state via the "
+            "tf.contrib.seq2seq.tile_batch function with argument multiple=beam_width.",
+        )
+        with control_dependencies(checks):
+            return map_structure(identity, state)
+
+    def _batch_checks(self, batch_size: Any, message: str) -> list[Any]:
+        return [assert_equal(batch_size, m.batch_size, message=message) for m in self._mechanisms]
 
     def _one_or_all(self, values: Any) -> Any:
         return tuple(values) if self._is_multi else next(iter(values))
@@ -143,7 +173,7 @@ class AttentionWrapper(RNNCell):
     @property
     def output_size(self) -> Any:
         """The size of the attention, or of the cell's output."""
-        return self._attention_size() if self._output_attention else self._cell.output_size
+        return self._attention_size if self._output_attention else self._cell.output_size
 
     @property
     def state_size(self) -> Any:
@@ -151,8 +181,8 @@ class AttentionWrapper(RNNCell):
         sizes = [mechanism.alignments_size for mechanism in self._mechanisms]
         return AttentionWrapperState(
             cell_state=self._cell.state_size,
-            time=[],
-            attention=self._attention_size(),
+            time=TensorShape([]),
+            attention=self._attention_size,
             alignments=self._one_or_all(sizes),
             attention_state=self._one_or_all(m.state_size for m in self._mechanisms),
             alignment_history=self._one_or_all(
@@ -165,23 +195,22 @@ class AttentionWrapper(RNNCell):
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             cell_state = self._initial_cell_state
             if cell_state is None:
-                cell_state = self._cell.zero_state(batch_size, dtype)
-            message = (
-                f"When calling zero_state of AttentionWrapper {self.name}: Non-matching batch "
-                "sizes between the memory (encoder output) and the requested batch size. Are you "
-                "using the BeamSearchDecoder? If so, tile the encoder's output with tile_batch."
+                cell_state = first_state(self._cell, None, batch_size, dtype)
+            checks = self._batch_checks(
+                batch_size,
+                f"When calling zero_state of AttentionWrapper {self._base_name}: Non-matching "
+                "batch sizes between the memory (encoder output) and the requested batch size.  "
+                "Are you using the BeamSearchDecoder?  If so, make sure your encoder output has "
+                "been tiled to beam_width via tf.contrib.seq2seq.tile_batch, and the batch_size= "
+                "argument passed to zero_state is batch_size * beam_width.",
             )
-            checks = [
-                assert_equal(batch_size, mechanism.batch_size, message=message)
-                for mechanism in self._mechanisms
-            ]
             with control_dependencies(checks):
                 cell_state = map_structure(identity, cell_state)
             alignments = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
             return AttentionWrapperState(
                 cell_state=cell_state,
                 time=zeros([], dtypes.int32),
-                attention=zero_state(self._attention_size(), batch_size, dtype),
+                attention=zero_state(self._attention_size, batch_size, dtype),
                 alignments=self._one_or_all(alignments),
                 attention_state=self._one_or_all(
                     m.initial_state(batch_size, dtype) for m in self._mechanisms
@@ -192,8 +221,9 @@ class AttentionWrapper(RNNCell):
     def _history(self, alignments: Tensor) -> Any:
         if not self._keeps_history:
             return ()
-        shape = alignments.shape
-        return TensorArray(alignments.dtype, size=0, dynamic_size=True, element_shape=shape)
+        return TensorArray(
+            alignments.dtype, size=0, dynamic_size=True, element_shape=alignments.shape
+        )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, AttentionWrapperState]:
         """The attention, or the cell's output, and the next state."""
@@ -204,6 +234,15 @@ class AttentionWrapper(RNNCell):
             )
         cell_inputs = self._cell_input_fn(inputs, state.attention)
         cell_output, cell_state = self._cell(cell_inputs, state.cell_state)
+        checks = self._batch_checks(
+            cell_output.shape.dims[0].value or shape(cell_output)[0],
+            f"When applying AttentionWrapper {self.name}: Non-matching batch sizes between the "
+            "memory (encoder output) and the query (decoder output).  Are you using the "
+            "BeamSearchDecoder?  You may need to tile your memory input via the "
+            "tf.contrib.seq2seq.tile_batch function with argument multiple=beam_width.",
+        )
+        with control_dependencies(checks):
+            cell_output = identity(cell_output, name="checked_cell_output")
         states, histories = state.attention_state, state.alignment_history
         if not self._is_multi:
             states, histories = (states,), (histories,)
@@ -229,10 +268,6 @@ class AttentionWrapper(RNNCell):
 
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _dtype(mechanism: AttentionMechanism) -> Any:
-    return flatten(mechanism.values)[0].dtype
 
 
 def _joined(inputs: Any, attention: Any) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
@@ -10,11 +11,10 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow import while_loop
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
+from gpugraph.keras.layers.recurrent.state_sizes import known_shape, zero_state
 from gpugraph.layers import Layer
-from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
+from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.comparison_and_select import logical_not, logical_or, where
-from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
@@ -97,7 +97,7 @@ class BasicDecoder(Decoder):
     def output_size(self) -> Any:
         """The shapes of one sequence's outputs of a step."""
         return BasicDecoderOutput(
-            rnn_output=output_size_of(self._cell, self._output_layer),
+            rnn_output=sizes_after(self._output_layer, self._cell.output_size),
             sample_id=self._helper.sample_ids_shape,
         )
 
@@ -106,7 +106,7 @@ class BasicDecoder(Decoder):
         """The dtypes of outputs."""
         dtype = flatten(self._initial_state)[0].dtype
         return BasicDecoderOutput(
-            map_structure(lambda _: dtype, output_size_of(self._cell, self._output_layer)),
+            map_structure(lambda _: dtype, sizes_after(self._output_layer, self._cell.output_size)),
             self._helper.sample_ids_dtype,
         )
 
@@ -129,16 +129,12 @@ class BasicDecoder(Decoder):
         return BasicDecoderOutput(outputs, ids), next_state, next_inputs, finished
 
 
-def output_size_of(cell: Any, output_layer: Any) -> Any:
-    """The shapes of the outputs of a cell and a layer after it, without the batch."""
-    sizes = map_structure(as_shape, cell.output_size)
+def sizes_after(output_layer: Any, sizes: Any) -> Any:
+    """The shapes of one sequence's outputs after `output_layer`; without a layer, `sizes`."""
     if output_layer is None:
         return sizes
-
-    def after(size: TensorShape) -> TensorShape:
-        return output_layer.compute_output_shape(TensorShape([None]).concatenate(size))[1:]
-
-    return map_structure(after, sizes)
+    shapes = map_structure(lambda size: TensorShape([None]).concatenate(as_shape(size)), sizes)
+    return map_structure(lambda shape: shape[1:], output_layer.compute_output_shape(shapes))
 
 
 def dynamic_decode(
@@ -150,19 +146,21 @@ def dynamic_decode(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Calls a decoder's steps until all sequences are finished.
+    """Call a decoder's steps until all sequences are finished.
 
     output_time_major: outputs are [time, batch, ...], else [batch, time, ...].
-    impute_finished: finished sequences keep their state and put out zeros.
-    maximum_iterations: the most steps, an int scalar.
-    parallel_iterations, swap_memory: see `while_loop`. scope: "decoder" by default.
+    impute_finished: finished sequences keep their state, and their outputs are zeros.
+    maximum_iterations: the maximum number of steps, an int scalar.
+    parallel_iterations, swap_memory: see `while_loop`.
+    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on.
 
-    Returns all outputs, the last state, and the lengths of the sequences, int32 [batch].
-    TypeError for what is no Decoder; ValueError for maximum_iterations that is no scalar.
+    Returns all outputs, as many steps as the longest sequence has; the last state; and the lengths
+    of the sequences, int32 [batch].
+    TypeError if `decoder` is not a Decoder; ValueError if maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
-    with variable_scope(scope or "decoder") as opened:
+    with variable_scope(scope, "decoder") as opened:
         cache_reads(opened)
         limit = maximum_iterations
         if limit is not None:
@@ -172,7 +170,7 @@ def dynamic_decode(
         first = decoder.initialize()
         loop = _DecodingLoop(decoder, first, impute_finished, limit)
         outputs, state, lengths = loop.run(parallel_iterations, swap_memory)
-        if type(decoder).finalize is not Decoder.finalize:
+        with contextlib.suppress(NotImplementedError):
             outputs, state = decoder.finalize(outputs, state, lengths)
         if not output_time_major:
             outputs = map_structure(transpose_batch_time, outputs)
@@ -188,27 +186,15 @@ class _DecodingLoop:
         self.state = map_structure(_state_value, state)
         if limit is not None:
             self.finished = logical_or(self.finished, limit <= 0)
-        batch = decoder.batch_size
-        self.known_batch = constant_value(convert_to_tensor(batch))
         self.zeros = map_structure(
-            lambda size, dtype: zeros(shape_tensor(batch, size), dtype),
+            lambda size, dtype: zero_state(size, decoder.batch_size, dtype),
             decoder.output_size,
             decoder.output_dtype,
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
         """All outputs, [time, batch, ...]; the last state; the lengths."""
-        known = None if self.known_batch is None else int(self.known_batch)
-        arrays = map_structure(
-            lambda size, dtype: TensorArray(
-                dtype,
-                size=0 if self.limit is None else self.limit,
-                dynamic_size=self.limit is None,
-                element_shape=known_shape(known, size),
-            ),
-            self.decoder.output_size,
-            self.decoder.output_dtype,
-        )
+        arrays = map_structure(self._array, self.decoder.output_size, self.decoder.output_dtype)
         lengths = zeros_like(self.finished, dtype=dtypes.int32)
         time = constant(0, dtypes.int32)
         values = (time, arrays, self.state, self.inputs, self.finished, lengths)
@@ -221,6 +207,13 @@ class _DecodingLoop:
             swap_memory=swap_memory,
         )
         return map_structure(lambda array: array.stack(), arrays), state, lengths
+
+    def _array(self, size: Any, dtype: Any) -> TensorArray:
+        """An array of outputs; only a TensorShape of rank 1 or more as `size` constrains them."""
+        element_shape = None
+        if isinstance(size, TensorShape) and size.ndims != 0:
+            element_shape = known_shape(self.decoder.batch_size, size)
+        return TensorArray(dtype, size=0, dynamic_size=True, element_shape=element_shape)
 
     def _step(
         self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any
@@ -250,4 +243,4 @@ def _kept(finished: Tensor, old: Any, new: Any) -> Any:
     if isinstance(old, TensorArray):
         return new
     new.set_shape(old.shape)
-    return new if new.shape.ndims in (None, 0) else where(finished, old, new)
+    return new if new.shape.ndims == 0 else where(finished, old, new)

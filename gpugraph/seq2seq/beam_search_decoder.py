@@ -11,27 +11,34 @@ from gpugraph.base.nest import flatten, map_structure
 from gpugraph.base.shapes import TensorShape
 from gpugraph.control_flow import cond
 from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.layers.recurrent.state_sizes import known_shape
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
-from gpugraph.ops.arrays.constants_and_placeholders import fill, zeros
-from gpugraph.ops.arrays.masks_and_coordinates import sequence_mask
-from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
+from gpugraph.ops.arrays.constants_and_placeholders import fill, ones_like, zeros
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.arrays.tile_and_pad import tile
-from gpugraph.ops.elementwise.arithmetic_functions import pow as power
+from gpugraph.ops.elementwise.arithmetic_functions import minimum, pow as power
 from gpugraph.ops.elementwise.comparison_and_select import equal, logical_not, logical_or, where
+from gpugraph.ops.elementwise.unary_functions import log
+from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape, size
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.batch_gather_and_repeat import batch_gather
-from gpugraph.ops.indexing.coordinate_gather_scatter import gather_nd
 from gpugraph.ops.indexing.gather_tree import gather_tree
 from gpugraph.ops.indexing.one_hot_where_unique import one_hot
 from gpugraph.ops.indexing.top_k import top_k
 from gpugraph.ops.nn.activations.softmax import log_softmax
-from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
-from gpugraph.ops.reductions.reduction_functions import reduce_all, reduce_max
-from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.ops.reductions.reduction_functions import (
+    reduce_all,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+)
 from gpugraph.rnn.rnn_cell_base import check_cell
-from gpugraph.seq2seq.basic_decoder import Decoder
+from gpugraph.seq2seq.attention_wrapper import AttentionWrapperState
+from gpugraph.seq2seq.basic_decoder import Decoder, sizes_after
+from gpugraph.seq2seq.beam_tensors import is_whole, reordered
 from gpugraph.seq2seq.decoding_helpers import embedding_function
 
 
@@ -60,27 +67,6 @@ class FinalBeamSearchDecoderOutput(NamedTuple):
     beam_search_decoder_output: Any
 
 
-def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
-    """Each batch entry of each tensor `multiplier` times in a row: [batch * multiplier, ...]."""
-    with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
-        return map_structure(lambda tensor: _tile(tensor, multiplier), t)
-
-
-def _tile(tensor: Any, multiplier: int) -> Any:
-    tensor = convert_to_tensor(tensor, name="t")
-    if tensor.shape.ndims is None:
-        raise ValueError("t must have statically known rank")
-    if tensor.shape.ndims == 0:
-        return tensor
-    repeats = [1, multiplier] + [1] * (tensor.shape.ndims - 1)
-    tiled = tile(expand_dims(tensor, 1), repeats)
-    result = reshape(tiled, concat([[shape(tensor)[0] * multiplier], shape(tensor)[1:]], 0))
-    batch = tensor.shape.dims[0].value
-    known = None if batch is None else batch * multiplier
-    result.set_shape(TensorShape([known]).concatenate(tensor.shape[1:]))
-    return result
-
-
 class BeamSearchDecoder(Decoder):
     """Keeps the `beam_width` likeliest sequences of each batch entry.
 
@@ -90,9 +76,16 @@ class BeamSearchDecoder(Decoder):
       start_tokens: int32 [batch]. end_token: an int32 scalar.
       initial_state: of the cell, [batch * beam_width, ...].
       length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
-      coverage_penalty_weight: must be 0.
-      reorder_tensor_arrays: whether TensorArrays of the last state are put into the order of the
-        final beams.
+      coverage_penalty_weight: the weight of what finished sequences have not attended to, added to
+        scores (Wu et al., 2016); the cell's state must be an AttentionWrapperState or a tuple with
+        one.
+      reorder_tensor_arrays: whether TensorArrays of the last state are returned as tensors, in the
+        order of the final beams. Arrays whose elements do not begin with the batch and the beams
+        stay arrays.
+
+    TypeError for what is no cell or layer; ValueError for other ranks of start_tokens and
+    end_token, for states of unknown rank or another batch, and for a coverage penalty without
+    attention.
     """
 
     def __init__(
@@ -109,10 +102,8 @@ class BeamSearchDecoder(Decoder):
         reorder_tensor_arrays: bool = True,
     ) -> None:
         check_cell("cell", cell)
-        if output_layer is not None and not callable(output_layer):
+        if output_layer is not None and not isinstance(output_layer, Layer):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
-        if coverage_penalty_weight:
-            raise ValueError("gpugraph has no coverage penalty: coverage_penalty_weight must be 0")
         self._cell, self._output_layer = cell, output_layer
         self._embedding_fn = embedding_function(embedding)
         self._start_tokens = convert_to_tensor(start_tokens, dtypes.int32, name="start_tokens")
@@ -125,8 +116,9 @@ class BeamSearchDecoder(Decoder):
         self._known_batch = self._start_tokens.shape[0].value
         self._beam_width = beam_width
         self._length_penalty_weight = length_penalty_weight
+        self._coverage_penalty_weight = coverage_penalty_weight
         self._reorder_tensor_arrays = reorder_tensor_arrays
-        self._initial_cell_state = map_structure(self._split, initial_state)
+        self._initial_cell_state = map_structure(self._split, initial_state, cell.state_size)
         tokens = tile(expand_dims(self._start_tokens, 1), [1, beam_width])
         self._start_inputs = self._embedding_fn(tokens)
         self._finished = one_hot(
@@ -157,22 +149,34 @@ class BeamSearchDecoder(Decoder):
     def output_dtype(self) -> Any:
         """The dtypes of outputs."""
         dtype = flatten(self._initial_cell_state)[0].dtype
-        return BeamSearchDecoderOutput(dtype, dtypes.int32, dtypes.int32)
+        sizes = sizes_after(self._output_layer, self._cell.output_size)
+        scores = map_structure(lambda _: dtype, sizes)
+        return BeamSearchDecoderOutput(scores, dtypes.int32, dtypes.int32)
 
     # Beams as part of the batch.
 
-    def _split(self, value: Any) -> Any:
-        """[batch * beam_width, ...] as [batch, beam_width, ...]; scalars and arrays pass."""
-        if isinstance(value, TensorArray) or value.shape.ndims == 0:
+    def _split(self, value: Any, inner: Any) -> Any:
+        """[batch * beam_width, *inner] as [batch, beam_width, *inner]; scalars and arrays pass."""
+        if is_whole(value):
             return value
         sizes = concat([[self._batch_size, self._beam_width], shape(value)[1:]], 0)
         result = reshape(value, sizes)
-        beams = TensorShape([self._known_batch, self._beam_width])
-        result.set_shape(beams.concatenate(value.shape[1:]))
+        expected = known_shape(self._known_batch, self._beam_width).concatenate(
+            known_shape(None, inner)[1:]
+        )
+        if not result.shape.is_compatible_with(expected):
+            raise ValueError(
+                "Unexpected behavior when reshaping between beam width and batch size.  The "
+                f"reshaped tensor has shape: {result.shape}.  We expected it to have shape "
+                f"(batch_size, beam_width, depth) == {expected}.  Perhaps you forgot to create a "
+                "zero_state with batch_size=encoder_batch_size * beam_width?"
+            )
+        result.set_shape(expected)
         return result
 
     def _merge(self, value: Any) -> Any:
-        if isinstance(value, TensorArray) or value.shape.ndims == 0:
+        """[batch, beam_width, ...] as [batch * beam_width, ...]; scalars and arrays pass."""
+        if is_whole(value):
             return value
         sizes = concat([[self._batch_size * self._beam_width], shape(value)[2:]], 0)
         result = reshape(value, sizes)
@@ -192,7 +196,7 @@ class BeamSearchDecoder(Decoder):
             log_probs=log_probs,
             finished=self._finished,
             lengths=zeros([self._batch_size, self._beam_width], dtypes.int64),
-            accumulated_attention_probs=(),
+            accumulated_attention_probs=self._attention_of(self._initial_cell_state),
         )
         return self._finished, self._start_inputs, state
 
@@ -203,10 +207,11 @@ class BeamSearchDecoder(Decoder):
         with name_scope(name, "BeamSearchDecoderStep", flatten([time, inputs])):
             merged = map_structure(self._merge, (inputs, state.cell_state))
             outputs, cell_state = self._cell(*merged)
+            cell_state = map_structure(self._split, cell_state, self._cell.state_size)
+            outputs = map_structure(lambda out: self._split(out, out.shape[1:]), outputs)
             if self._output_layer is not None:
                 outputs = self._output_layer(outputs)
-            cell_state = map_structure(self._split, cell_state)
-            output, next_state = self._search(self._split(outputs), cell_state, state)
+            output, next_state = self._search(outputs, cell_state, state)
             following = cond(
                 reduce_all(next_state.finished),
                 lambda: self._start_inputs,
@@ -221,7 +226,12 @@ class BeamSearchDecoder(Decoder):
         ends = one_hot(self._end_token, classes, dtype=dtypes.int64)
         goes_on = cast(logical_not(state.finished), dtypes.int64)
         lengths = expand_dims(state.lengths, 2) + expand_dims(goes_on, 2) * (1 - ends)
+        attended = self._attention_of(cell_state)
+        if attended != ():
+            still = expand_dims(cast(goes_on, attended.dtype), 2)
+            attended = state.accumulated_attention_probs + attended * still
         scores = totals / self._length_penalty(lengths, totals.dtype)
+        scores += self._coverage_penalty(attended, state.finished)
 
         def flat(value: Any) -> Any:
             return reshape(value, [self._batch_size, -1])
@@ -235,7 +245,9 @@ class BeamSearchDecoder(Decoder):
             finished=logical_or(finished, equal(ids, self._end_token)),
             lengths=batch_gather(state.lengths, parents)
             + cast(logical_not(finished), dtypes.int64),
-            accumulated_attention_probs=(),
+            accumulated_attention_probs=map_structure(
+                lambda value: self._of_parents(value, parents), attended
+            ),
         )
         for value in (best_scores, ids, *next_state[1:4]):
             value.set_shape([self._known_batch, self._beam_width])
@@ -256,16 +268,40 @@ class BeamSearchDecoder(Decoder):
         return where(finished, only_end, log_probs)
 
     def _length_penalty(self, lengths: Any, dtype: Any) -> Any:
-        if (
-            isinstance(self._length_penalty_weight, (int, float))
-            and not self._length_penalty_weight
-        ):
+        weight = convert_to_tensor(self._length_penalty_weight, name="penalty_factor")
+        weight.set_shape(())
+        if constant_value(weight) == 0:
             return 1.0
-        weight = cast(self._length_penalty_weight, dtype)
-        return power((5.0 + cast(lengths, dtype)) / 6.0, weight)
+        penalty = power(5.0 + cast(lengths, dtypes.float32), weight) / power(5.0 + 1.0, weight)
+        return cast(penalty, dtype)
+
+    def _attention_of(self, cell_state: Any) -> Any:
+        """Attention of the state, [batch, beam, time], for a coverage penalty; else ()."""
+        if isinstance(self._coverage_penalty_weight, float) and not self._coverage_penalty_weight:
+            return ()
+        states = cell_state
+        if isinstance(cell_state, AttentionWrapperState) or not isinstance(cell_state, tuple):
+            states = (cell_state,)
+        layers = [_mean(s.alignments) for s in states if isinstance(s, AttentionWrapperState)]
+        if not layers:
+            raise ValueError("coverage_penalty_weight must be 0.0 if no cell is attentional.")
+        return _mean(tuple(layers) if len(layers) > 1 else layers[0])
+
+    def _coverage_penalty(self, attended: Any, finished: Any) -> Any:
+        """The penalties [batch, beam, 1] of finished beams; time without any attention is free."""
+        weight = convert_to_tensor(self._coverage_penalty_weight, name="coverage_penalty_weight")
+        if weight.shape.ndims != 0:
+            raise ValueError(
+                f"coverage_penalty_weight should be a scalar, but saw shape: {weight.shape}"
+            )
+        if attended == ():
+            return 0.0
+        attended = where(equal(attended, 0.0), ones_like(attended), attended)
+        penalty = reduce_sum(log(minimum(attended, 1.0)), 2) * cast(finished, attended.dtype)
+        return expand_dims(penalty * weight, 2)
 
     def _of_parents(self, value: Any, parents: Any) -> Any:
-        if isinstance(value, TensorArray) or value.shape.ndims == 0:
+        if is_whole(value):
             return value
         result = batch_gather(value, parents)
         result.set_shape(value.shape)
@@ -276,36 +312,16 @@ class BeamSearchDecoder(Decoder):
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
         if self._reorder_tensor_arrays:
+            beams = (self._batch_size, self._known_batch, self._beam_width)
             final_state = final_state._replace(
                 cell_state=map_structure(
-                    lambda value: self._reordered(value, outputs.parent_ids, final_state.lengths),
+                    lambda value: reordered(value, outputs.parent_ids, final_state.lengths, beams),
                     final_state.cell_state,
                 )
             )
         return FinalBeamSearchDecoderOutput(ids, outputs), final_state
 
-    def _reordered(self, value: Any, parent_ids: Any, lengths: Any) -> Any:
-        """A TensorArray's elements in the order of the final beams, [time, batch, beam, ...]."""
-        if not isinstance(value, TensorArray):
-            return value
-        steps = value.stack()
-        steps = reshape(steps, concat([shape(parent_ids), shape(steps)[2:]], 0))
-        return gather_tree_from_array(steps, parent_ids, lengths)
 
-
-def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """The steps t [time, batch, beam, ...] in the order of the final beams.
-
-    parent_ids: int32 [time, batch, beam], which beam each came from. sequence_length: of the beams,
-    [batch, beam]; steps behind it stay where they are.
-    """
-    sizes = shape(parent_ids)
-    time, batch, width = sizes[0], sizes[1], sizes[2]
-    beams = tile(range_of(width)[None, None, :], stack([time, batch, 1]))
-    lengths = cast(sequence_length, dtypes.int32)
-    sorted_beams = gather_tree(beams, parent_ids, reduce_max(lengths, axis=1), width + 1)
-    inside = transpose(sequence_mask(lengths, time), [2, 0, 1])
-    sorted_beams = where(inside, sorted_beams, beams)
-    times = tile(range_of(time)[:, None, None], stack([1, batch, width]))
-    entries = tile(range_of(batch)[None, :, None], stack([time, 1, width]))
-    return gather_nd(t, stack([times, entries, sorted_beams], -1))
+def _mean(alignments: Any) -> Any:
+    """Alignments [batch, beam, time], averaged over several mechanisms or layers."""
+    return reduce_mean(stack(alignments, -1), -1) if isinstance(alignments, tuple) else alignments

@@ -126,7 +126,7 @@ class TrainingHelper(Helper):
             by_time = self._inputs
             if not time_major:
                 by_time = map_structure(transpose_batch_time, by_time)
-            self._input_tas = map_structure(_unstacked, by_time)
+            self._input_tas = map_structure(unstacked, by_time)
             self._sequence_length = convert_to_tensor(sequence_length, name="sequence_length")
             if self._sequence_length.shape.ndims != 1:
                 raise ValueError(
@@ -152,13 +152,13 @@ class TrainingHelper(Helper):
             finished = equal(0, self._sequence_length)
             return finished, self._unless_all(finished, 0)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """The ids of a step."""
+    def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
+        """The ids of a step: the indices of the largest outputs, int32 [batch]."""
         with name_scope(name, "TrainingHelperSample", [time, outputs]):
             return cast(argmax(outputs, axis=-1), dtypes.int32)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         """Which sequences are finished, the next inputs and state."""
         with name_scope(name, "TrainingHelperNextInputs", [time, outputs, state]):
@@ -174,7 +174,8 @@ class TrainingHelper(Helper):
         )
 
 
-def _unstacked(tensor: Tensor) -> TensorArray:
+def unstacked(tensor: Tensor) -> TensorArray:
+    """The steps of `tensor` [time, ...] as a TensorArray."""
     array = TensorArray(tensor.dtype, size=shape(tensor)[0], element_shape=tensor.shape[1:])
     return array.unstack(tensor)
 

@@ -243,9 +243,11 @@ def test_refusals_of_attention(random):
     mechanism = s2s.LuongAttention(3, memory)
     with pytest.raises(ValueError, match="Incompatible or unknown inner dimensions"):
         mechanism(tf.zeros([BATCH, UNITS]), None)
-    with pytest.raises(TypeError, match="must contain only instances of AttentionMechanism"):
+    with pytest.raises(TypeError, match="must be an AttentionMechanism or list of multiple"):
         s2s.AttentionWrapper(Walk(), "attention")
-    with pytest.raises(ValueError, match="exactly one element per attention_mechanism"):
+    with pytest.raises(TypeError, match="must contain only instances of AttentionMechanism"):
+        s2s.AttentionWrapper(Walk(), ["attention"])
+    with pytest.raises(ValueError, match="exactly one integer per attention_mechanism"):
         s2s.AttentionWrapper(Walk(), [mechanism, mechanism], attention_layer_size=[3])
     cell = s2s.AttentionWrapper(Walk(), mechanism)
     with pytest.raises(TypeError, match="Expected state to be instance of AttentionWrapperState"):
@@ -323,10 +325,13 @@ def test_gather_tree_follows_the_parents():
 
 
 def test_tile_batch_repeats_each_entry():
-    tiled = s2s.tile_batch((tf.constant([[1], [2]]), tf.constant(3)), 2)
-    first, scalar = run(tiled)
-    assert first.tolist() == [[1], [1], [2], [2]] and scalar == 3
+    tiled = s2s.tile_batch((tf.constant([[1], [2]]), tf.constant([3])), 2)
+    first, second = run(tiled)
+    assert first.tolist() == [[1], [1], [2], [2]] and second.tolist() == [3, 3]
     assert tiled[0].shape == [4, 1]
+    for tensor in (tf.constant(3), tf.placeholder(tf.int32)):
+        with pytest.raises(ValueError, match="t must have statically known rank"):
+            s2s.tile_batch(tensor, 2)
 
 
 @pytest.mark.parametrize(
@@ -376,8 +381,14 @@ def test_refusals_of_decoders():
         s2s.TrainingHelper(tf.zeros([2, 3, 4]), 3)
     with pytest.raises(ValueError, match="start_tokens must be a vector"):
         s2s.GreedyEmbeddingHelper(tf.zeros([2, 3]), 1, 1)
-    with pytest.raises(ValueError, match="coverage_penalty_weight must be 0"):
-        s2s.BeamSearchDecoder(Walk(), None, [1], 1, None, 2, coverage_penalty_weight=0.1)
+    state, table = tf.zeros([2, UNITS]), tf.zeros([3, UNITS])
+    with pytest.raises(TypeError, match="output_layer must be a Layer"):
+        s2s.BeamSearchDecoder(Walk(), table, [1], 1, state, 2, output_layer=tf.identity)
+    decoder = s2s.BeamSearchDecoder(Walk(), table, [1], 1, state, 2, coverage_penalty_weight=0.1)
+    with pytest.raises(ValueError, match=r"coverage_penalty_weight must be 0.0 if no cell is"):
+        s2s.dynamic_decode(decoder)
+    with pytest.raises(ValueError, match="Unexpected behavior when reshaping between beam width"):
+        s2s.BeamSearchDecoder(Walk(), table, [1], 1, tf.zeros([2, UNITS + 1]), 2)
 
 
 def test_steps_are_put_into_the_order_of_the_final_beams():
