@@ -1,11 +1,14 @@
-"""The pages in docs/ that show programs: each runs as it stands there, and prints what it says."""
+"""The pages in docs/ that show programs: each runs as it stands there, and prints what it says.
+
+A block that needs an extra says so in the text before it, and is left out without the extra.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
-from itertools import pairwise
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ import gpugraph as tf
 from gpugraph.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
@@ -22,28 +26,47 @@ def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
     return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    ("page", "count"),
-    [
-        ("memory", 3),
-        *(("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 3)),
-        *(("saved_models", 3), ("summaries", 3), ("monitored_sessions", 4)),
-        *(("queues", 4), ("checkpoints", 4), ("input_files", 5), ("keras", 8)),
-    ],
-)
-def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
-    if page in ("saved_models", "summaries", "checkpoints", "input_files"):
-        pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-    if page == "keras":
-        pytest.importorskip("h5py", reason="the extra `hdf5` is not installed")
-    found = blocks(page)
-    assert [kind for kind, _ in found].count("python") >= count
+def printing_blocks(page: str) -> list[tuple[str, str, str]]:
+    """(extra, code, output) of each block of Python that has its output below it.
+
+    The extra is the one that the text since the block before names: `gpugraph[hdf5]`.
+    """
+    found, extra, code = [], "", ""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    for prose, kind, block in re.findall(r"(.*?)```(\w+)\n(.*?)```", text, re.DOTALL):
+        if kind == "python":
+            extra, code = "".join(re.findall(r"gpugraph\[(\w+)\]", prose)), block
+        elif kind == "text" and code:
+            found.append((extra, code, block))
+            code = ""
+    return found
+
+
+def is_installed(extra: str) -> bool:
+    """Whether the packages of an extra are here, by the names in pyproject.toml."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    (row,) = re.findall(rf"^{extra} = \[(.*?)\]", text, re.MULTILINE)
+    names = re.findall(r'"([\w-]+)', row)
+    here = {distribution.name.lower().replace("_", "-") for distribution in distributions()}
+    return {name.lower() for name in names} <= here
+
+
+RUN = [name for name in (path.stem for path in PAGES) if printing_blocks(name)]
+"""The pages with whole programs: the blocks of cluster.md are parts of some."""
+
+
+def test_most_pages_have_programs() -> None:
+    assert len(RUN) >= 12 and sum(len(printing_blocks(page)) for page in RUN) >= 49
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_each_block_of_python_prints_what_stands_below_it(page: str) -> None:
+    assert len(printing_blocks(page)) == [kind for kind, _ in blocks(page)].count("python")
     names: dict[str, object] = {}
     with tf.Graph().as_default():
-        for (kind, code), (below, expected) in pairwise(found):
-            if kind != "python":
+        for extra, code, expected in printing_blocks(page):
+            if extra and not is_installed(extra):
                 continue
-            assert below == "text"
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
                 exec(code, names)
@@ -69,11 +92,10 @@ def test_the_picture_of_a_nested_model_is_as_it_was_drawn(tmp_path) -> None:
 
 
 OTHERS = {"cuda_fp16.h", "cuda_bf16.h", "gpu.md"}  # of CUDA, and a file that ci/gpu writes
-PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.parametrize(
-    "page", [*(f"docs/{name}" for name in PAGES), "README.md", "CONTRIBUTING.md"]
+    "page", [*(f"docs/{path.name}" for path in PAGES), "README.md", "CONTRIBUTING.md"]
 )
 def test_the_files_that_a_page_names_are_there(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")

@@ -47,7 +47,7 @@ class ClusterSpec:
         }
 
     def as_cluster_def(self) -> Any:
-        """The cluster as a ClusterDef message; ModuleNotFoundError without protobuf."""
+        """The cluster as a ClusterDef message."""
         message = messages_pb2.ClusterDef()
         for job, tasks in self._tasks.items():
             message.job.add(name=job, tasks=tasks)

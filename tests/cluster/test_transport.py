@@ -22,7 +22,6 @@ from gpugraph.formats.messages.service_messages import ONE_WAY
 from .local_cluster import over_grpc
 
 grpc = pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 FEW, MANY = 600, 100_000
 

@@ -8,11 +8,10 @@ import pytest
 
 import gpugraph as tf
 
-pytestmark = pytest.mark.usefixtures("messages")
-
 
 def add_n(name: str = "sum") -> Any:
-    return tf.NodeDef(name=name, op="AddN", attr={"N": {"i": 2}, "T": {"type": 1}})
+    attrs = {"N": tf.AttrValue(i=2), "T": tf.AttrValue(type=1)}
+    return tf.NodeDef(name=name, op="AddN", attr=attrs)
 
 
 def no_op(name: str) -> Any:

@@ -83,7 +83,7 @@ class ObjectGraph:
                     node.slots.append((number, slot_name, len(self.nodes) - 1))
 
     def message(self) -> Any:
-        """The TrackableObjectGraph; ModuleNotFoundError where protobuf is not installed."""
+        """The TrackableObjectGraph."""
         message = messages_pb2.TrackableObjectGraph()
         for node in self.nodes:
             entry = message.nodes.add()
