@@ -36,7 +36,8 @@ class _Utils:
 
 def applications_package() -> Any:
     """The package keras-applications; ModuleNotFoundError, with the extra, without it."""
-    with package_of_extra("applications", "keras-applications", "Networks of tf.keras"):
+    users = "Networks of tf.keras.applications"
+    with package_of_extra("applications", "keras-applications", users):
         package = importlib.import_module("keras_applications")
     # It would keep a tensor of the first graph, and of the first mode, for all others.
     package.imagenet_utils._IMAGENET_MEAN = None
