@@ -1,6 +1,6 @@
-"""The pages in docs/ that show programs: each runs as it stands there, and prints what it says.
+"""The pages in docs/: what they show and name is there, and blocks that need an extra run.
 
-A block that needs an extra says so in the text before it, and is left out without the extra.
+`test_page_programs.py` runs all other blocks.
 """
 
 from __future__ import annotations
@@ -8,69 +8,20 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from importlib.metadata import distributions
-from pathlib import Path
 
 import pytest
 
 import gpugraph as tf
 from gpugraph.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+from .page_programs import PAGES, ROOT, blocks, extras_of, is_installed, run_page
 
 
-def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
-    """(kind, text) of each block of a page."""
-    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
-    return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
-
-
-def printing_blocks(page: str) -> list[tuple[str, str, str]]:
-    """(extra, code, output) of each block of Python that has its output below it.
-
-    The extra is the one that the text since the block before names: `gpugraph[hdf5]`.
-    """
-    found, extra, code = [], "", ""
-    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
-    for prose, kind, block in re.findall(r"(.*?)```(\w+)\n(.*?)```", text, re.DOTALL):
-        if kind == "python":
-            extra, code = "".join(re.findall(r"gpugraph\[(\w+)\]", prose)), block
-        elif kind == "text" and code:
-            found.append((extra, code, block))
-            code = ""
-    return found
-
-
-def is_installed(extra: str) -> bool:
-    """Whether the packages of an extra are here, by the names in pyproject.toml."""
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    (row,) = re.findall(rf"^{extra} = \[(.*?)\]", text, re.MULTILINE)
-    names = re.findall(r'"([\w-]+)', row)
-    here = {distribution.name.lower().replace("_", "-") for distribution in distributions()}
-    return {name.lower() for name in names} <= here
-
-
-RUN = [name for name in (path.stem for path in PAGES) if printing_blocks(name)]
-"""The pages with whole programs: the blocks of cluster.md are parts of some."""
-
-
-def test_most_pages_have_programs() -> None:
-    assert len(RUN) >= 12 and sum(len(printing_blocks(page)) for page in RUN) >= 49
-
-
-@pytest.mark.parametrize("page", RUN)
-def test_each_block_of_python_prints_what_stands_below_it(page: str) -> None:
-    assert len(printing_blocks(page)) == [kind for kind, _ in blocks(page)].count("python")
-    names: dict[str, object] = {}
-    with tf.Graph().as_default():
-        for extra, code, expected in printing_blocks(page):
-            if extra and not is_installed(extra):
-                continue
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                exec(code, names)
-            assert said.getvalue() == expected
+@pytest.mark.parametrize("page", [path.stem for path in PAGES if extras_of(path.stem)])
+def test_blocks_that_need_an_extra_print_what_stands_below_them(page: str) -> None:
+    if missing := [extra for extra in sorted(extras_of(page)) if not is_installed(extra)]:
+        pytest.skip(f"not installed: the extra {', '.join(missing)}")
+    run_page(page, with_extras=True)
 
 
 def test_the_explanation_of_the_gan_is_as_it_was_printed(capsys) -> None:

@@ -59,11 +59,11 @@ def is_tensorflows(error: Exception) -> bool:
 def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
     """The arguments and the traceback of a call that does not end as it should; "" for others."""
     text = ""
-    with tf.Graph().as_default(), tf.Session() as session:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
         try:
             text, call = make()
             fetches = fetchable(call())
-            if fetches:
+            if fetches and not graph.finalized:  # as sessions of trainings leave it
                 session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
                 session.run(fetches)
         except HangError:

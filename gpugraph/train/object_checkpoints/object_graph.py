@@ -42,6 +42,8 @@ class ObjectGraph:
     def __init__(self, root: Any) -> None:
         self.nodes: list[ObjectNode] = []
         self._numbers: dict[int, int] = {}
+        if not hasattr(root, "_checkpoint_dependencies"):
+            raise TypeError(f"Expected an object that checkpoints follow, got {root!r:.200}")
         waiting = deque([self._enter(root, "")])
         while waiting:
             node = waiting.popleft()
