@@ -199,6 +199,23 @@ CALLS: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         "score must be of shape",
         lambda: tf.contrib.crf.viterbi_decode(1.0, [[1.0]]),
     ),
+    "scalars to merge": (
+        ValueError,
+        "merges batches, no scalars",
+        lambda: tf.keras.layers.add([tf.constant(1.0), tf.constant(2.0)]),
+    ),
+    "a scale beyond all floats": (
+        ValueError,
+        "too large for a float",
+        lambda: tf.train.experimental.FixedLossScale(10**400),
+    ),
+    "attention to a matrix": (
+        ValueError,
+        "must have rank 3",
+        lambda: tf.contrib.legacy_seq2seq.attention_decoder(
+            [tf.ones([2, 3])], tf.ones([2, 3]), tf.ones([2, 3]), gru()
+        ),
+    ),
     "a list in itself": (
         ValueError,
         "nested too deeply, or contains itself",
