@@ -50,12 +50,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 @pytest.fixture
-def messages() -> None:
-    """For tests of TensorFlow's messages."""
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
-
-@pytest.fixture
 def interruptible() -> Iterator[None]:
     """Ctrl-C is Python's affair, though a shell may have set it to be ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,53 +1,27 @@
-"""The pages in docs/ that show programs: each runs as it stands there, and prints what it says."""
+"""The pages in docs/: what they show and name is there, and blocks that need an extra run.
+
+`test_page_programs.py` runs all other blocks.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 import gpugraph as tf
 from gpugraph.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
+from .page_programs import PAGES, ROOT, blocks, extras_of, is_installed, run_page
 
 
-def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
-    """(kind, text) of each block of a page."""
-    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
-    return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    ("page", "count"),
-    [
-        ("memory", 3),
-        *(("variable_sharing", 5), ("control_flow", 3), ("programs", 1), ("seeing_a_step", 3)),
-        *(("saved_models", 3), ("summaries", 3), ("monitored_sessions", 4)),
-        *(("queues", 4), ("checkpoints", 4), ("input_files", 5), ("keras", 8)),
-    ],
-)
-def test_each_block_of_python_prints_what_stands_below_it(page: str, count: int) -> None:
-    if page in ("saved_models", "summaries", "checkpoints", "input_files"):
-        pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-    if page == "keras":
-        pytest.importorskip("h5py", reason="the extra `hdf5` is not installed")
-    found = blocks(page)
-    assert [kind for kind, _ in found].count("python") >= count
-    names: dict[str, object] = {}
-    with tf.Graph().as_default():
-        for (kind, code), (below, expected) in pairwise(found):
-            if kind != "python":
-                continue
-            assert below == "text"
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                exec(code, names)
-            assert said.getvalue() == expected
+@pytest.mark.parametrize("page", [path.stem for path in PAGES if extras_of(path.stem)])
+def test_blocks_that_need_an_extra_print_what_stands_below_them(page: str) -> None:
+    if missing := [extra for extra in sorted(extras_of(page)) if not is_installed(extra)]:
+        pytest.skip(f"not installed: the extra {', '.join(missing)}")
+    run_page(page, with_extras=True)
 
 
 def test_the_explanation_of_the_gan_is_as_it_was_printed(capsys) -> None:
@@ -69,11 +43,10 @@ def test_the_picture_of_a_nested_model_is_as_it_was_drawn(tmp_path) -> None:
 
 
 OTHERS = {"cuda_fp16.h", "cuda_bf16.h", "gpu.md"}  # of CUDA, and a file that ci/gpu writes
-PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.parametrize(
-    "page", [*(f"docs/{name}" for name in PAGES), "README.md", "CONTRIBUTING.md"]
+    "page", [*(f"docs/{path.name}" for path in PAGES), "README.md", "CONTRIBUTING.md"]
 )
 def test_the_files_that_a_page_names_are_there(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")

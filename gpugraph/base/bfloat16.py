@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.optional_packages import not_installed
+
 _ML_DTYPES: Any
 try:
     import ml_dtypes
@@ -29,11 +31,7 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 
 def absent() -> ModuleNotFoundError:
     """What to raise where arrays of bfloat16 are asked for and can't be."""
-    return ModuleNotFoundError(
-        "bfloat16 needs the package ml_dtypes, which is not installed: "
-        "pip install 'gpugraph[bfloat16]'",
-        name="ml_dtypes",
-    )
+    return not_installed("bfloat16", "ml_dtypes", "Arrays of bfloat16", "ml_dtypes")
 
 
 def finfo(numpy_type: Any) -> Any:

@@ -52,10 +52,10 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The failing node, or None: a NodeDef message; without protobuf, plain data."""
+        """The failing node as a NodeDef message, or None."""
         try:
             return self._node_def.as_message()
-        except (AttributeError, ModuleNotFoundError):  # it is no node, or there are no messages
+        except AttributeError:  # it is no node
             return self._node_def
 
     @property

@@ -31,10 +31,16 @@ def to_int(where: str, value: Any) -> int:
 
 
 def to_float(where: str, value: Any) -> float:
-    """`value` as a float; TypeError for a bool and for anything but a real number."""
+    """`value` as a float; TypeError for a bool and for anything but a real number.
+
+    ValueError for an int beyond all floats.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise wrong(where, "a number", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{where}: {value} is too large for a float") from None
 
 
 def to_str(where: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar, overload
 
 from gpugraph.base.field_conversions import to_bool, to_float, to_int, to_str, wrong
-from gpugraph.base.registered_messages import message_class
+from gpugraph.base.protobuf_fields import message_class
 
 T = TypeVar("T")
 Convert = Callable[[str, Any], T]
@@ -116,11 +116,8 @@ def deferred(default: Callable[[], Any]) -> DeferredField:
 
 
 def empty_message(name: str) -> Any:
-    """An empty message of protobuf's; None where that is not installed."""
-    try:
-        return message_class(name)()
-    except ModuleNotFoundError:
-        return None
+    """Return an empty message of protobuf's."""
+    return message_class(name)()
 
 
 class EnumType:

@@ -66,7 +66,7 @@ class Message:
     _is_present = False  # an instance has its own, once it was changed
 
     DESCRIPTOR: ClassVar[Any] = _Descriptor()
-    """protobuf's description of TensorFlow's message of this name; ModuleNotFoundError without."""
+    """protobuf's description of TensorFlow's message of this name."""
 
     def __init_subclass__(cls) -> None:
         declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
@@ -162,10 +162,7 @@ class Message:
         return len(serialized)
 
     def ListFields(self) -> list[tuple[Any, Any]]:
-        """The set fields in the order of their numbers: protobuf's description, and the value.
-
-        ModuleNotFoundError where protobuf is not installed.
-        """
+        """Return each set field's description by protobuf, and its value, ordered by number."""
         known = self.DESCRIPTOR.fields_by_name
         pairs = [(known[name], value) for name, value in self._set_fields() if name in known]
         return sorted(pairs, key=lambda pair: int(pair[0].number))
@@ -216,10 +213,7 @@ class Message:
         return self._fields[name].is_set(self)
 
     def SerializeToString(self) -> bytes:
-        """The bytes of TensorFlow's message of this name; what only gpugraph has is left out.
-
-        ModuleNotFoundError where protobuf is not installed.
-        """
+        """Return the bytes of TensorFlow's message of this name, without gpugraph's own fields."""
         target = self._protobuf_class()()
         set_protobuf(self, target)
         return target.SerializeToString(deterministic=True)
@@ -227,7 +221,7 @@ class Message:
     def ParseFromString(self, serialized: bytes) -> int:
         """Takes over all fields from the bytes of TensorFlow's message; returns their number.
 
-        ModuleNotFoundError where protobuf is not installed, its DecodeError for malformed bytes.
+        protobuf's DecodeError for malformed bytes.
         """
         source = self._protobuf_class().FromString(serialized)
         self.Clear()
@@ -251,16 +245,13 @@ class Message:
         return f"{type(self).__name__}({fields})"
 
     def __str__(self) -> str:
-        """protobuf's text format, a field a line; in the order of declaration without protobuf."""
+        """protobuf's text format, a field a line."""
         return "".join(f"{line}\n" for line in text_lines(self, self._numbers()))
 
     @classmethod
     def _numbers(cls) -> dict[str, int]:
-        """The numbers of the fields; nothing where protobuf is not installed."""
-        try:
-            return {field.name: field.number for field in cls.DESCRIPTOR.fields}
-        except ModuleNotFoundError:
-            return {}
+        """Return the numbers of the fields by their names."""
+        return {field.name: field.number for field in cls.DESCRIPTOR.fields}
 
 
 def unused(settings: Message) -> list[str]:

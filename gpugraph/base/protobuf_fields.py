@@ -1,17 +1,28 @@
-"""Fields of our messages (`base/proto_messages.py`) to and from those of protobuf's."""
+"""Fields of our messages (`base/proto_messages.py`) to and from those of protobuf's.
+
+`formats`, which has protobuf's classes, registers them here for what is below it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.registered_messages import message_class
+_finders: list[Callable[[str], Any]] = []
+
+
+def register_messages(find: Callable[[str], Any]) -> None:
+    """Register the function that returns the class of the message of a name."""
+    _finders[:] = [find]
+
+
+def message_class(name: str) -> Any:
+    """Return the class of the message of this name."""
+    return _finders[0](name)
 
 
 def protobuf_class(name: str) -> Any:
-    """The class of a message by its name, `GPUOptions.Experimental` for a nested one.
-
-    ModuleNotFoundError where protobuf is not installed.
-    """
+    """Return the class of a message by its name, `GPUOptions.Experimental` for a nested one."""
     outer, *inner = name.split(".")
     message_type = message_class(outer)
     for part in inner:

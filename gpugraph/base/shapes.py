@@ -24,7 +24,7 @@ from gpugraph.base.dimensions import (
     dimension_value as dimension_value,
 )
 from gpugraph.base.misfit import Misfit
-from gpugraph.base.registered_messages import message_class
+from gpugraph.base.protobuf_fields import message_class
 
 
 class TensorShape:
@@ -82,7 +82,7 @@ class TensorShape:
         return None if self.sizes is None else [Dimension(size) for size in self.sizes]
 
     def as_proto(self) -> Any:
-        """The shape as a TensorShapeProto; ModuleNotFoundError where protobuf is not installed."""
+        """The shape as a TensorShapeProto."""
         if self.sizes is None:
             return message_class("TensorShapeProto")(unknown_rank=True)
         sizes = ({"size": -1 if size is None else size} for size in self.sizes)

@@ -47,10 +47,7 @@ class ClusterSpec:
         }
 
     def as_cluster_def(self) -> Any:
-        """The cluster as a ClusterDef message, its jobs sorted by name.
-
-        ModuleNotFoundError without protobuf.
-        """
+        """The cluster as a ClusterDef message, its jobs sorted by name."""
         message = messages_pb2.ClusterDef()
         for job, tasks in sorted(self._tasks.items()):
             message.job.add(name=job, tasks=tasks)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from gpugraph.base.optional_packages import package_of_extra
+
 
 def grpc() -> Any:
     """The module `grpc`; ModuleNotFoundError, with what to install, where it is not there."""
-    try:
+    with package_of_extra("cluster", "grpcio", "Servers and grpc:// targets"):
         return importlib.import_module("grpc")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "Servers and grpc:// targets need the package grpcio, which is not installed: "
-            f"pip install 'gpugraph[cluster]' ({error})",
-            name="grpc",
-        ) from error

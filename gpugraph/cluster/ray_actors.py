@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.errors import UnavailableError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.grpc_server import Server
 from gpugraph.config.environment import change_setting, seconds, setting
@@ -40,14 +41,8 @@ Addresses = Mapping[str, list[str]]
 
 def ray() -> Any:
     """The module `ray`; ModuleNotFoundError, with what to install, where it is not there."""
-    try:
+    with package_of_extra("ray", "ray", "Clusters on Ray"):
         return importlib.import_module("ray")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "Clusters on Ray need the package ray, which is not installed: "
-            f"pip install 'gpugraph[ray]' ({error})",
-            name="ray",
-        ) from error
 
 
 class Place(NamedTuple):

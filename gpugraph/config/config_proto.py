@@ -244,9 +244,7 @@ class RunOptions(Message):
 class RunMetadata(Message):
     """What a run reports: step_stats, partition_graphs, cost_graph, as messages of TensorFlow.
 
-    They are made when they are first read. Where protobuf is not installed, step_stats and
-    cost_graph are records with the same fields, and None where the run was not traced.
-    function_graphs stays empty: there are no functions.
+    They are made when they are first read. function_graphs stays empty: there are no functions.
     """
 
     class FunctionGraphs(Message):

@@ -118,9 +118,12 @@ def crf_decode(
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
     """(the best tags, their score), by NumPy: unary scores [time, tags], [tags, tags]."""
-    best = np.asarray(score)[0]
+    score = np.asarray(score)
+    if score.ndim != 2 or not len(score):
+        raise ValueError(f"score must be of shape [time, tags], not {list(score.shape)}")
+    best = score[0]
     sources = []
-    for unary in np.asarray(score)[1:]:
+    for unary in score[1:]:
         ways = np.expand_dims(best, 1) + transition_params
         sources.append(np.argmax(ways, 0))
         best = unary + np.max(ways, 0)

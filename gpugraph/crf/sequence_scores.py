@@ -120,6 +120,8 @@ def crf_multitag_sequence_score(
     tag_bitmap: bool [batch, time, tags], whether a tag may stand at a step.
     """
     inputs, allowed = convert_to_tensor(inputs), convert_to_tensor(tag_bitmap, boolean)
+    if not inputs.dtype.is_floating:
+        raise TypeError(f"inputs must be floating point numbers, got {inputs.dtype.name}")
     never = fill(shape(inputs), np.array(-np.inf, inputs.dtype.as_numpy_dtype))
     return crf_log_norm(where(allowed, inputs, never), sequence_lengths, transition_params)
 

@@ -1,7 +1,7 @@
 """The bytes of protobuf messages, written and walked field by field, without protobuf.
 
 A field is its number and kind in a varint, then a varint, 4 or 8 bytes, or a length and that many
-bytes. This is for messages that a run writes by the thousand and for programs without protobuf.
+bytes. This is for messages that a run writes by the thousand.
 """
 
 from __future__ import annotations

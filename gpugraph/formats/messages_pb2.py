@@ -1,6 +1,6 @@
 """TensorFlow's messages by their names: `messages_pb2.GraphDef`, `messages_pb2.DT_FLOAT`.
 
-They are protobuf's, an optional dependency, which is imported when the first one is asked for.
+They are protobuf's, which is imported when the first one is asked for.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gpugraph.base.registered_messages import register_messages
+from gpugraph.base.protobuf_fields import register_messages
 
 _FUNCTIONS = (
     *("DESCRIPTOR", "parse_bytes", "DecodeError", "parse_message", "parse_text"),
@@ -16,27 +16,14 @@ _FUNCTIONS = (
 )
 
 
-def protobuf_is_absent(error: ImportError) -> ModuleNotFoundError:
-    """What to raise where a message is asked for and protobuf is not installed."""
-    return ModuleNotFoundError(
-        "TensorFlow's messages need the package protobuf, which is not installed: "
-        f"pip install 'gpugraph[messages]' ({error})",
-        name="google.protobuf",
-    )
-
-
 def __getattr__(name: str) -> Any:
     """A class of messages, an enumeration or a value of one.
 
-    Raises AttributeError for a name that TensorFlow's messages have not, ModuleNotFoundError
-    where protobuf is not installed.
+    Raises AttributeError for a name that TensorFlow's messages have not.
     """
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        message_classes = importlib.import_module("gpugraph.formats.messages.message_classes")
-    except ModuleNotFoundError as error:
-        raise protobuf_is_absent(error) from error
+    message_classes = importlib.import_module("gpugraph.formats.messages.message_classes")
     if name in _FUNCTIONS:
         value = getattr(message_classes, name)
     elif name in message_classes.NAMES:

@@ -115,10 +115,7 @@ class NodeDef:
     attr: dict[str, Any] = field(default_factory=dict)
 
     def as_message(self) -> Any:
-        """The same as a NodeDef message, but for attrs that are no message's values.
-
-        ModuleNotFoundError where protobuf is not installed.
-        """
+        """Return the same as a NodeDef message, without attrs that no message can hold."""
         message = messages_pb2.NodeDef(
             name=self.name, op=self.op, input=self.input, device=self.device
         )

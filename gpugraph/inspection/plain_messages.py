@@ -1,6 +1,6 @@
-"""TensorFlow's messages without protobuf: records with the fields of the same tables.
+"""TensorFlow's messages as plain records with the fields of the same tables.
 
-What a run reports is collected in them, and becomes protobuf's where that is installed.
+A run collects its report in them; it becomes protobuf's messages when a program reads it.
 """
 
 from __future__ import annotations
@@ -59,11 +59,8 @@ def _default(field: FieldDeclaration) -> Any:
 
 
 def as_message(plain: PlainMessage) -> Any:
-    """It as protobuf's message; as it is where that is not installed."""
-    try:
-        message = getattr(messages_pb2, plain.type_name)()
-    except ModuleNotFoundError:
-        return plain
+    """Return the record as protobuf's message."""
+    message = getattr(messages_pb2, plain.type_name)()
     _fill(message, plain)
     return message
 

@@ -263,7 +263,7 @@ def _output_info(
 
 
 def partition_graphs(graph: GraphRecord) -> list[Any]:
-    """Each device's part as a GraphDef; ModuleNotFoundError where protobuf is not installed."""
+    """Each device's part as a GraphDef."""
     parts: dict[str, Any] = {}
     for node in graph.nodes:
         if node.device not in parts:

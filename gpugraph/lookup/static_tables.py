@@ -132,7 +132,8 @@ class StaticHashTable(HashTable):
     def __init__(
         self, initializer: TableInitializerBase, default_value: Any, name: str | None = None
     ) -> None:
-        super().__init__(initializer, default_value, initializer._shared_name, name)
+        shared_name = getattr(initializer, "_shared_name", None)  # a program's class may have none
+        super().__init__(initializer, default_value, shared_name, name)
 
 
 class HasherSpec(NamedTuple):

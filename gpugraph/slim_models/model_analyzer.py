@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph
 
 
 def tensor_description(var: Any) -> str:
     """The dtype and shape of a variable or tensor: `(float32 3x4)`."""
-    sizes = "x".join("?" if size is None else str(size) for size in var.shape.as_list())
+    sizes = "x".join("?" if size is None else str(size) for size in as_shape(var.shape).as_list())
     return f"({var.dtype.name} {sizes})"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 import warnings
@@ -43,7 +42,6 @@ class FileWriter:
     Raises:
       tf.errors.OpError: the class of what the file system refuses: NotFoundError,
         PermissionDeniedError, FailedPreconditionError for a logdir that is a file.
-      ModuleNotFoundError: for a graph, where protobuf is not installed.
     """
 
     def __init__(
@@ -78,14 +76,14 @@ class FileWriter:
         """Adds the values of a Summary: a message, or its bytes, as a run gives them.
 
         What a value says of its tag (its metadata) is written with the first one only. Bytes that
-        are no Summary raise protobuf's DecodeError; ValueError where it is not installed.
+        are no Summary raise protobuf's DecodeError.
         """
         if not isinstance(summary, bytes):
             summary = _message(summary, "Summary").SerializeToString()
         try:
             values = list(summary_values(summary))
         except ValueError:
-            _raise_decode_error(summary)
+            messages_pb2.Summary.FromString(summary)  # raises DecodeError
             raise
         if any(value.has_metadata for value in values):
             summary = summary_of_values([self._stored(value) for value in values])
@@ -189,12 +187,6 @@ def _event_writer(
     if key not in known or known[key].closed:
         known[key] = EventFileWriter(logdir, max_queue, flush_secs, suffix)
     return known[key]
-
-
-def _raise_decode_error(summary: bytes) -> None:
-    """Raises what protobuf says of bytes that are no Summary, where it is installed."""
-    with contextlib.suppress(ModuleNotFoundError):
-        messages_pb2.Summary.FromString(summary)
 
 
 def _is_message(value: Any, name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Any, ClassVar
 
@@ -22,15 +21,14 @@ class FileWriterCache:
     def get(logdir: Any) -> FileWriter:
         """The FileWriter of a folder: the same one, until `clear`; raises as FileWriter.
 
-        A new one begins with the default graph; without protobuf, with nothing.
+        A new one begins with the default graph.
         """
         with FileWriterCache._lock:
             key = os.fspath(logdir)
             if key not in FileWriterCache._writers:
                 FileWriterCache._writers[key] = writer = FileWriter(logdir)
-                with contextlib.suppress(ModuleNotFoundError):
-                    writer.add_graph(get_default_graph())
-                    writer.add_meta_graph(export_scoped_meta_graph()[0])
+                writer.add_graph(get_default_graph())
+                writer.add_meta_graph(export_scoped_meta_graph()[0])
             return FileWriterCache._writers[key]
 
     @staticmethod

@@ -171,7 +171,8 @@ def instead_of(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Why a function that is here only raises, and what to use; nothing for other values."""
-    if inspect.isfunction(value) and value.__annotations__.get("return") == "NoReturn":
+    """Return why a function or class only raises, and what to use; nothing for other values."""
+    called = value.__init__ if inspect.isclass(value) else value
+    if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
         return (inspect.getdoc(value) or "").partition("\n")[0]
     return ""

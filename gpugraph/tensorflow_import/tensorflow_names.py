@@ -19,6 +19,9 @@ _PACKAGE = __name__.partition(".")[0]
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 
 
+_ABSENT = object()
+
+
 class ModulePath(NamedTuple):
     """What a name means that is a module: its path below `tensorflow`."""
 
@@ -92,10 +95,10 @@ def find(path: str, name: str) -> Any:
         return target(row.names[name])
     modules = []
     for source in sources(here):
-        value = getattr(source, name, None)
+        value = getattr(source, name, _ABSENT)
         if isinstance(value, ModuleType):
             modules.append(value)
-        elif value is not None or hasattr(source, name):
+        elif value is not _ABSENT:
             return value
     if is_module(_joined(path, name)):
         return ModulePath(_joined(path, name))

@@ -50,8 +50,7 @@ class VariableInProto(ReplicatedState, Trackable):
     def to_proto(self, export_scope: str | None = None) -> Any:
         """A VariableDef; None for a variable that is not in the scope.
 
-        export_scope: the name scope that is taken off the names. ModuleNotFoundError where
-          protobuf is not installed.
+        export_scope: the name scope that is taken off the names.
         """
         handle = self._variable
         if not is_in_scope(handle.name, export_scope):

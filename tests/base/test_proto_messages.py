@@ -21,7 +21,6 @@ def config():
     return config
 
 
-@pytest.mark.usefixtures("messages")
 def test_settings_have_the_bytes_of_tensorflows_messages():
     serialized = config().SerializeToString()
     message = messages_pb2.ConfigProto.FromString(serialized)
@@ -35,7 +34,6 @@ def test_settings_have_the_bytes_of_tensorflows_messages():
     assert other == config()
 
 
-@pytest.mark.usefixtures("messages")
 def test_maps_of_numbers_and_of_messages():
     settings = tf.ConfigProto()
     settings.cluster_def.job.add(name="worker", tasks={0: "a:1", 3: "b:2"})
@@ -50,7 +48,6 @@ def test_maps_of_numbers_and_of_messages():
     assert again.step_stats.dev_stats[0].device == "/cpu:0"
 
 
-@pytest.mark.usefixtures("messages")
 def test_what_only_gpugraph_has_is_left_out():
     assert tf.GPUOptions(virtual_gpus=2, allow_growth=True).SerializeToString() == b"\x20\x01"
 
@@ -73,8 +70,6 @@ CHANGES = {
 @pytest.mark.parametrize(("change", "is_there"), CHANGES.values(), ids=CHANGES)
 def test_a_nested_message_is_there_once_it_was_changed(of, change, is_there):
     """protobuf's own message is of the same mind."""
-    if of is not tf.ConfigProto:
-        pytest.importorskip("google.protobuf")
     settings = of()
     change(settings.gpu_options)
     assert settings.HasField("gpu_options") is is_there
@@ -94,7 +89,6 @@ def test_messages_that_are_given_are_there():
     assert settings.gpu_options == tf.GPUOptions()
 
 
-@pytest.mark.usefixtures("messages")
 def test_empty_messages_are_written_and_read():
     settings = tf.ConfigProto(gpu_options=tf.GPUOptions())
     assert settings.SerializeToString() == b"2\x00"
@@ -109,7 +103,6 @@ def test_what_is_no_nested_message_has_no_presence():
         tf.ConfigProto().HasField("devices")
 
 
-@pytest.mark.usefixtures("messages")
 @pytest.mark.parametrize(
     "message",
     [
@@ -200,7 +193,6 @@ def test_no_field_of_settings_excludes_another():
         tf.ConfigProto().WhichOneof("kind")
 
 
-@pytest.mark.usefixtures("messages")
 def test_set_fields_are_listed_in_the_order_of_their_numbers():
     settings = config()
     listed = messages_pb2.ConfigProto.FromString(settings.SerializeToString()).ListFields()

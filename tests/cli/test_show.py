@@ -13,8 +13,6 @@ from gpugraph.formats import messages_pb2
 from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.saved_models.signatures import predict_signature_def
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 
 @pytest.fixture
 def graph() -> tf.Graph:

@@ -15,7 +15,6 @@ from gpugraph.cluster.transport import Peer
 from .local_cluster import PROCESSES, free_ports, local_cluster, over_grpc, server_processes
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 
 def test_clusters_that_disagree_about_a_task() -> None:

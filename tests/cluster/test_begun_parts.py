@@ -14,7 +14,6 @@ from gpugraph.cluster.wire_values import INLINE_BYTES
 from .local_cluster import local_cluster
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 TASKS = [f"/job:worker/task:{index}" for index in range(3)]
 Servers = dict[tuple[str, int], Any]

@@ -30,7 +30,6 @@ def test_equality_and_truth(spec: tf.train.ClusterSpec) -> None:
     assert not tf.train.ClusterSpec({})
 
 
-@pytest.mark.usefixtures("messages")
 def test_messages(spec: tf.train.ClusterSpec) -> None:
     message = spec.as_cluster_def()
     assert isinstance(message, tf.train.ClusterDef)

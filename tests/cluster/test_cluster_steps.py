@@ -15,7 +15,6 @@ import gpugraph as tf
 from .local_cluster import local_cluster
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 PS, FIRST, SECOND = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
 Servers = dict[tuple[str, int], Any]

@@ -30,7 +30,6 @@ from .collective_wire import all_ranks
 from .local_cluster import free_ports, local_cluster
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 Servers = dict[tuple[str, int], Any]
 TASKS = [f"/job:worker/task:{task}" for task in range(3)]

@@ -21,7 +21,6 @@ from .collective_wire import all_ranks
 from .local_cluster import local_cluster
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 Servers = dict[tuple[str, int], Any]
 GPUS = tf.GPUOptions(virtual_gpus=[100])

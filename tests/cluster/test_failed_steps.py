@@ -22,7 +22,6 @@ from gpugraph.ops.collectives.collective_ops import all_reduce
 from .local_cluster import local_cluster
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 TASKS = ["/job:worker/task:0", "/job:worker/task:1"]
 

@@ -15,7 +15,6 @@ import gpugraph as tf
 from .local_cluster import free_ports, local_cluster, over_grpc
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 KEY = "0123456789abcdef0123"
 

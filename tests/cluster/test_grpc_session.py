@@ -18,7 +18,6 @@ from gpugraph.inspection.timeline import Timeline
 from .local_cluster import local_cluster, over_grpc
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from .local_cluster import free_ports
 from .training_program import RATE, ROWS, STEPS, WEIGHTS, WORKERS, batches, loss_of
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 TASKS = ("ps 0", "worker 0", "worker 1")
 WATCH_S = 300

@@ -26,7 +26,6 @@ from gpugraph.cluster import shared_segments, wire_values
 from .local_cluster import SERVE, free_ports
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 pytestmark = pytest.mark.skipif(not shared_segments.is_possible(), reason="memfd is Linux's")
 
 HERE, READER, WRITER = (f"/job:worker/task:{task}" for task in range(3))

@@ -19,7 +19,6 @@ import gpugraph as tf
 from .local_cluster import free_ports
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 WAIT = """
 import sys

@@ -13,7 +13,6 @@ from gpugraph.cluster import call_streams, core_streams, transport
 from .local_cluster import local_cluster, over_grpc
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 FIRST, SECOND = "/job:worker/task:0", "/job:worker/task:1"
 

@@ -20,7 +20,6 @@ import gpugraph as tf
 from .local_cluster import local_cluster, server_processes
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 WATCH_S = 60
 PLACES = [f"/job:{task}/cpu:{index}" for task in ("a/task:0", "a/task:1", "b") for index in (0, 1)]

@@ -21,7 +21,6 @@ from .collective_wire import all_ranks
 from .local_cluster import local_cluster, over_grpc
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 Servers = dict[tuple[str, int], Any]
 TASKS = ["/job:worker/task:0", "/job:worker/task:1"]

@@ -16,7 +16,6 @@ from gpugraph.cluster import wire_values
 from .local_cluster import local_cluster, over_grpc
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 Servers = dict[tuple[str, int], Any]
 TASKS = [f"/job:worker/replica:0/task:{task}" for task in range(2)]

@@ -23,7 +23,6 @@ from gpugraph.cluster.wire_values import Parcels
 from .local_cluster import local_cluster, over_grpc, server_processes
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 pytestmark = pytest.mark.skipif(not shared_segments.is_possible(), reason="memfd is Linux's")
 
 FIRST, SECOND, THIRD = (f"/job:worker/task:{task}" for task in range(3))

@@ -20,7 +20,6 @@ from gpugraph.cluster.wire_values import Parcels, joined, read_values, write_val
 from gpugraph.formats.messages.service_messages import ONE_WAY
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 FEW, MANY = 600, 100_000
 

@@ -221,7 +221,6 @@ def test_run_metadata_is_a_record():
 
 
 def test_what_a_run_reports_is_empty_messages_at_first():
-    pytest.importorskip("google.protobuf")
     metadata = RunMetadata()
     assert not metadata.HasField("step_stats") and not metadata.HasField("cost_graph")
     metadata.step_stats.dev_stats.add(device="/cpu:0")

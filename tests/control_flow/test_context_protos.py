@@ -9,8 +9,6 @@ import pytest
 import gpugraph as tf
 from gpugraph.control_flow import cond_from_proto, cond_to_proto, while_from_proto, while_to_proto
 
-pytestmark = pytest.mark.usefixtures("messages")
-
 
 def flat(message: Any) -> str:
     return " ".join(str(message).split())

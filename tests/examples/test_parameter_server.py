@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("sklearn", reason="the examples' data set is not installed")
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "parameter_server.py"
 

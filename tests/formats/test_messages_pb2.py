@@ -10,12 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from gpugraph.formats import messages_pb2
-
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
 from google.protobuf import descriptor_pool, text_format
 from google.protobuf.message import DecodeError
+
+from gpugraph.formats import messages_pb2
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,16 +120,3 @@ def test_protobuf_is_imported_with_the_first_message():
         "print('google.protobuf' in sys.modules)\n"
     )
     assert run(program).split() == ["False", "False", "True"]
-
-
-def test_without_protobuf_the_error_names_the_extra():
-    program = (
-        "import sys\n"
-        "sys.modules['google.protobuf'] = None\n"
-        "from gpugraph.formats import messages_pb2\n"
-        "try:\n"
-        "    messages_pb2.GraphDef\n"
-        "except ImportError as error:\n"
-        "    print(error)\n"
-    )
-    assert "pip install 'gpugraph[messages]'" in run(program)

@@ -10,8 +10,6 @@ import gpugraph as tf
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.public_messages import PUBLIC_MESSAGES
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 
 def test_public_names_are_the_messages():
     for module, path in ((tf, ""), (tf.train, "train")):

@@ -8,8 +8,6 @@ import pytest
 import gpugraph as tf
 from gpugraph.formats import messages_pb2, tensor_proto
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 NUMBERS = ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
 TYPED = ["float16", "uint16", "bool", "complex64", "complex128", "string"]
 QUANTIZED = ["qint8", "quint8", "qint16", "quint16", "qint32"]

@@ -10,8 +10,6 @@ import gpugraph as tf
 from gpugraph.graph.client.node_messages import graph_def_of
 from gpugraph.graph_files.graph_extension import extend_graph
 
-pytestmark = pytest.mark.usefixtures("messages")
-
 
 def parts(graph: tf.Graph, *versions: int) -> list[tf.GraphDef]:
     """The graph in parts that end with these numbers of operations."""

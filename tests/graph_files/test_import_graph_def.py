@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 import gpugraph as tf
 from gpugraph.formats import messages_pb2
@@ -334,7 +335,6 @@ def test_a_finalized_graph_is_not_imported_into() -> None:
 
 def test_types_of_later_versions_change_nothing():
     """TensorFlow since 2.5 writes them; a GraphDef as text is read with them."""
-    text_format = pytest.importorskip("google.protobuf.text_format")
     text = """
     node { name: "a" op: "Const"
       attr { key: "dtype" value { type: DT_FLOAT } }

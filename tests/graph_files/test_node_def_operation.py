@@ -8,11 +8,10 @@ import pytest
 
 import gpugraph as tf
 
-pytestmark = pytest.mark.usefixtures("messages")
-
 
 def add_n(name: str = "sum") -> Any:
-    return tf.NodeDef(name=name, op="AddN", attr={"N": {"i": 2}, "T": {"type": 1}})
+    attrs = {"N": tf.AttrValue(i=2), "T": tf.AttrValue(type=1)}
+    return tf.NodeDef(name=name, op="AddN", attr=attrs)
 
 
 def no_op(name: str) -> Any:
@@ -45,7 +44,8 @@ def test_it_is_an_operation_as_others(g: Any) -> None:
 
 def test_a_constant_of_a_message(g: Any) -> None:
     value = tf.make_tensor_proto(7.0, shape=[3])
-    node = tf.NodeDef(name="c", op="Const", attr={"value": {"tensor": value}, "dtype": {"type": 1}})
+    attrs = {"value": tf.AttrValue(tensor=value), "dtype": tf.AttrValue(type=1)}
+    node = tf.NodeDef(name="c", op="Const", attr=attrs)
     op = tf.Operation(node, g)
     assert op.get_attr("value") == value
     assert tf.Session().run(op.outputs[0]).tolist() == [7.0] * 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import gpugraph as tf
 
@@ -92,7 +91,6 @@ def test_a_cost_graph_comes_each_so_many_runs() -> None:
 
 
 def test_what_runs_report_is_written_as_tensorflows_bytes() -> None:
-    pytest.importorskip("google.protobuf")
     with tf.Graph().as_default():
         fed = tf.placeholder(tf.float32, [1])
         metadata = traced(tf.add(fed, 1.0, name="sum"), {fed: [1.0]})

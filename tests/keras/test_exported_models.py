@@ -7,8 +7,6 @@ import pytest
 
 import gpugraph as tf
 
-pytest.importorskip("google.protobuf", reason="a SavedModel is a message")
-
 experimental, layers = tf.keras.experimental, tf.keras.layers
 ROWS = np.random.RandomState(0).rand(8, 4).astype(np.float32)
 

@@ -32,6 +32,14 @@ MEMORY = 3 << 29
 """Bytes that the calls may use, beside what the program uses at first."""
 
 
+WORDS: dict[type[Exception], tuple[str, ...]] = {
+    KeyError: ("not in the graph",),
+    OSError: ("SavedModel file does not exist",),
+    RuntimeError: ("The Session graph is empty", "Graph is finalized and cannot be modified"),
+}
+"""Of Python's errors that TensorFlow raises as well, its words."""
+
+
 class HangError(BaseException):
     """A call took too long."""
 
@@ -49,8 +57,8 @@ def is_tensorflows(error: Exception) -> bool:
     """Whether TensorFlow raises errors of this very class, for what a program has done wrong."""
     if isinstance(error, tf.errors.OpError):
         return not isinstance(error, tf.errors.UnknownError)
-    if isinstance(error, KeyError):
-        return "not in the graph" in str(error)
+    if type(error) in WORDS:
+        return any(words in str(error) for words in WORDS[type(error)])
     module = type(error).__module__.partition(".")[0]  # NumPy's own refuse comparisons
     plain = type(error) in (TypeError, ValueError, NotImplementedError)
     return plain or (module in ("gpugraph", "numpy") and isinstance(error, (TypeError, ValueError)))
@@ -59,11 +67,11 @@ def is_tensorflows(error: Exception) -> bool:
 def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
     """The arguments and the traceback of a call that does not end as it should; "" for others."""
     text = ""
-    with tf.Graph().as_default(), tf.Session() as session:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
         try:
             text, call = make()
             fetches = fetchable(call())
-            if fetches:
+            if fetches and not graph.finalized:  # as sessions of trainings leave it
                 session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
                 session.run(fetches)
         except HangError:

@@ -6,27 +6,30 @@ import contextlib
 import inspect
 import random
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gpugraph as tf
+from gpugraph.api.import_paths import TENSORFLOW_MODULES
 
 from .argument_values import PLAUSIBLE, TENSORS, WILD, Maker
 
 __all__ = ["public_functions", "random_call"]
 
-FACES = (
-    tf, tf.bitwise, tf.debugging, tf.image, tf.initializers, tf.io, tf.layers, tf.linalg, tf.losses,
-    tf.manip, tf.math, tf.metrics, tf.nn, tf.nn.rnn_cell, tf.quantization, tf.random, tf.sets,
-    tf.signal, tf.sparse, tf.spectral, tf.strings, tf.train,
-    tf.contrib.framework, tf.contrib.layers, tf.contrib.slim,
-)  # fmt: skip
+_OTHERS = (
+    "app compat config errors flags gfile io.gfile keras.applications keras.preprocessing logging "
+    "resource_loader test contrib.slim.learning contrib.slim.nets saved_model.builder"
+)
+OTHER_FACES = _OTHERS.split()
+"""Modules of which no function is called: of files, settings of the process, whole trainings."""
 
 GLOBAL = (
     "InteractiveSession NoGradient NotDifferentiable RegisterGradient no_gradient write_file "
-    "read_file register_kernel register_op register_tensor_conversion_function reset_default_graph"
+    "read_file register_kernel register_op register_tensor_conversion_function reset_default_graph "
+    "clear_session set_epsilon set_floatx set_image_data_format set_learning_phase set_session "
+    "manual_variable_initialization Server"
 )
-"""What changes more than the graph: registries, files, stacks."""
+"""What changes more than the graph: registries, files, stacks, settings of Keras, ports."""
 
 INTERNAL = (
     "Attr Call Elementwise NodeDef OpDef Operation Reduction Session Sized Source Tensor "
@@ -37,18 +40,29 @@ INTERNAL = (
 _LEFT_OUT = {*GLOBAL.split(), *INTERNAL.split()}
 
 
+def faces() -> Iterator[tuple[str, Any]]:
+    """Each public module whose functions are called, and its path; the root's is empty."""
+    yield "", tf
+    for path, module in TENSORFLOW_MODULES.items():
+        if not any(path == other or path.startswith(f"{other}.") for other in OTHER_FACES):
+            yield path, module
+
+
 def public_functions() -> dict[str, Any]:
     """The functions and classes of the public modules, by their names."""
     functions: dict[int, tuple[str, Any]] = {}
-    for face in FACES:
-        prefix = face.__name__.replace("gpugraph.api.", "").replace("gpugraph", "")
-        for name, function in sorted(vars(face).items()):
+    for path, face in faces():
+        for name in dir(face):
+            function = getattr(face, name)
             is_error = isinstance(function, type) and issubclass(function, BaseException)
             if name.startswith(("_", "enable_", "disable_")) or name in _LEFT_OUT or is_error:
                 continue
-            if callable(function) and not isinstance(function, types.ModuleType):
-                functions.setdefault(id(function), (f"{prefix}.{name}".lstrip("."), function))
-    return dict(sorted(functions.values()))
+            only_names = hasattr(face, "__path__") or face.__name__.startswith("gpugraph.api.")
+            is_own = only_names or getattr(function, "__module__", None) == face.__name__
+            is_own &= getattr(function, "__module__", None) not in ("typing", "abc")
+            if is_own and callable(function) and not isinstance(function, types.ModuleType):
+                functions.setdefault(id(function), (f"{path}.{name}".lstrip("."), function))
+    return dict(sorted(functions.values(), key=lambda pair: pair[0]))
 
 
 def random_call(
@@ -60,9 +74,24 @@ def random_call(
     def make() -> tuple[str, Callable[[], Any]]:
         arguments = {key: maker() for key, maker in makers.items()}
         text = ", ".join(f"{key}={_text(value)}" for key, value in arguments.items())
-        return text, lambda: function(**arguments)
+        return text, lambda: _called(function, arguments)
 
     return name, make
+
+
+def _called(function: Any, arguments: dict[str, Any]) -> Any:
+    """Call the function; an argument's lack of a public attribute is a TypeError.
+
+    TensorFlow raises AttributeError where an object of any class will do, say an optimizer, and
+    gets one without its methods.
+    """
+    try:
+        return function(**arguments)
+    except AttributeError as error:
+        is_private = error.name.startswith("_") and not error.name.endswith("__")
+        if is_private or all(error.obj is not part for part in arguments.values()):
+            raise
+        raise TypeError(f"not the object that is asked for: {error}") from error
 
 
 def _arguments(chance: random.Random, function: Any) -> dict[str, Maker]:

@@ -144,12 +144,91 @@ CALLS: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         "var_list must be variables, but has 'v'",
         lambda: GRAPH_NAMES.filter_variables(["v"], ["v"]),
     ),
+    "features that are no dictionary": (
+        TypeError,
+        "features must be a dict",
+        lambda: tf.io.parse_sequence_example(["x"], context_features=bytearray(b"x")),
+    ),
+    "a table filled by a tensor": (
+        AttributeError,
+        "key_dtype",
+        lambda: tf.lookup.StaticHashTable(tf.constant(1.0), 0),
+    ),
+    "a root that checkpoints don't follow": (
+        TypeError,
+        "object that checkpoints follow",
+        lambda: tf.contrib.checkpoint.list_objects(1),
+    ),
+    "products by examples of unknown rank": (
+        ValueError,
+        "rank .* must be known",
+        lambda: tf.keras.backend.batch_dot(tf.placeholder(tf.float32), tf.ones([2, 3])),
+    ),
+    "elements repeated along an axis that is not there": (
+        ValueError,
+        "axis 2 is out of range",
+        lambda: tf.keras.backend.repeat_elements(tf.ones([2, 3]), 2, 2),
+    ),
+    "normalization of unknown rank": (
+        ValueError,
+        "rank .* must be known",
+        lambda: tf.keras.backend.batch_normalization(tf.placeholder(tf.float32), 0.0, 1.0, 0.0, 1),
+    ),
+    "a recurrent network on a vector": (
+        ValueError,
+        "axis 1 is out of range",
+        lambda: tf.keras.backend.rnn(lambda x, s: (x, s), tf.ones([2]), []),
+    ),
+    "a local convolution by a scalar": (
+        ValueError,
+        "axis 0 is out of range",
+        lambda: tf.keras.backend.local_conv1d(tf.ones([1, 4, 2]), tf.ones([]), 1, 1),
+    ),
+    "a regularizer beyond all floats": (
+        ValueError,
+        "too large",
+        lambda: tf.keras.layers.ActivityRegularization(l2=10**400),
+    ),
+    "integers as scores": (
+        TypeError,
+        "inputs must be floating point",
+        lambda: tf.contrib.crf.crf_multitag_sequence_score([[[1]]], [[[True]]], [1], [[1.0]]),
+    ),
+    "a scalar as scores": (
+        ValueError,
+        "score must be of shape",
+        lambda: tf.contrib.crf.viterbi_decode(1.0, [[1.0]]),
+    ),
+    "scalars to merge": (
+        ValueError,
+        "merges batches, no scalars",
+        lambda: tf.keras.layers.add([tf.constant(1.0), tf.constant(2.0)]),
+    ),
+    "a scale beyond all floats": (
+        ValueError,
+        "too large for a float",
+        lambda: tf.train.experimental.FixedLossScale(10**400),
+    ),
+    "attention to a matrix": (
+        ValueError,
+        "must have rank 3",
+        lambda: tf.contrib.legacy_seq2seq.attention_decoder(
+            [tf.ones([2, 3])], tf.ones([2, 3]), tf.ones([2, 3]), gru()
+        ),
+    ),
     "a list in itself": (
         ValueError,
         "nested too deeply, or contains itself",
         lambda: tf.foldr(lambda x, y: x + y, cyclic()),
     ),
 }
+
+
+def test_arrays_are_described_as_tensors_are() -> None:
+    backend = tf.keras.backend
+    assert backend.count_params(np.zeros([2, 3])) == 6 and backend.ndim(np.zeros([2, 3])) == 2
+    assert backend.batch_flatten(np.zeros([2, 3, 4])).shape.as_list() == [2, 12]
+    assert tf.contrib.slim.model_analyzer.tensor_description(np.zeros([2])) == "(float64 2)"
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -10,8 +10,6 @@ import pytest
 
 import gpugraph as tf
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path) -> pathlib.Path:

@@ -11,8 +11,6 @@ import gpugraph as tf
 from gpugraph.formats import messages_pb2
 from gpugraph.saved_models.model_assets import asset_feeds
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 
 def write(folder: pathlib.Path, *paths: pathlib.Path) -> None:
     """A SavedModel whose main op notes the text of its first asset in a variable."""

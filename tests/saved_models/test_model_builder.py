@@ -11,8 +11,6 @@ import pytest
 import gpugraph as tf
 from gpugraph.formats import messages_pb2
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 Builder = tf.saved_model.builder.SavedModelBuilder
 
 

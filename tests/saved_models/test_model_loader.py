@@ -13,8 +13,6 @@ import gpugraph as tf
 from gpugraph.formats import messages_pb2
 from gpugraph.saved_models.model_loader import SavedModelLoader
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 REFUSALS = (OSError, ValueError, TypeError, KeyError, RuntimeError, tf.errors.OpError)
 
 

@@ -99,7 +99,6 @@ def test_no_trace_no_statistics(session: Any) -> None:
 
 
 def test_the_graph_of_each_device_is_given_on_demand() -> None:
-    pytest.importorskip("google.protobuf")
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=1))
     with tf.Graph().as_default() as graph:
         with tf.device("/gpu:0"):
@@ -171,7 +170,6 @@ def test_a_run_that_takes_too_long_is_ended_between_two_steps(where: str) -> Non
             assert session.run(slow, {x: 3}) == 3
 
 
-@pytest.mark.usefixtures("messages")
 def test_graph_def_is_the_graph_s(session: Any) -> None:
     assert [node.name for node in session.graph_def.node] == [
         op.name for op in session.graph.get_operations()

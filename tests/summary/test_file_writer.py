@@ -17,11 +17,6 @@ def _graph():
     tf.summary.FileWriterCache.clear()
 
 
-@pytest.fixture
-def _messages():
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
-
 def _files(folder):
     return sorted(folder.glob("events.out.tfevents.*"))
 
@@ -46,7 +41,6 @@ def test_events_are_written_when_enough_wait(tmp_path):
     assert threading.active_count() <= before
 
 
-@pytest.mark.usefixtures("_messages")
 def test_all_kinds_of_events(tmp_path):
     v = tf.Variable(1.0)
     graph = v.graph
@@ -78,7 +72,6 @@ def test_all_kinds_of_events(tmp_path):
     assert events[5].step == 4
 
 
-@pytest.mark.usefixtures("_messages")
 def test_metadata_is_written_once(tmp_path):
     text = tf.summary.text("t", tf.constant("x"))
     with tf.summary.FileWriter(tmp_path) as writer, tf.Session() as session:
@@ -90,7 +83,6 @@ def test_metadata_is_written_once(tmp_path):
     assert first.tensor == second.tensor
 
 
-@pytest.mark.usefixtures("_messages")
 def test_run_metadata(tmp_path):
     metadata = tf.RunMetadata()
     with tf.summary.FileWriter(tmp_path) as writer:
@@ -133,7 +125,6 @@ def test_writers_of_a_folder_are_shared(tmp_path):
     one.close()
 
 
-@pytest.mark.usefixtures("_messages")
 def test_damaged_files(tmp_path):
     with pytest.raises(tf.errors.NotFoundError):
         list(tf.train.summary_iterator(str(tmp_path / "none")))
@@ -149,7 +140,7 @@ def test_damaged_files(tmp_path):
         list(tf.train.summary_iterator(str(path)))
 
 
-def test_the_writer_of_a_folder_begins_with_the_graph(tmp_path, _messages):
+def test_the_writer_of_a_folder_begins_with_the_graph(tmp_path):
     tf.constant(1.0, name="one")
     writer = tf.summary.FileWriterCache.get(tmp_path)
     assert tf.summary.FileWriterCache.get(str(tmp_path)) is writer
@@ -158,7 +149,6 @@ def test_the_writer_of_a_folder_begins_with_the_graph(tmp_path, _messages):
     assert kinds == ["file_version", "graph_def", "meta_graph_def"]
 
 
-@pytest.mark.usefixtures("_messages")
 def test_run_metadata_of_a_full_trace(tmp_path):
     x = tf.placeholder(tf.float32, [2, 2], name="x")
     y = tf.matmul(x, x, name="y")

@@ -58,7 +58,6 @@ def test_texts_are_strings():
 
 
 def test_tensor_summaries_say_what_shows_them():
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     summary = tf.summary.tensor_summary("t", [1, 2], "why", display_name="T")
     text = tf.summary.text("u", tf.constant("x"))
     plugin = tf.SummaryMetadata(plugin_data={"plugin_name": "p", "content": b"c"})
@@ -77,7 +76,6 @@ def test_tensor_summaries_say_what_shows_them():
 
 
 def test_descriptions_of_the_first_kind_of_tensor_summaries():
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     node = tf.raw_ops.TensorSummary(1.0, description='{"typeHint": "big"}').op.node_def
     assert tf.summary.get_summary_description(node).type_hint == "big"
     with pytest.raises(ValueError, match="Can't get_summary_description on Const"):

@@ -7,7 +7,6 @@ import pytest
 import gpugraph as tf
 
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
-pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 
 def test_servers_of_both_jobs() -> None:

@@ -9,8 +9,6 @@ import pytest
 import gpugraph as tf
 from gpugraph.formats import messages_pb2
 
-pytestmark = pytest.mark.usefixtures("messages")
-
 KINDS = pytest.mark.parametrize("use_resource", [False, True])
 
 

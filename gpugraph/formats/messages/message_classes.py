@@ -164,13 +164,17 @@ _pool = _build_pool()
 DESCRIPTOR = _pool.FindFileByName(_FILE)
 
 
+_make_class: Any = getattr(message_factory, "GetMessageClass", None)
+if _make_class is None:  # protobuf 4.21
+    _make_class = message_factory.MessageFactory(_pool).GetPrototype
+
 _classes: list[Any] = []
 """All of them: protobuf forgets a class that nobody holds, with what it says."""
 
 
 def _class_of(descriptor: Any) -> Any:
     """The class of a message; it and those inside it say where they are found."""
-    cls = message_factory.GetMessageClass(descriptor)
+    cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)
     for inner in descriptor.nested_types:
@@ -206,14 +210,22 @@ def parse_bytes(message_class: Any, content: bytes) -> Any:
         raise ValueError(str(error)) from error
 
 
-def parse_text(message_class: Any, content: bytes) -> Any:
-    """The message that the text is, which is UTF-8; ValueError where it is none.
+_NO_TEXT = (
+    *(text_format.ParseError, UnicodeDecodeError, RecursionError),
+    DeprecationWarning,  # of an invalid escape, where warnings are errors
+)
 
-    Fields of later TensorFlows are passed over, as in bytes.
+
+def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
+    """Return the message of a text in UTF-8; ValueError where it is none.
+
+    Unknown fields, as of later TensorFlows, are skipped as in bytes unless `allow_unknown` is
+    False.
     """
     try:
-        return text_format.Parse(content.decode("utf-8"), message_class(), allow_unknown_field=True)
-    except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        text = content.decode("utf-8")
+        return text_format.Parse(text, message_class(), allow_unknown_field=allow_unknown)
+    except _NO_TEXT as error:
         raise ValueError(str(error) or type(error).__name__) from error
 
 

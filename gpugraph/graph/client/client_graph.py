@@ -246,7 +246,6 @@ class Graph(Scopes, Collections):
 
         Raises:
           ValueError: the message is larger than 2 GiB.
-          ModuleNotFoundError: protobuf is not installed.
         """
         del from_version
         with self._lock:

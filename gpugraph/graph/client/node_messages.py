@@ -45,7 +45,7 @@ _AGGREGATES = frozenset({"Add", "AddN", "AddV2"})
 
 
 def node_def_of(op: Any) -> Any:
-    """The operation as a NodeDef; ModuleNotFoundError where protobuf is not installed."""
+    """The operation as a NodeDef."""
     node = messages_pb2.NodeDef()
     _write_node(node, op)
     return node

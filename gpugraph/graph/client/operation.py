@@ -142,10 +142,7 @@ class Operation:
 
     @property
     def op_def(self) -> Any:
-        """The signature of the op as an OpDef message.
-
-        ModuleNotFoundError where protobuf is not installed.
-        """
+        """The signature of the op as an OpDef message."""
         return op_def_message(self._op_def)
 
     @property
@@ -199,7 +196,7 @@ class Operation:
 
     @property
     def node_def(self) -> Any:
-        """This operation as a NodeDef message; ModuleNotFoundError without protobuf."""
+        """This operation as a NodeDef message."""
         return node_def_of(self)
 
     @property
@@ -283,7 +280,4 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
     def __str__(self) -> str:
-        try:
-            return str(self.node_def)
-        except ModuleNotFoundError:  # protobuf's
-            return str(self._record)
+        return str(self.node_def)

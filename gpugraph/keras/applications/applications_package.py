@@ -11,6 +11,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.keras import backend, layers, models
 from gpugraph.keras.engine.source_inputs import get_source_inputs
 
@@ -34,14 +35,10 @@ class _Utils:
 
 
 def applications_package() -> Any:
-    """The package keras-applications; ImportError that says how to install it."""
-    try:
+    """The package keras-applications; ModuleNotFoundError, with the extra, without it."""
+    users = "Networks of tf.keras.applications"
+    with package_of_extra("applications", "keras-applications", users):
         package = importlib.import_module("keras_applications")
-    except ImportError as error:
-        raise ImportError(
-            "tf.keras.applications requires keras-applications, which is not installed: "
-            f"pip install 'gpugraph[applications]' ({error})"
-        ) from error
     # It would keep a tensor of the first graph, and of the first mode, for all others.
     package.imagenet_utils._IMAGENET_MEAN = None
     return package

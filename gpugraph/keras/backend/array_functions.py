@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.backend_config import floatx, image_data_format
-from gpugraph.keras.backend.keras_variables import is_sparse, ndim, to_dense, variable
+from gpugraph.keras.backend.keras_variables import (
+    is_sparse,
+    ndim,
+    place_of_axis,
+    to_dense,
+    variable,
+)
 from gpugraph.ops.arrays import (
     concat_and_stack,
     constants_and_placeholders,
@@ -124,7 +131,7 @@ def flatten(x: Any) -> Tensor:
 
 def batch_flatten(x: Any) -> Tensor:
     """A matrix with a row for each element of the first axis."""
-    sizes = x.shape.as_list()[1:]
+    sizes: Any = as_shape(x.shape).as_list()[1:]
     count = reduce_prod(shape(x)[1:]) if None in sizes else prod(sizes)
     return reshape_and_transpose.reshape(x, stack([-1, count]))
 
@@ -166,12 +173,11 @@ def repeat(x: Any, n: int) -> Tensor:
 
 def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
     """Each element along `axis` `rep` times, one after the other."""
-    rank = int(ndim(x) or 0)
-    axis %= rank
-    counts = [1] * (rank + 1)
+    axis = place_of_axis(x, axis)
+    sizes, dynamic = x.shape.as_list(), shape(x)
+    counts = [1] * (len(sizes) + 1)
     counts[axis + 1] = rep
     repeated = tile_and_pad.tile(expand_dims(x, axis + 1), counts)
-    sizes, dynamic = x.shape.as_list(), shape(x)
     parts = [dynamic[place] if size is None else size for place, size in enumerate(sizes)]
     parts[axis] = parts[axis] * rep
     result = reshape_and_transpose.reshape(repeated, stack(parts))
@@ -271,7 +277,7 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
     if axes is None:
         axes = (x_rank - 1, max(y_rank - 2, 1))
     first, second = (axes, axes) if isinstance(axes, int) else axes
-    first, second = first % x_rank, second % y_rank
+    first, second = place_of_axis(x, first), place_of_axis(y, second)
     rows = expand_dims(x, 1) if x_rank == 2 else x
     columns = expand_dims(y, 2) if y_rank == 2 else y
     product = matmul(

@@ -60,5 +60,8 @@ def set_image_data_format(data_format: str) -> None:
 
 
 def cast_to_floatx(x: Any) -> Any:
-    """`x` as a NumPy array of the default dtype."""
-    return np.asarray(x, dtype=_Config.floatx)
+    """Return `x` as a NumPy array of the default dtype. ValueError for an int beyond all floats."""
+    try:
+        return np.asarray(x, dtype=_Config.floatx)
+    except OverflowError as error:
+        raise ValueError(f"{error} of dtype {_Config.floatx}") from None

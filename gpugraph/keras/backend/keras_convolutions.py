@@ -13,7 +13,7 @@ from gpugraph.keras.backend.array_functions import (
     repeat_elements,
     temporal_padding,
 )
-from gpugraph.keras.backend.keras_variables import int_shape, ndim
+from gpugraph.keras.backend.keras_variables import int_shape, ndim, place_of_axis
 from gpugraph.keras.backend.random_values import random_seed
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
@@ -214,7 +214,8 @@ def local_conv1d(
 
     kernel: [steps of the outputs, kernel_size * channels, filters].
     """
-    return local_conv(inputs, kernel, kernel_size, strides, (kernel.shape[0].value,), data_format)
+    steps = kernel.shape[place_of_axis(kernel, 0)].value
+    return local_conv(inputs, kernel, kernel_size, strides, (steps,), data_format)
 
 
 def local_conv2d(
@@ -315,9 +316,9 @@ def batch_normalization(
     x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
 ) -> Tensor:
     """(x - mean) / sqrt(var + epsilon) * gamma + beta, each vector along `axis`; None for none."""
-    rank = int(ndim(x) or 0)
-    sizes: Any = [1] * rank
-    sizes[axis % rank] = -1
+    place = place_of_axis(x, axis)
+    sizes: Any = [1] * int(ndim(x) or 0)
+    sizes[place] = -1
     return _normalized(x, (mean, var, beta, gamma), sizes, epsilon)
 
 
@@ -333,9 +334,8 @@ def normalize_batch_in_training(
     x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`x` normalized by its own mean and variance along `reduction_axes`; and these two."""
-    rank = int(ndim(x) or 0)
-    reduced = sorted(axis % rank for axis in reduction_axes)
+    reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)
     mean, variance = bias_and_moments.moments(x, reduced)
     dynamic = shape(x)
-    sizes = stack([1 if axis in reduced else dynamic[axis] for axis in range(rank)])
+    sizes = stack([1 if axis in reduced else dynamic[axis] for axis in range(int(ndim(x) or 0))])
     return _normalized(x, (mean, variance, beta, gamma), sizes, epsilon), mean, variance

@@ -11,6 +11,7 @@ from typing import Any
 from gpugraph.base.dtypes import int64
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.backend_config import epsilon
+from gpugraph.keras.backend.keras_variables import place_of_axis
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
 from gpugraph.ops.elementwise.unary_functions import log
@@ -55,7 +56,7 @@ def sparse_categorical_crossentropy(
     if logits is None:
         logits = log(_cut(output))
     rank = len(logits.shape)
-    axis = axis % rank
+    axis = place_of_axis(logits, axis)
     if axis != rank - 1:
         logits = transpose(logits, [*range(axis), *range(axis + 1, rank), axis])
     classes = cast(reshape(target, [-1]), int64)

@@ -9,6 +9,7 @@ from gpugraph.base.dtypes import bool as bool_type
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.control_flow import while_loop
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.keras_variables import place_of_axis
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
@@ -70,10 +71,9 @@ def rnn(
 
 
 def _swapped(x: Tensor) -> Tensor:
-    """With the first two axes exchanged."""
-    rank = x.shape.ndims
-    assert rank is not None
-    return transpose(x, [1, 0, *range(2, rank)])
+    """Return `x` with the first two axes exchanged."""
+    place_of_axis(x, 1)  # refuses fewer
+    return transpose(x, [1, 0, *range(2, len(x.shape))])
 
 
 def _time_first(mask: Any, time_major: bool) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.backend_config import floatx
 from gpugraph.keras.backend.keras_session import get_graph, get_session, track_variable
@@ -115,8 +116,21 @@ def int_shape(x: Any) -> tuple[int | None, ...] | None:
 
 def ndim(x: Any) -> int | None:
     """The number of axes, None if it is unknown."""
-    rank: int | None = x.shape.ndims
-    return rank
+    return as_shape(x.shape).ndims
+
+
+def place_of_axis(x: Any, axis: int) -> int:
+    """Return the place of an axis of `x`, which counts from the end where it is negative.
+
+    ValueError for an axis that `x` does not have, and for an unknown rank.
+    """
+    rank = ndim(x)
+    if rank is None:
+        raise ValueError(f"The rank of {x} must be known")
+    place = int(axis) + rank * (axis < 0)
+    if not 0 <= place < rank:
+        raise ValueError(f"axis {axis} is out of range for {x} of rank {rank}")
+    return place
 
 
 def dtype(x: Any) -> str:
@@ -127,7 +141,8 @@ def dtype(x: Any) -> str:
 
 def count_params(x: Any) -> int:
     """The number of elements, which must be known."""
-    return int(np.prod(x.shape.as_list()))
+    sizes: Any = as_shape(x.shape).as_list()
+    return int(np.prod(sizes))
 
 
 # -- values

@@ -8,7 +8,6 @@ from typing import Any
 from gpugraph.formats.summary_bytes import scalar_summary
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.callbacks.callback import Callback, Logs
-from gpugraph.platform import logging
 from gpugraph.summary import FileWriter, histogram, merge
 
 _NO_VALUES = ("batch", "size", "num_steps")
@@ -61,10 +60,7 @@ class TensorBoard(Callback):
         graph = self.model.graph_of_outputs
         self.writer = FileWriter(self.log_dir)
         if self.write_graph:
-            try:
-                self.writer.add_graph(graph)
-            except ModuleNotFoundError as error:
-                logging.warning("TensorBoard gets no graph: %s", error)
+            self.writer.add_graph(graph)
         if self.histogram_freq and self._histograms is None:
             with graph.as_default():
                 weights = self.model.weights

@@ -47,7 +47,7 @@ class Merge(Layer):
     def build(self, input_shape: Any) -> None:
         """Checks that there are several inputs of one batch size, whose shapes broadcast."""
         shapes = _listed_shapes(self, input_shape)
-        sizes = {shape[0] for shape in shapes if shape} - {None}
+        sizes = {shape[0] for shape in shapes} - {None}
         if len(sizes) > 1:
             raise ValueError(
                 f"Can not merge tensors with different batch sizes. Got tensors with shapes : "
@@ -94,7 +94,10 @@ def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
             f"A merge layer ({layer.name}) should be called on a list of at least 2 inputs. Got "
             f"{input_shape}"
         )
-    return [tuple(as_shape(shape).as_list()) for shape in input_shape]
+    shapes = [tuple(as_shape(shape).as_list()) for shape in input_shape]
+    if () in shapes:
+        raise ValueError(f"A merge layer ({layer.name}) merges batches, no scalars. Got {shapes}")
+    return shapes
 
 
 def _broadcast(one: Shape, other: Shape) -> Shape:

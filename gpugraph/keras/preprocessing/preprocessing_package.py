@@ -11,10 +11,12 @@ import importlib
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from gpugraph.base.named_function import named
+from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.keras.backend.backend_config import floatx, image_data_format
 from gpugraph.keras.inputs.sequence import Sequence
 
@@ -45,24 +47,40 @@ _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 def name_of_package(module: str, name: str) -> Any:
     """A class or function of a module of the package, as `tf.keras.preprocessing` has it.
 
-    ImportError that says how to install the package where it is not there.
+    Without the package, a class or function that raises ModuleNotFoundError when it is called:
+    names can be listed, imported and looked up in any install.
     """
     try:
-        modules = {
-            "image": importlib.import_module("keras_preprocessing.image"),
-            "sequence": importlib.import_module("keras_preprocessing.sequence"),
-            "text": importlib.import_module("keras_preprocessing.text"),
-        }
-    except ImportError as error:
-        raise ImportError(
-            f"tf.keras.preprocessing.{module} requires keras-preprocessing, which is not "
-            f"installed: pip install 'gpugraph[preprocessing]' ({error})"
-        ) from error
+        modules = _modules()
+    except ModuleNotFoundError as error:
+        return _refusing(name, str(error))
     _mend(modules["sequence"], modules["image"].affine_transformations)
     value = getattr(modules[module], name)
     if inspect.isclass(value):
         return value if name == "Tokenizer" else _class_of_keras(value)
     return _with_settings(value) if module == "image" else value
+
+
+def _modules() -> dict[str, Any]:
+    """Import the modules of the package; ModuleNotFoundError, with the extra, without it."""
+    users = "Functions of tf.keras.preprocessing"
+    with package_of_extra("preprocessing", "keras-preprocessing", users):
+        return {
+            "image": importlib.import_module("keras_preprocessing.image"),
+            "sequence": importlib.import_module("keras_preprocessing.sequence"),
+            "text": importlib.import_module("keras_preprocessing.text"),
+        }
+
+
+def _refusing(name: str, reason: str) -> Any:
+    """Return a class or function of this name whose call raises ModuleNotFoundError."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise ModuleNotFoundError(reason, name="keras_preprocessing")
+
+    if name[0].isupper():
+        return type(name, (), {"__init__": refuse, "__doc__": reason})
+    return named(name, reason)(refuse)
 
 
 _CLASSES: dict[Any, Any] = {}

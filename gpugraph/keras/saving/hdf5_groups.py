@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.base.whole_files import open_to_read, write_whole
 
 _MOST_BYTES = 64512
@@ -41,14 +42,9 @@ _STARTED = (
 
 
 def hdf5_library() -> Any:
-    """The package h5py; ImportError that says how to install it."""
-    try:
+    """The package h5py; ModuleNotFoundError, with the extra to install, without it."""
+    with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
-    except ImportError as error:
-        raise ImportError(
-            "HDF5 files of models require h5py, which is not installed: "
-            f"pip install 'gpugraph[hdf5]' ({error})"
-        ) from error
 
 
 def is_open_file(file: Any) -> bool:

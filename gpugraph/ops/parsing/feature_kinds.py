@@ -92,9 +92,13 @@ def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """A dictionary of features as the ops take them.
 
     kinds: the classes that are accepted; ValueError for others, and for what is missing in one.
+    TypeError for what is no dictionary.
     """
+    features = {} if features is None else features
+    if not isinstance(features, Mapping):
+        raise TypeError(f"features must be a dict of features by key, got {features!r:.200}")
     raw = RawFeatures({}, {}, {})
-    for key in sorted(features or {}):
+    for key in sorted(features):
         feature = features[key]
         if not isinstance(feature, tuple(kinds)):
             known = isinstance(feature, FEATURE_CLASSES)

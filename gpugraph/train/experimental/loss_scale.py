@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from gpugraph.base import dtypes, nest
 from gpugraph.base.dtypes import DType
+from gpugraph.base.field_conversions import to_float
 from gpugraph.control_flow import cond
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
@@ -69,7 +70,7 @@ class FixedLossScale(LossScale):
             )
         if loss_scale_value < 1:
             raise ValueError(f"loss_scale_value must be at least 1, but it is {loss_scale_value}")
-        self._loss_scale_value = float(loss_scale_value)
+        self._loss_scale_value = to_float("loss_scale_value", loss_scale_value)
 
     def __call__(self) -> Tensor:
         """The scale, a constant scalar float32."""

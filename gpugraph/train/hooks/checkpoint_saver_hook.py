@@ -51,8 +51,7 @@ class CheckpointSaverHook(SessionRunHook):
       scaffold: a Scaffold, whose Saver is used; not both. Without both it is the one Saver of
         collection SAVERS.
       listeners: CheckpointSaverListeners.
-      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written. Without
-        protobuf there are no files of graphs.
+      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
 
     Raises:
       ValueError: both of what there may be one, or not exactly one of what must be.
@@ -90,12 +89,7 @@ class CheckpointSaverHook(SessionRunHook):
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Writes the graph, and a checkpoint of the step that the session begins with."""
         step = int(session.run(self._global_step))
-        self._writes_meta_graph = self._save_graph_def
-        try:
-            self._write_graph()
-        except ModuleNotFoundError as error:
-            logging.warning("The graph is not written: %s", error)
-            self._writes_meta_graph = False
+        self._write_graph()
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
@@ -137,7 +131,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         self._get_saver().save(
-            session, self._save_path, global_step=step, write_meta_graph=self._writes_meta_graph
+            session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
         )
         self._summary_writer.add_session_log_bytes(
             session_log(SESSION_CHECKPOINT, self._save_path), step

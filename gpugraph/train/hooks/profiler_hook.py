@@ -24,7 +24,7 @@ class ProfilerHook(SessionRunHook):
     """Traces a run every so many steps or seconds, but not the first one.
 
     The trace of step N is the file `timeline-N.json`, which chrome://tracing opens; the event file
-    gets the run's RunMetadata under the tag `step_N`, which needs protobuf.
+    gets the run's RunMetadata under the tag `step_N`.
 
     Args:
       save_steps: global steps between two traces.
@@ -79,7 +79,4 @@ class ProfilerHook(SessionRunHook):
         logging.info("Saving timeline for %d into '%s'.", step, path)
         trace = Timeline(run_metadata.step_stats).generate_chrome_trace_format(*self._shows)
         write_whole(path, trace.encode())
-        try:
-            self._summary_writer.add_run_metadata(run_metadata, f"step_{step}")
-        except ModuleNotFoundError as error:
-            logging.warning("The run's metadata is not written: %s", error)
+        self._summary_writer.add_run_metadata(run_metadata, f"step_{step}")

@@ -166,17 +166,14 @@ class Supervisor:
                 )
 
     def _write_graph(self) -> None:
-        try:
-            if self._logdir:
-                write_graph(self._graph.as_graph_def(add_shapes=True), self._logdir, "graph.pbtxt")
-            if self.summary_writer is not None and not self._graph_is_written:
-                self.summary_writer.add_graph(self._graph)
-                saver_def = getattr(self.saver, "saver_def", None)
-                meta_graph, _ = export_scoped_meta_graph(graph=self._graph, saver_def=saver_def)
-                self.summary_writer.add_meta_graph(meta_graph)
-                self._graph_is_written = True
-        except ModuleNotFoundError as error:
-            logging.warning("The graph is not written: %s", error)
+        if self._logdir:
+            write_graph(self._graph.as_graph_def(add_shapes=True), self._logdir, "graph.pbtxt")
+        if self.summary_writer is not None and not self._graph_is_written:
+            self.summary_writer.add_graph(self._graph)
+            saver_def = getattr(self.saver, "saver_def", None)
+            meta_graph, _ = export_scoped_meta_graph(graph=self._graph, saver_def=saver_def)
+            self.summary_writer.add_meta_graph(meta_graph)
+            self._graph_is_written = True
 
     def start_standard_services(self, sess: Session) -> list[threading.Thread] | None:
         """Starts the threads that write summaries, the rate and checkpoints; the threads.

@@ -42,6 +42,8 @@ class ObjectGraph:
     def __init__(self, root: Any) -> None:
         self.nodes: list[ObjectNode] = []
         self._numbers: dict[int, int] = {}
+        if not hasattr(root, "_checkpoint_dependencies"):
+            raise TypeError(f"Expected an object that checkpoints follow, got {root!r:.200}")
         waiting = deque([self._enter(root, "")])
         while waiting:
             node = waiting.popleft()
@@ -83,7 +85,7 @@ class ObjectGraph:
                     node.slots.append((number, slot_name, len(self.nodes) - 1))
 
     def message(self) -> Any:
-        """The TrackableObjectGraph; ModuleNotFoundError where protobuf is not installed."""
+        """The TrackableObjectGraph."""
         message = messages_pb2.TrackableObjectGraph()
         for node in self.nodes:
             entry = message.nodes.add()

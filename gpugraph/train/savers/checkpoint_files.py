@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugraph.base.errors import NotFoundError, OpError
 from gpugraph.base.whole_files import remove_stale, write_whole
-from gpugraph.formats.checkpoints.checkpoint_state import message_or_record, parse_state, state_text
+from gpugraph.formats import messages_pb2
 from gpugraph.platform import files, logging
 
 
@@ -61,7 +61,7 @@ def generate_checkpoint_state_proto(
     }
     if last_preserved_timestamp is not None:
         values["last_preserved_timestamp"] = last_preserved_timestamp
-    return message_or_record("CheckpointState", **values)
+    return messages_pb2.CheckpointState(**values)
 
 
 def update_checkpoint_state(
@@ -120,7 +120,7 @@ def write_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state.  "
             "Please use a different save path."
         )
-    write_whole(state_path, state_text(state).encode())
+    write_whole(state_path, messages_pb2.file_content(state, as_text=True))
     remove_stale(glob.escape(state_path))
 
 
@@ -141,13 +141,14 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
         if not files.Exists(path) or files.IsDirectory(path):
             return None
         with files.GFile(path, "rb") as file:
-            state = parse_state(file.read().decode("utf-8"), path)
-        if not state.model_checkpoint_path:
-            raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")
-    except (OpError, UnicodeDecodeError) as error:
-        logging.warning("%s: %s", type(error).__name__, error)
+            content = file.read()
+        state = messages_pb2.parse_text(messages_pb2.CheckpointState, content, allow_unknown=False)
+    except (OpError, ValueError) as error:
+        logging.warning("%s: %s", type(error.__cause__ or error).__name__, error)
         logging.warning("%s: Checkpoint ignored", path)
         return None
+    if not state.model_checkpoint_path:
+        raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")
     folder = os.fspath(checkpoint_dir)
     state.model_checkpoint_path = _under(folder, state.model_checkpoint_path)
     for index, item in enumerate(state.all_model_checkpoint_paths):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpugraph.base import errors
-from gpugraph.formats.checkpoints.checkpoint_state import message_or_record
+from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -262,8 +262,7 @@ class Saver:
           global_step: the step: a number, or a variable or tensor of it.
           latest_filename: the state file's name, "checkpoint" by default.
           meta_graph_suffix: the ending of the meta graph's file.
-          write_meta_graph: whether the graph is written too. Where protobuf is not installed it is
-            left out, with a warning.
+          write_meta_graph: whether the graph is written too.
           write_state: whether the state file says that this is the latest, and old ones go.
           strip_default_attrs, save_debug_info: see `export_meta_graph`.
 
@@ -287,7 +286,10 @@ class Saver:
             self._save_values(sess, path, folder, latest_filename, meta_graph_suffix, write_state)
         if write_meta_graph:
             with sess.graph.as_default():
-                self._write_meta_graph(path, meta_graph_suffix, strip_default_attrs)
+                self.export_meta_graph(
+                    meta_graph_filename(path, meta_graph_suffix),
+                    strip_default_attrs=strip_default_attrs,
+                )
         return None if self._is_empty else path
 
     def _path_of(self, sess: Any, save_path: str, step: Any, latest_filename: str) -> str:
@@ -323,14 +325,6 @@ class Saver:
                 folder, path, self.last_checkpoints, latest, self._save_relative_paths
             )
             self._delete_old(suffix)
-
-    def _write_meta_graph(self, path: str, suffix: str, strip_default_attrs: bool) -> None:
-        try:
-            self.export_meta_graph(
-                meta_graph_filename(path, suffix), strip_default_attrs=strip_default_attrs
-            )
-        except ModuleNotFoundError as error:
-            logging.warning("The meta graph of %s is not written: %s", path, error)
 
     def restore(self, sess: Any, save_path: Any) -> None:
         """Sets the variables to what a checkpoint has; they need not be initialized.
@@ -393,7 +387,7 @@ def _renamed(saver_def: Any, change: Any, scope: str | None) -> Any:
     """A SaverDef whose names are changed."""
     values = {name: getattr(saver_def, name) for name in _FIELDS}
     values.update({name: change(values[name], scope) for name in _NAMES})
-    return message_or_record("SaverDef", **values)
+    return messages_pb2.SaverDef(**values)
 
 
 register_proto_function(GraphKeys.SAVERS, "SaverDef", Saver.to_proto, Saver.from_proto)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape
-from gpugraph.formats.checkpoints.checkpoint_state import message_or_record
+from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.default_graph_functions import (
     control_dependencies,
     device,
@@ -123,8 +123,7 @@ class BaseSaverBuilder:
                 saved = self._save(file, saveables)
                 restored = self._restore(file, saveables, restore_sequentially, reshape)
         _join_partitioned()
-        return message_or_record(
-            "SaverDef",
+        return messages_pb2.SaverDef(
             filename_tensor_name=file.name,
             save_tensor_name=saved.name,
             restore_op_name=restored.name,

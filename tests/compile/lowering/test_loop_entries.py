@@ -94,7 +94,6 @@ def number(name: str, value: int, *waits: str) -> Any:
     return node(name, "Const", *waits, value={"tensor": tensor}, dtype={"type": 3})
 
 
-@pytest.mark.usefixtures("messages")
 def test_a_graph_with_such_a_counter_runs() -> None:
     with tf.Graph().as_default() as graph:
         v = tf.Variable(0.0, name="v", use_resource=False)

@@ -32,7 +32,6 @@ def test_no_mutated_file_does_harm(tmp_path, kind, count):
 
 @pytest.mark.parametrize(("kind", "count"), [("records", 500), ("metas", 100)])
 def test_no_mutated_message_does_harm(tmp_path, kind, count):
-    pytest.importorskip("google.protobuf")
     outcomes, faults = fuzz(kind, count, 1, tmp_path)
     assert not faults, "\n".join(faults)
     assert len(outcomes) > 1

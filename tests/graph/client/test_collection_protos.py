@@ -14,7 +14,6 @@ from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.graph_files.meta_graph_import import import_scoped_meta_graph
 
 
-@pytest.mark.usefixtures("messages")
 def test_a_program_registers_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection_protos, "_REGISTERED", {})
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gpugraph.base import dtypes
+from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.device_names import DeviceSpec, merge_device
@@ -375,12 +376,11 @@ def test_attrs_of_a_scope(g: Graph) -> None:
 
 
 def test_an_attr_that_is_set_later(g: Graph) -> None:
-    messages = pytest.importorskip("gpugraph.formats.messages_pb2")
     one, other = made(), made()
-    one._set_attr("_hint", messages.AttrValue(i=3))
-    other._set_attr("_text", messages.AttrValue(s=b"name"))
+    one._set_attr("_hint", messages_pb2.AttrValue(i=3))
+    other._set_attr("_text", messages_pb2.AttrValue(s=b"name"))
     assert one.get_attr("_hint") == 3 and "_hint" not in other.attrs
     assert other.attrs["_text"] == "name"
-    with g._attr_scope({"_hint": messages.AttrValue(i=4)}):
+    with g._attr_scope({"_hint": messages_pb2.AttrValue(i=4)}):
         assert made().get_attr("_hint") == 4
     assert made().node_def.attr["_hint"].WhichOneof("value") is None

@@ -10,8 +10,6 @@ import pytest
 import gpugraph as tf
 from gpugraph.graph.client import node_messages
 
-pytestmark = pytest.mark.usefixtures("messages")
-
 
 def flat(message: Any) -> str:
     return " ".join(str(message).split())

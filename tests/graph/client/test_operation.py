@@ -30,7 +30,6 @@ def float_input(name: str = "x") -> Any:
 # -- operations
 
 
-@pytest.mark.usefixtures("messages")
 def test_an_operation_says_what_it_is(g: Graph) -> None:
     x = float_input()
     with g.device("/gpu:1"), g.control_dependencies([constant(1, name="c")]):
@@ -43,7 +42,6 @@ def test_an_operation_says_what_it_is(g: Graph) -> None:
     assert repr(op) == "<tf.Operation 'y' type=Add>"
 
 
-@pytest.mark.usefixtures("messages")
 def test_an_operation_as_data(g: Graph) -> None:
     x = float_input()
     high, index = raw_ops.TopKV2(x, 1, name="top")
@@ -59,7 +57,6 @@ def test_an_operation_as_data(g: Graph) -> None:
         assert constant(1).op.node_def.input == ["^top"]
 
 
-@pytest.mark.usefixtures("messages")
 def test_lists_of_an_operation_are_copies(g: Graph) -> None:
     op = raw_ops.Add(float_input(), float_input(), name="y").op
     op.outputs.clear()
@@ -237,7 +234,6 @@ def test_where_the_functions_begin_that_made_it(g: Graph) -> None:
     assert all(0 < entry[4] <= entry[1] for entry in starts)
 
 
-@pytest.mark.usefixtures("messages")
 def test_the_arguments_of_a_signature_by_tensorflow_s_names(g: Graph) -> None:
     x = float_input()
     op_def = raw_ops.Add(x, x).op.op_def

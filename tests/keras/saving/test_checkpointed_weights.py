@@ -11,8 +11,6 @@ import gpugraph as tf
 
 from .conftest import Model, layers
 
-pytest.importorskip("google.protobuf", reason="a checkpoint of objects is a message")
-
 ROWS = np.random.RandomState(0).rand(16, 4).astype(np.float32)
 LABELS = np.random.RandomState(1).randint(0, 3, 16)
 

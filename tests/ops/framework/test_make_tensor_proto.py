@@ -6,8 +6,6 @@ import pytest
 
 import gpugraph as tf
 
-pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
-
 
 def test_python_values_have_the_dtypes_of_constants():
     dtypes = [tf.as_dtype(tf.make_tensor_proto(value).dtype) for value in (1, 2**40, 1.5, "a", 1j)]

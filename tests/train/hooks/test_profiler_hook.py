@@ -10,7 +10,6 @@ import gpugraph as tf
 
 
 def test_traces_of_every_second_step(tmp_path):
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     with tf.Graph().as_default():
         train = tf.assign_add(tf.train.create_global_step(), 1, name="train")
         hook = tf.train.ProfilerHook(save_steps=2, output_dir=str(tmp_path))

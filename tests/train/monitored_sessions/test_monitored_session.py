@@ -185,7 +185,6 @@ def test_an_error_of_a_thread_is_raised():
 
 
 def test_a_training_session_writes_summaries_and_counts_steps(tmp_path):
-    pytest.importorskip("google.protobuf", reason="the extra `messages` is not installed")
     train = _step()
     tf.summary.scalar("s", 1.5)
     hooks = [tf.train.StopAtStepHook(last_step=5)]

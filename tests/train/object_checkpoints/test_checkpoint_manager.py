@@ -8,13 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import gpugraph as tf
-from gpugraph.formats import messages_pb2
 from gpugraph.train.object_checkpoints import checkpoint_manager
-
-try:
-    messages_pb2.TrackableObjectGraph()
-except ModuleNotFoundError:
-    pytest.skip("the extra `messages` is not installed", allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.formats import messages_pb2
 from gpugraph.train.object_checkpoints.object_saver import ObjectSaver
 from gpugraph.train.savers.saveable_objects import SaveableObject, SaveSpec
-
-try:
-    messages_pb2.TrackableObjectGraph()
-except ModuleNotFoundError:
-    pytest.skip("the extra `messages` is not installed", allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,6 @@ import gpugraph as tf
 from gpugraph.train.savers import saver as saver_module
 from gpugraph.train.savers.saver_builder import BaseSaverBuilder
 
-NEEDS_PROTOBUF = "the extra `messages` is not installed"
-
 
 @pytest.fixture(autouse=True)
 def graph():
@@ -153,21 +151,6 @@ def test_one_in_so_many_hours_is_kept_for_ever(tmp_path, prefix, monkeypatch):
     assert saver.last_checkpoints == [f"{prefix}-5"]
 
 
-def test_without_messages_only_the_meta_graph_is_left_out(tmp_path, prefix, monkeypatch):
-    def missing(*_, **__):
-        raise ModuleNotFoundError("no protobuf")
-
-    monkeypatch.setattr(saver_module, "export_meta_graph", missing)
-    first, _ = variables()
-    saver = tf.train.Saver()
-    with tf.Session() as sess:
-        sess.run(tf.global_variables_initializer())
-        saver.save(sess, prefix)
-        saver.restore(sess, prefix)
-        assert sess.run(first).tolist() == [1, 2]
-    assert names(tmp_path) == ["checkpoint", "model.data-00000-of-00001", "model.index"]
-
-
 def test_relative_paths(tmp_path, monkeypatch):
     variables()
     monkeypatch.chdir(tmp_path)
@@ -252,7 +235,6 @@ def test_arguments_that_are_refused(tmp_path, prefix):
 
 
 def test_a_meta_graph_restores_in_a_new_graph(prefix):
-    pytest.importorskip("google.protobuf", reason=NEEDS_PROTOBUF)
     first, _ = variables()
     tf.add_to_collection("twice", first * 2)
     saver = tf.train.Saver()
