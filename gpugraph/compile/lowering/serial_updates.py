@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.analysis.variable_references import references
@@ -161,7 +162,7 @@ class _Serializer:
 
     def _ordered(self, variable: _Variable, writes: list[Node]) -> Iterator[str]:
         feeding = self._feeding(variable)
-        for earlier, write in zip(writes, writes[1:]):
+        for earlier, write in pairwise(writes):
             if not self._may_wait(write, earlier):
                 continue
             self._wait(write, earlier)
