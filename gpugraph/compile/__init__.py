@@ -2,6 +2,7 @@
 
     prune      what the fetches and targets need
     collectives  ops on several devices get what follows from the inputs of all
+    serial     updates of one variable take effect one after the other
     reread     what runs after a write of a variable reads what was written
     fold       exact shapes; what follows from them becomes constant
     simplify   ops that change nothing are views
@@ -51,6 +52,7 @@ from gpugraph.compile.fusion.variable_restores import restores
 from gpugraph.compile.lowering.collectives_joined import collectives
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.lowering.read_after_write import reread
+from gpugraph.compile.lowering.serial_updates import serial
 from gpugraph.compile.memory.arena_refusal import part_of_room
 from gpugraph.compile.memory.execution_order import order
 from gpugraph.compile.memory.host_swapping import swap
@@ -82,6 +84,7 @@ from gpugraph.plan import GraphRecord, Plan
 
 PASSES: tuple[Callable[[Unit], None], ...] = (
     collectives,
+    serial,
     reread,
     fold,
     simplify,

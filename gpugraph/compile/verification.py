@@ -326,7 +326,7 @@ def _leaves(unit: Unit, node: Node) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Unit], None]] = {
-    **dict.fromkeys(("prune", "collectives", "reread"), _check_edges),
+    **dict.fromkeys(("prune", "collectives", "serial", "reread"), _check_edges),
     **dict.fromkeys(
         ("fold", "simplify", "transposes", "cancel", "common", "dependencies"), _check_shapes
     ),

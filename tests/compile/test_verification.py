@@ -243,7 +243,8 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
             session.run(tf.constant(np.float32(1)) + 1.0)
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
-        "prune", "collectives", "reread", "fold", "simplify", "transposes", "cancel", "common",
+        "prune", "collectives", "serial", "reread", "fold", "simplify", "transposes", "cancel",
+        "common",
         "dependencies", "place", "remap", "attention", "weights", "epilogues", "restores", "stacks",
         "recompute", "sums", "fuse", "partition", "swap", "flow", "order", "memory",
     ]  # fmt: skip

@@ -1,0 +1,260 @@
+"""Serial: updates of one variable in one run take effect one after the other.
+
+    v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
+    v = v - (v - b) * 0.1        if both read first, the second write undoes the first
+
+A read that only feeds one write, all that lies between them, and the write are one update. Where a
+run writes a variable several times, each update reads after the write that was created before its
+own, in the same loop. So no update is lost, whether it is an `assign_sub` of a moving average, a
+layer that is applied twice, or an optimizer's step. A read that anything else uses as well (a
+fetch, another variable's update) stays where it is, and the program's own order wins: no edge is
+added that would close a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
+from gpugraph.compile.analysis.variable_references import references
+from gpugraph.compile.lowering.read_paths import ReadPaths
+from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
+from gpugraph.compile.unit.compile_unit import Unit, variable_key
+from gpugraph.compile.unit.guards import ALWAYS, Flow, Guard
+from gpugraph.compile.unit.loop_levels import loops_whole
+from gpugraph.graph.nodes.graph_walks import topological_order
+from gpugraph.graph.nodes.loop_frames import Frame
+from gpugraph.graph.nodes.node_and_edge import Edge
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+
+Key = tuple[str, str]
+
+_OTHER = 1  # the bit of all that is no write of the variable
+
+
+@compile_pass()
+def serial(unit: Unit) -> Outcome:
+    """Order the updates of variables that a run writes several times."""
+    lines: list[str] = []
+    if _writes_repeat(unit):
+        lines = _Serializer(unit).run()
+    return f"{len(lines)} updates wait for an earlier one of the same variable", lines
+
+
+def _writes_repeat(unit: Unit) -> bool:
+    """Whether some variable may be written twice: a quick look at where references come from."""
+    seen: set[Key] = set()
+    for node in unit.graph.op_nodes():
+        decl = DECLARATIONS.get(node.type)
+        for slot in decl.writes if decl is not None else ():
+            variable = _variable_behind(node, slot)
+            key = None if variable is None else variable_key(variable)
+            if key is None or key in seen:
+                return True
+            seen.add(key)
+    return False
+
+
+def _variable_behind(node: Node, slot: int) -> Node | None:
+    """Return the variable that an input refers to; None where that takes a closer look."""
+    while node.node_class is not NodeClass.VARIABLE:
+        if not node._in:
+            return None
+        node, slot = node.input_edge(slot).src, 0
+    return node
+
+
+@dataclass(eq=False)
+class _Variable:
+    """The writes of one variable, in order (of creation where the program has none), its reads."""
+
+    writes: list[Node] = field(default_factory=list)
+    reads: list[Edge] = field(default_factory=list)
+
+
+class _Serializer:
+    """One pass over a graph; `flow` has the loops and conditions of its nodes."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.graph = unit.graph
+        self.flow: Flow | None = flow_of(unit) if has_control_flow(unit) else None
+        self.paths = ReadPaths(unit)
+        self.order = self._inputs_first()
+        self.roots = {node.id for node in unit.roots}
+        self.triggers: dict[int, Node] = {}
+        edges = (edge for node in self.order for edge in node._in)
+        self.in_order = all(edge.src.id < edge.dst.id or edge.is_back_edge for edge in edges)
+
+    def _inputs_first(self) -> list[Node]:
+        return topological_order(self.graph) if self.flow is None else loops_whole(self.graph)
+
+    def run(self) -> list[str]:
+        """Order all updates, and return the lines of the report."""
+        variables = self._variables()
+        return [
+            line
+            for variable in variables.values()
+            for writes in self._by_frame(variable)
+            for line in self._ordered(variable, writes)
+        ]
+
+    def _variables(self) -> dict[Key, _Variable]:
+        """Return the variables that are written several times."""
+        variable_of = references(self.order)
+        variables: dict[Key, _Variable] = {}
+        for node in self.order:
+            decl = DECLARATIONS.get(node.type)
+            if decl is None or node.node_class is NodeClass.VARIABLE:
+                continue
+            passed = {slot for output, slot in decl.view.items()
+                      if node.output_types[output].is_ref_dtype}  # fmt: skip
+            for edge in node._in:
+                source = (
+                    None if edge.is_control else variable_of.get((edge.src.id, edge.src_output))
+                )
+                if source is None:
+                    continue
+                variable = variables.setdefault(variable_key(source), _Variable())
+                if edge.dst_input in decl.writes:
+                    if node not in variable.writes[-1:]:
+                        variable.writes.append(node)
+                elif edge.dst_input not in passed:
+                    variable.reads.append(edge)
+        repeated = {key: known for key, known in variables.items() if len(known.writes) > 1}
+        for variable in repeated.values():
+            variable.writes = self._by_creation(variable.writes)
+        return repeated
+
+    def _by_creation(self, writes: list[Node]) -> list[Node]:
+        """Return writes in the order of their creation, each after those that it waits for."""
+        writes = sorted(writes, key=lambda node: node.id)
+        if self.in_order:
+            return writes
+        bits = {write.id: 1 << index for index, write in enumerate(writes)}
+        after: dict[int, int] = {}
+        for node in self.order:
+            for edge in node._in:
+                behind = after.get(edge.src.id, 0) | bits.get(edge.src.id, 0)
+                after[node.id] = after.get(node.id, 0) | behind
+        ordered: list[Node] = []
+        done = 0
+        while writes:
+            write = next(write for write in writes if not after.get(write.id, 0) & ~done)
+            writes.remove(write)
+            ordered.append(write)
+            done |= bits[write.id]
+        return ordered
+
+    def _by_frame(self, variable: _Variable) -> Iterator[list[Node]]:
+        frames: dict[Frame, list[Node]] = {}
+        for write in variable.writes:
+            frames.setdefault(self.paths.frames.at(write), []).append(write)
+        yield from (writes for writes in frames.values() if len(writes) > 1)
+
+    def _guard(self, node: Node) -> Guard:
+        return ALWAYS if self.flow is None else self.flow.guards.get(node.id, ALWAYS)
+
+    # -- one variable
+
+    def _ordered(self, variable: _Variable, writes: list[Node]) -> Iterator[str]:
+        feeding = self._feeding(variable)
+        for earlier, write in pairwise(writes):
+            if not self._may_wait(write, earlier):
+                continue
+            self._wait(write, earlier)
+            for edge in feeding.get(write.id, ()):
+                self._read_after(edge, earlier, write)
+            yield f"{write.name} after {earlier.name}"
+
+    def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
+        """Return, for each write, the edges from reads of the variable that feed nothing else.
+
+        Where the read is one that the program made, the edge leads into it; where it is the one
+        that all users of a reference variable share, the edges lead from it to its users.
+        """
+        bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
+        reached = self._reached(variable, bits)
+
+        def of_edge(edge: Edge) -> int:
+            return bits.get(edge.dst.id) or reached.get(edge.dst.id, _OTHER)
+
+        by_bit = {bit: write for write, bit in bits.items()}
+        feeding: dict[int, list[Edge]] = {}
+        for read in variable.reads:
+            node = read.dst
+            shared = node.is_identity and node.name == f"{read.src.name}/read"
+            for edge in list(node._out) if shared else [read]:
+                write = by_bit.get(of_edge(edge))
+                if write is not None and node.id not in self.roots:
+                    feeding.setdefault(write, []).append(edge)
+        return feeding
+
+    def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
+        """Return, for each node behind a read, the bits of the writes that it leads to."""
+        behind: set[int] = set()
+        stack = [edge.dst for edge in variable.reads]
+        while stack:
+            node = stack.pop()
+            if node.id not in behind and node.id not in bits:
+                behind.add(node.id)
+                stack += [edge.dst for edge in node._out if edge.dst.is_op]
+        reached: dict[int, int] = {}
+        for node in reversed(self.order):
+            if node.id not in behind:
+                continue
+            acts = node.id in self.roots or not node._out or node.op_def.is_stateful
+            bits_behind = _OTHER if acts else 0
+            for edge in node._out:
+                bits_behind |= bits.get(edge.dst.id) or reached.get(edge.dst.id, _OTHER)
+            reached[node.id] = bits_behind
+        return reached
+
+    # -- edges
+
+    def _may_wait(self, node: Node, earlier: Node) -> bool:
+        """Whether a node can run after `earlier` without a cycle."""
+        if self.in_order and earlier.id < node.id:
+            return True
+        return not self.paths.leads(node, earlier)
+
+    def _wait(self, node: Node, earlier: Node) -> None:
+        """Let a node run after a write, which may be in a branch that is not taken."""
+        if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
+            earlier = self._trigger(earlier)
+        self.graph.add_control_edge(earlier, node)
+
+    def _trigger(self, write: Node) -> Node:
+        """Return a node that runs after a write, and also where the write does not run."""
+        if write.id not in self.triggers:
+            trigger = self.unit.add_op("ControlTrigger", write, attrs={}, suffix="done", device="")
+            self.graph.add_control_edge(write, trigger)
+            self.paths.frames.of[trigger.id] = self.paths.frames.at(write)
+            self.triggers[write.id] = trigger
+        return self.triggers[write.id]
+
+    def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
+        """Let the read at the start of an update come after the write before the update.
+
+        The read leads to nothing but the update's write, so that no cycle arises.
+        """
+        frame = self.paths.frames.at(write)
+        reader = edge.dst
+        at_hand = self.paths.frames.at(reader) is frame and self._guard(reader) == self._guard(
+            write
+        )
+        if not at_hand:
+            return
+        read = edge.src
+        if read.is_identity and read.input_edge(0).src.output_types[0].is_ref_dtype:
+            again = self.graph.copy_node(read)
+            source, slot = self.paths.reference(read, frame)
+            self.graph.add_edge(source, slot, again, 0)
+            self.unit.add_control_inputs(again, [] if self.flow else read.control_inputs)
+            self._wait(again, earlier)
+            self.graph.update_edge(again, 0, edge.dst, edge.dst_input)
+        else:
+            self._wait(reader, earlier)
