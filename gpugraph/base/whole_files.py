@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from gpugraph.base import errors
+from gpugraph.base.interruptions.signal_handlers import is_of_handler, whole
 
 _CLASSES = {
     errno.ENOENT: errors.NotFoundError,
@@ -34,6 +35,8 @@ def system_errors(path: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if is_of_handler(error):  # as a TimeoutError
+            raise
         kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
         why = error.strerror or str(error)
         raise kind(None, None, f"{os.fsdecode(path)}; {why}") from error
@@ -63,6 +66,7 @@ def sync_folder(path: str) -> None:
             os.close(handle)
 
 
+@whole
 def remove_stale(start: str, before: float) -> None:
     """Removes temporary files that begin with `start` and were last written before a time.
 
@@ -78,6 +82,7 @@ def remove_stale(start: str, before: float) -> None:
                     os.unlink(path)
 
 
+@whole
 def write_whole(path: str, content: bytes) -> None:
     """Writes a file under another name and renames it, so that it is never there in part.
 
@@ -94,6 +99,7 @@ def write_whole(path: str, content: bytes) -> None:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            with contextlib.suppress(OSError):  # it may be renamed already
+                os.unlink(temporary)
             raise
         sync_folder(folder)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,8 @@ def written_file(file: Any) -> Iterator[Any]:
                 os.fsync(whole.fileno())
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            with suppress(OSError):  # it may be renamed already
+                os.unlink(temporary)
             raise
         sync_folder(folder)
 
