@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import gc
-import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
+from tests.signals_at import raising, stopped_at_call
 
 MODULES = (
     *("session.base_session", "session.direct_session", "session.plan_cache"),
@@ -22,44 +20,15 @@ MODULES = (
     *("devices.session_resources", "memory.sub_allocator", "memory.bfc.bfc_allocator"),
     *("memory.bfc.chunk_store", "memory.bfc.region_growth"),
 )
-FILES = frozenset(import_module(f"gpugraph.{name}").__file__ for name in MODULES)
+FILES = {str(import_module(f"gpugraph.{name}").__file__) for name in MODULES}
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-class StopError(Exception):
-    """What the program's handler raises."""
-
-
 @pytest.fixture(autouse=True)
 def handler() -> Iterator[None]:
-    def stop(number: int, frame: Any) -> None:
-        raise StopError
-
-    before = signal.signal(signal.SIGUSR1, stop)
-    yield
-    signal.signal(signal.SIGUSR1, before)
-
-
-def is_interrupted(call: Callable[[], Any], place: int) -> bool:
-    """Makes a call in which a signal comes where Python looks for them: as a function begins, and
-    after a call of a builtin one. Only the files that hold memory count."""
-    left = [place]
-
-    def profile(frame: FrameType, event: str, argument: Any) -> None:
-        if frame.f_code.co_filename in FILES and event in ("call", "c_return"):
-            left[0] -= 1
-            if left[0] == 0:
-                signal.raise_signal(signal.SIGUSR1)
-
-    sys.setprofile(profile)
-    try:
-        call()
-    except StopError:
-        return True
-    finally:
-        sys.setprofile(None)
-    return left[0] <= 0  # a finalizer's
+    with raising():
+        yield
 
 
 class Training:
@@ -126,7 +95,7 @@ def test_nothing_is_lost(what: str, stride: int, expected: Any) -> None:
     for place in range(1, 5000, stride):
         training = Training()
         assert [training.step() for _ in range(2)] == losses[:2]
-        interrupted = is_interrupted(partial(CALLS[what], training), place)
+        interrupted, _ = stopped_at_call(FILES, partial(CALLS[what], training), place)
         places += interrupted
         if what != "close":
             assert [training.step() for _ in range(2)] == losses[2:], place

@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from types import FrameType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from gpugraph.base.interruptions.signal_handlers import install_handlers
 from gpugraph.memory import BFCAllocator, FakeSubAllocator
 from gpugraph.memory.bfc import bfc_allocator, chunk_store, region_growth
+from tests.signals_at import raising, stopped_at_line
 
-FILES = {module.__file__ for module in (bfc_allocator, chunk_store, region_growth)}
-
-
-class AlarmError(Exception):
-    """What the handler raises."""
+FILES = {str(module.__file__) for module in (bfc_allocator, chunk_store, region_growth)}
 
 
 @pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    def handle(number: int, frame: Any) -> None:
-        raise AlarmError
-
-    install_handlers()
-    before = signal.signal(signal.SIGUSR1, handle)
-    yield
-    signal.signal(signal.SIGUSR1, before)
-
-
-def is_interrupted(call: Callable[[], Any], place: int) -> bool:
-    """Makes a call in which the signal comes at a line of the allocator's; whether it has come."""
-    left = [place]
-
-    def line(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
-            left[0] -= 1
-            if left[0] == 0:
-                signal.raise_signal(signal.SIGUSR1)
-        return line
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        return line if frame.f_code.co_filename in FILES else None
-
-    sys.settrace(trace)
-    try:
-        call()
-    except AlarmError:
-        return True
-    finally:
-        sys.settrace(None)
-    assert left[0] > 0, "the exception is lost"
-    return False
+def handler() -> Iterator[None]:
+    with raising():
+        yield
 
 
 def fragmented(total: int = 1 << 20) -> tuple[BFCAllocator, list[int]]:
@@ -85,7 +49,9 @@ def test_an_allocation_is_done_and_its_holder_has_it(change: str) -> None:
     for place in range(1, 500):
         allocator, live = fragmented(8 << 20)
         holder = SimpleNamespace(address=None)
-        interrupted = is_interrupted(partial(allocator.allocate_for, holder, SIZES[change]), place)
+        interrupted = stopped_at_line(
+            FILES, partial(allocator.allocate_for, holder, SIZES[change]), place
+        )
         check_held(allocator, live if holder.address is None else [*live, holder.address])
         if not interrupted:
             break
@@ -97,7 +63,7 @@ def test_a_release_is_done_or_has_not_begun(which: int) -> None:
     for place in range(1, 500):
         allocator, live = fragmented(8 << 20)
         holder = SimpleNamespace(address=live[which])
-        interrupted = is_interrupted(partial(allocator.deallocate_for, holder), place)
+        interrupted = stopped_at_line(FILES, partial(allocator.deallocate_for, holder), place)
         check_held(allocator, [x for x in live if x != live[which] or holder.address is not None])
         if not interrupted:
             break
@@ -111,7 +77,7 @@ def test_free_regions_are_given_back_once() -> None:
         kept = allocator.allocate_raw(1 << 20)
         for size in (2 << 20, 4 << 20):
             allocator.deallocate_raw(allocator.allocate_raw(size))
-        interrupted = is_interrupted(allocator.deallocate_free_regions, place)
+        interrupted = stopped_at_line(FILES, allocator.deallocate_free_regions, place)
         allocator.check()
         allocator.deallocate_free_regions()
         assert source.bytes_held == 1 << 20 == allocator.get_stats().bytes_in_use
@@ -134,7 +100,9 @@ def test_frees_that_were_put_off_are_done() -> None:
         source: Any = allocator.sub_allocator
         source._alloc_visitors = (free_from_inside,)
         holder = SimpleNamespace(address=None)
-        interrupted = is_interrupted(partial(allocator.allocate_for, holder, 3 << 20), place)
+        interrupted = stopped_at_line(
+            FILES, partial(allocator.allocate_for, holder, 3 << 20), place
+        )
         source._alloc_visitors = ()
         held = [*live, holder.address] if holder.address is not None else live
         check_held(allocator, [address for address in held if address not in freed])
