@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from gpugraph.base import errors
-from gpugraph.base.interruptions.signal_handlers import is_of_handler, whole
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler, uninterrupted
 
 _CLASSES = {
     errno.ENOENT: errors.NotFoundError,
@@ -35,7 +35,7 @@ def system_errors(path: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if is_of_handler(error):  # as a TimeoutError
+        if raised_by_handler(error):  # as a TimeoutError
             raise
         kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
         why = error.strerror or str(error)
@@ -66,7 +66,7 @@ def sync_folder(path: str) -> None:
             os.close(handle)
 
 
-@whole
+@uninterrupted
 def remove_stale(start: str, before: float) -> None:
     """Removes temporary files that begin with `start` and were last written before a time.
 
@@ -82,7 +82,7 @@ def remove_stale(start: str, before: float) -> None:
                     os.unlink(path)
 
 
-@whole
+@uninterrupted
 def write_whole(path: str, content: bytes) -> None:
     """Writes a file under another name and renames it, so that it is never there in part.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import OBJECTS, DType
 from gpugraph.base.errors import InternalError, InvalidArgumentError
-from gpugraph.base.interruptions.signal_handlers import whole_finalizer
+from gpugraph.base.interruptions.signal_handlers import uninterrupted_finalizer
 from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.kernel import Kernel, KernelContext, reference
 from gpugraph.memory import Allocator, AllocatorWrapper, BFCAllocator
@@ -67,7 +67,7 @@ class Block:
             self.device.owners.pop(self.address, None)
             self.device.allocator.deallocate_for(self)
 
-    @whole_finalizer
+    @uninterrupted_finalizer
     def __del__(self) -> None:
         if getattr(self, "address", None) is not None and not sys.is_finalizing():
             self.release()

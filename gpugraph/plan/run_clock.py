@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.errors import CancelledError, DeadlineExceededError, InternalError
-from gpugraph.base.interruptions.signal_handlers import PENDING, hear
+from gpugraph.base.interruptions.signal_handlers import PENDING, poll_signals
 
 INTERRUPTED: list[Any] = []
 """The accesses (`plan_steps.Access`) of runs in whose midst a handler is being called."""
@@ -105,7 +105,7 @@ class Clock:
     def _hear(self) -> None:
         INTERRUPTED.append(self.access)
         try:
-            hear(at_once=self.waits)
+            poll_signals(at_once=self.waits)
         finally:
             INTERRUPTED.pop()
             if not PENDING:

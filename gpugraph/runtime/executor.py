@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.interruptions.signal_handlers import is_of_handler, kept_whole
+from gpugraph.base.interruptions.signal_handlers import defers_signals, raised_by_handler
 from gpugraph.plan import FetchSlot, Place, Plan, Step, TimeLimit, failed_step
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_times import StepTrace, timed
@@ -34,7 +34,7 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     return plan.context.run(execute_in_context, plan, feeds)
 
 
-@kept_whole(_interrupt)
+@defers_signals(_interrupt)
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """As `execute`, for a caller that runs it in `plan.context`: a call less."""
     slot: FetchSlot | Step | None = None  # what raises an error without a note
@@ -60,7 +60,7 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
         return results
     except Exception as error:
         failed = failed_step(error) or slot
-        if failed is None or is_of_handler(error):
+        if failed is None or raised_by_handler(error):
             raise
         raise as_op_error(error, failed) from error
     finally:
@@ -97,7 +97,7 @@ def execute_traced(
     return results, stats
 
 
-@kept_whole(_interrupt)
+@defers_signals(_interrupt)
 def _execute_traced(
     plan: Plan,
     feeds: Sequence[Any],
@@ -154,7 +154,7 @@ def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
         else:
             timed(stats, step, begun, plan.waits.get(step.device))
     except Exception as error:
-        if is_of_handler(error):
+        if raised_by_handler(error):
             raise
         raise as_op_error(error, failed_step(error) or step) from error
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from gpugraph.base.errors import OpError
 from gpugraph.base.interruptions.fork_gate import GATE
-from gpugraph.base.interruptions.signal_handlers import PENDING, deliver, install_handlers
+from gpugraph.base.interruptions.signal_handlers import PENDING, deliver_signals, install_handlers
 from gpugraph.base.proto_messages import unused
 from gpugraph.compile import FeedSpec, RunRequest, Target, compile_record, part_of_memory
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
@@ -121,7 +121,7 @@ class DirectRunner(Runner):
                 plan.lock.release()
                 if PENDING:
                     plan.clock.go_on()
-                    deliver()
+                    deliver_signals()
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__
         except BaseException:

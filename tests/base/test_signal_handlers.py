@@ -24,10 +24,10 @@ from gpugraph.base import whole_files
 from gpugraph.base.interruptions import signal_handlers
 from gpugraph.base.interruptions.signal_handlers import (
     PENDING,
+    call_interruptibly,
     install_handlers,
-    openly,
-    whole,
-    whole_finalizer,
+    uninterrupted,
+    uninterrupted_finalizer,
 )
 from gpugraph.formats.variable_files import conversion
 from gpugraph.keras.saving import hdf5_groups
@@ -80,7 +80,7 @@ def test_a_call_waits_for_the_outermost_that_is_whole() -> None:
     def note(number: int, frame: Any) -> None:
         calls.append((where, frame.f_code.co_name))
 
-    @whole
+    @uninterrupted
     def inner() -> None:
         nonlocal where
         where = "inside"
@@ -88,7 +88,7 @@ def test_a_call_waits_for_the_outermost_that_is_whole() -> None:
         signal.raise_signal(signal.SIGUSR1)  # one with the first
         where = "after"
 
-    @whole
+    @uninterrupted
     def outer() -> None:
         nonlocal where
         inner()
@@ -101,7 +101,7 @@ def test_a_call_waits_for_the_outermost_that_is_whole() -> None:
     outer()
     assert [place for place, _ in calls] == ["at the end"]
     where = "in the user's"
-    whole(lambda: openly(user))()
+    uninterrupted(lambda: call_interruptibly(user))()
     assert calls[1:] == [(where, "user")]
 
 
@@ -112,7 +112,7 @@ def test_all_that_wait_are_called_and_what_one_raises_comes_out() -> None:
         calls.append(number)
         raise StopError
 
-    @whole
+    @uninterrupted
     def both(fails: bool) -> None:
         signal.raise_signal(signal.SIGUSR2)
         signal.raise_signal(signal.SIGUSR1)
@@ -134,7 +134,7 @@ def test_all_that_wait_are_called_and_what_one_raises_comes_out() -> None:
 
 
 def test_a_handler_that_is_taken_away_is_not_called() -> None:
-    @whole
+    @uninterrupted
     def taken_away() -> None:
         signal.raise_signal(signal.SIGUSR1)
         set_handler(signal.SIGUSR1, signal.SIG_IGN)
@@ -149,7 +149,7 @@ def test_a_second_ctrl_c_is_raised_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     set_handler(signal.SIGINT, signal.default_int_handler)
     reached = []
 
-    @whole
+    @uninterrupted
     def twice() -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)  # too early to be meant
@@ -166,7 +166,7 @@ def test_a_second_ctrl_c_is_raised_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 class Finalized:
     """Whose finalizer a signal comes in."""
 
-    @whole_finalizer
+    @uninterrupted_finalizer
     def __del__(self) -> None:
         signal.raise_signal(signal.SIGUSR1)
         self.is_done.append(True)
@@ -299,7 +299,7 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_child_has_no_signals_of_its_parent() -> None:
-    @whole
+    @uninterrupted
     def forked() -> int:
         signal.raise_signal(signal.SIGUSR1)
         child = os.fork()
@@ -309,7 +309,7 @@ def test_a_child_has_no_signals_of_its_parent() -> None:
 
     codes = []
     with raising(), pytest.raises(StopError):
-        codes.append(whole(lambda: codes.append(forked()))())
+        codes.append(uninterrupted(lambda: codes.append(forked()))())
     assert codes == [0]
 
 
@@ -319,7 +319,7 @@ def test_event_loops_are_told_once() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGUSR1, calls.append, 1)
-        whole(lambda: signal.raise_signal(signal.SIGUSR1))()
+        uninterrupted(lambda: signal.raise_signal(signal.SIGUSR1))()
         await asyncio.sleep(0.1)
 
     asyncio.run(main())
@@ -332,7 +332,7 @@ def test_ctrl_c_cancels_the_task_of_an_event_loop() -> None:
 
     async def main() -> None:
         try:
-            whole(lambda: signal.raise_signal(signal.SIGINT))()
+            uninterrupted(lambda: signal.raise_signal(signal.SIGINT))()
             await asyncio.sleep(20)
         except asyncio.CancelledError:
             ended.append("cancelled")
@@ -353,7 +353,7 @@ LEFT = {
     "compile/steps/step_tier.py": "in a run, where no handler is called",
     "devices/cuda/driver/cupy_driver.py": "of an import",
     "keras/inputs/enqueuers.py": "in a thread, or another process",
-    "ops/framework/shape_functions.py": "in `infer_shapes`, which is whole",
+    "ops/framework/shape_functions.py": "in `infer_shapes`, which is uninterrupted",
     "runtime/executor.py": "of a fetch, in a run, where no handler is called",
     "train/monitored_sessions/hooked_session.py": "of a thread, asked for in the midst of an error",
     "train/monitored_sessions/supervisor.py": "kept, and raised at the end, as in TensorFlow",
@@ -363,13 +363,13 @@ LEFT = {
 
 def takes_any(function: ast.FunctionDef) -> bool:
     """Whether a function ends errors of all classes, or changes them, those of handlers too."""
-    if any("whole" in ast.unparse(each) for each in function.decorator_list):
+    if any("uninterrupted" in ast.unparse(each) for each in function.decorator_list):
         return False
     for node in ast.walk(function):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             is_any = ast.unparse(node.type) == "Exception"
             ends = [x for x in node.body if isinstance(x, ast.Raise) and x.exc is None]
-            if is_any and not ends and "is_of_handler" not in ast.unparse(node):
+            if is_any and not ends and "raised_by_handler" not in ast.unparse(node):
                 return True
     return False
 

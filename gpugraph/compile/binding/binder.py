@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import ResourceExhaustedError
-from gpugraph.base.interruptions.signal_handlers import whole
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
@@ -133,7 +133,7 @@ class Binder(StepList):
 
     # -- kernels
 
-    @whole
+    @uninterrupted
     def _compute(self, node: Node) -> None:
         """Adds the step of a node with a kernel, but for a view."""
         variables = self.refs(node)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gpugraph.base.interruptions.signal_handlers import is_of_handler
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 
 
 class Library(NamedTuple):
@@ -101,7 +101,7 @@ class Compilation:
         try:
             result = self._make_library(self._source, self.name)
         except Exception as error:  # whatever it was: NumPy is always there
-            if is_of_handler(error):
+            if raised_by_handler(error):
                 raise
             result = Library(None, f"{type(error).__name__}: {error}")
         self._finish(result)

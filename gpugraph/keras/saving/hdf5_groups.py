@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.whole_files import create_beside, sync_folder, system_errors
 
 _MOST_BYTES = 64512
@@ -75,6 +76,8 @@ def read_file(file: Any) -> Iterator[Any]:
     try:
         opened = library.File(path, "r")
     except OSError as error:
+        if raised_by_handler(error):
+            raise
         raise OSError(f"Unable to open file {path} as HDF5: {error}") from error
     with opened:
         yield opened
@@ -176,6 +179,8 @@ class StoredArray:
         try:
             return np.asarray(self._dataset[()])
         except OSError as error:
+            if raised_by_handler(error):
+                raise
             raise ValueError(f"{self.name!r} can't be read: {error}") from error
 
 

@@ -32,7 +32,12 @@ from dataclasses import replace
 
 from gpugraph.base.errors import FailedPreconditionError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_rlock
-from gpugraph.base.interruptions.signal_handlers import PENDING, deliver, kept_whole, whole
+from gpugraph.base.interruptions.signal_handlers import (
+    PENDING,
+    defers_signals,
+    deliver_signals,
+    uninterrupted,
+)
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
@@ -116,7 +121,7 @@ class BFCAllocator(Allocator):
         """As the base's; the holder has the address as long as it is in use."""
         self.deallocate_raw(holder.address, holder)
 
-    @whole
+    @uninterrupted
     def allocate_raw(
         self,
         num_bytes: int,
@@ -138,7 +143,7 @@ class BFCAllocator(Allocator):
             log_failure(_logger, self, num_bytes, optional)
         return address
 
-    @whole
+    @uninterrupted
     def deallocate_raw(self, address: int | None, holder: Holder | None = None) -> None:
         """Frees a chunk; from inside another call of this thread, at the end of that call."""
         if address is None:
@@ -233,7 +238,7 @@ class BFCAllocator(Allocator):
             sizes = (source.held_bytes, source.memory_limit, source.next_region_bytes)
             return memory_log(self._store, ReportTotals(self._name, *sizes, self._stats), num_bytes)
 
-    @whole
+    @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Frees the regions without a chunk in use, if `num_bytes` fit the limit then; with 0,
         which only gives memory back, the next region is no larger than a new allocator's.
@@ -268,7 +273,7 @@ class BFCAllocator(Allocator):
                     if self._deferred:
                         self._free_deferred()
         if PENDING:
-            deliver()
+            deliver_signals()
 
     def _refuse_reentry(self) -> None:
         if self._busy:
@@ -277,7 +282,7 @@ class BFCAllocator(Allocator):
                 "finalizers and visitors may free, but neither allocate nor give regions back."
             )
 
-    @kept_whole()
+    @defers_signals()
     def _free_deferred(self) -> None:
         """At the end of a critical section: does the frees that were deferred."""
         try:

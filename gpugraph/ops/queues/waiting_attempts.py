@@ -14,7 +14,7 @@ from typing import Any
 
 from gpugraph.base.errors import CancelledError, OpError
 from gpugraph.base.fork_safe_locks import new_rlock
-from gpugraph.base.interruptions.signal_handlers import is_of_handler
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.plan import check_run
 
 _SLICE_S = 0.05  # after which an attempt that waits looks whether its run goes on
@@ -96,7 +96,7 @@ class Attempts:
         except BaseException as error:
             with self.lock:
                 if attempt.is_done:
-                    if is_of_handler(error):
+                    if raised_by_handler(error):
                         raise
                     return
                 line.remove(attempt)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from gpugraph.base.interruptions.signal_handlers import install_handlers, kept_whole
+from gpugraph.base.interruptions.signal_handlers import defers_signals, install_handlers
 from gpugraph.ops.strings import linear_regex
 from gpugraph.ops.strings.linear_regex import Automaton
 from gpugraph.ops.strings.regex_syntax import parsed
@@ -133,7 +133,7 @@ def test_an_interrupt_ends_a_match(interruptible: None) -> None:
     install_handlers()
     clock = Clock()
 
-    @kept_whole(lambda frame: clock.interrupt())
+    @defers_signals(lambda frame: clock.interrupt())
     def search() -> None:
         RUN_CLOCK.set(clock)
         signal.raise_signal(signal.SIGINT)
