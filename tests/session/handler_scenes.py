@@ -257,23 +257,28 @@ def arm() -> None:
         armed.set()
 
 
+def work(before: int) -> bool:
+    """Work until a handler has run; whether it was called once, if it does not raise."""
+    while len(RAISED) == before:
+        scene.step()
+        if KIND in QUIET and CALLS:
+            return len(CALLS) == 1
+    given_up = time.monotonic() + 20  # what it has raised is lost
+    while time.monotonic() < given_up:
+        scene.step()
+    return False
+
+
 def interrupted() -> bool:
-    """Works until a handler raises; whether what arrives is what it has raised."""
+    """Work until a handler raises; whether exactly this exception arrives."""
     before = len(RAISED)
     try:
         arm()
-        while len(RAISED) == before or KIND in QUIET:
-            scene.step()
-            if KIND in QUIET and CALLS:
-                return len(CALLS) == 1
-        lost = time.monotonic() + 20
-        while time.monotonic() < lost:
-            scene.step()
+        return work(before)
     except BaseException as error:
         if len(RAISED) == before:  # no handler's
             raise
         return error is RAISED[-1]
-    return False
 
 
 if sys.argv[5:] != ["before"]:
