@@ -24,6 +24,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _Sources = dict[str, tuple[str, str]]
 _HELPERS = ("TYPE_CHECKING", "deferred_names", "missing_attribute")
@@ -74,6 +75,7 @@ def deferred_names(
     sources = _sources(package)
     module = sys.modules[package]
 
+    @uninterrupted
     def find(name: str) -> Any:
         with one_import_at_a_time():
             return find_alone(name)

@@ -15,6 +15,8 @@ import threading
 from abc import ABC, abstractmethod
 from typing import Any, BinaryIO
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
+
 _GATHERED = 1 << 20
 _MOST_BUFFERS = 512
 """So many bytes, or buffers, are written by one call of the system."""
@@ -90,6 +92,7 @@ class StreamedFile:
             if syncing is not None:
                 syncing.end()
 
+    @uninterrupted
     def abandon(self) -> None:
         """Closes the file as it is; nothing where it is closed already."""
         self._buffers.clear()
@@ -197,6 +200,7 @@ class _Writing(_Helper):
             self.put([])
 
 
+@uninterrupted
 def remove_file(path: str) -> None:
     """Removes a file; the blocks of a large one are free a moment later. OSError."""
     handle = -1

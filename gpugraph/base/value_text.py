@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
+
 _MOST_SHOWN = 200
 """Letters of a value in a message."""
 
 
+@uninterrupted
 def shown(value: Any) -> str:
     """`value` in a message: not long, and of a value that has no text its type."""
     try:

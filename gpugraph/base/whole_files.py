@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from gpugraph.base import errors
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler, uninterrupted
 
 _NUMBERS: dict[Any, str] = {
     errors.InvalidArgumentError: "EINVAL ENAMETOOLONG E2BIG EDESTADDRREQ EDOM EFAULT EILSEQ "
@@ -52,6 +53,8 @@ def system_errors(path: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if raised_by_handler(error):  # as a TimeoutError
+            raise
         kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
         why = error.strerror or str(error)
         raise kind(None, None, f"{os.fsdecode(path)}; {why}") from error
@@ -156,6 +159,7 @@ def sync_folder(path: str) -> None:
             os.close(handle)
 
 
+@uninterrupted
 def remove_stale(*targets: str) -> None:
     """Remove the temporary files of `targets`, patterns of paths, that no writer holds any more.
 
@@ -179,6 +183,7 @@ def _remove_unlocked(path: str) -> None:
         os.close(handle)
 
 
+@uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
     """Writes a file under another name and renames it, so that it is never there in part.
 
@@ -196,6 +201,7 @@ def write_whole(path: str, content: bytes | memoryview) -> None:
                     os.fsync(file.fileno())
                 os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            with contextlib.suppress(OSError):  # it may be renamed already
+                os.unlink(temporary)
             raise
         sync_folder(folder)

@@ -19,6 +19,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import OBJECTS, DType
 from gpugraph.base.errors import InternalError, InvalidArgumentError
+from gpugraph.base.interruptions.signal_handlers import uninterrupted_finalizer
 from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.kernel import Kernel, KernelContext, reference
 from gpugraph.memory import Allocator, AllocatorWrapper, BFCAllocator
@@ -66,13 +67,8 @@ class Block:
             self.device.owners.pop(self.address, None)
             self.device.allocator.deallocate_for(self)
 
+    @uninterrupted_finalizer
     def __del__(self) -> None:
-        try:
-            self._end()
-        finally:  # Ctrl-C in the first attempt
-            self._end()
-
-    def _end(self) -> None:
         if getattr(self, "address", None) is not None and not sys.is_finalizing():
             self.release()
 
@@ -176,7 +172,7 @@ class Device(ABC):
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
         """A block of so many bytes without an array, for which idle plans may be released; or None.
 
-        From the moment on in which they are in use they are the block's, so that Ctrl-C loses none.
+        From the moment on in which they are in use they are the block's, so that none is lost.
         block: one that has no memory yet; a new one if None.
         """
         block = Block(self, None, None) if block is None else block

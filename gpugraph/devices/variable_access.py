@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable
 
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.signal_handlers import is_main_thread
+from gpugraph.plan import INTERRUPTED
 
 _SLICE_S = 0.05  # after which a run that waits looks whether it was cancelled
 
@@ -36,16 +38,17 @@ class AccessTable:
 class RunAccess:
     """What the runs of a plan, one at a time, read and write."""
 
-    __slots__ = ("reads", "table", "writes")
+    __slots__ = ("around", "reads", "table", "writes")
 
     def __init__(self, table: AccessTable) -> None:
         self.table = table
         self.reads: set[int] = set()
         self.writes: set[int] = set()
+        self.around: tuple[RunAccess, ...] = ()  # of runs that go on once this one is over
 
     def collides(self, other: RunAccess) -> bool:
         """Whether the runs of two plans may not go on at the same time."""
-        return not (
+        return other not in self.around and not (
             self.writes.isdisjoint(other.writes)
             and self.writes.isdisjoint(other.reads)
             and self.reads.isdisjoint(other.writes)
@@ -58,6 +61,7 @@ class RunAccess:
             if not table.active and not table.waiting:
                 table.active.append(self)
                 return
+            self.around = tuple(INTERRUPTED) if is_main_thread() else ()
             others = [*table.active, *(access for access, _ in table.waiting)]
             if not any(map(self.collides, others)):
                 table.active.append(self)

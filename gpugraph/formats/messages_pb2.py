@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.protobuf_fields import register_messages
 
 _FUNCTIONS = (
@@ -23,15 +24,18 @@ def __getattr__(name: str) -> Any:
     """
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = _find(name)
+    return value
+
+
+@uninterrupted
+def _find(name: str) -> Any:
     message_classes = importlib.import_module("gpugraph.formats.messages.message_classes")
     if name in _FUNCTIONS:
-        value = getattr(message_classes, name)
-    elif name in message_classes.NAMES:
-        value = message_classes.NAMES[name]
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+        return getattr(message_classes, name)
+    if name in message_classes.NAMES:
+        return message_classes.NAMES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 register_messages(__getattr__)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.version import GIT_VERSION, TENSORFLOW_VERSION
 from gpugraph.base.whole_files import write_whole
 from gpugraph.formats import messages_pb2
@@ -234,6 +235,7 @@ def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
 # -- collections
 
 
+@uninterrupted
 def _add_collection(meta_graph: Any, key: Any, items: list[Any], export_scope: str | None) -> None:
     """Writes a collection; one that can't be written is left out, with a warning."""
     if not isinstance(key, (str, bytes)):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.collection_protos import collection_protos
@@ -161,6 +162,7 @@ def _add_items(
         graph.add_to_collection(key, _plain_item(graph, kind, value, scope))
 
 
+@uninterrupted
 def _parsed(message_class: Any, content: bytes, key: str) -> Any:
     try:
         return message_class.FromString(content)

@@ -39,7 +39,7 @@ class Call(NamedTuple):
     for ever, since it calls the user's functions; variables are free meanwhile. Such a kernel is
     dynamic; its inputs are copies, and several of a run may be called at the same time. gives_up:
     such a kernel looks itself whether its run goes on (`check_run`), as ops on queues do: it needs
-    no thread that a run could leave behind, and Ctrl-C does not interrupt it midway.
+    no thread that a run could leave behind.
 
     Arrays of bfloat16 are arguments as float32; outputs, and the inputs numbered in `writes`, are
     rounded after the call (`bfloat16_rounding`). direct: the arguments are the arrays themselves,

@@ -71,7 +71,8 @@ class Allocator(ABC):
     def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
         """As `allocate_raw`, with the address in `holder`; False where there is none.
 
-        An allocator that overrides it leaves no moment in which Ctrl-C could lose the address.
+        An allocator that overrides it leaves no moment in which an exception could lose the
+        address.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None

@@ -68,8 +68,7 @@ class HostRegions:
             region = self._regions.get(address)
             if region is None or len(region.buffer) != num_bytes:
                 return False
-            if address in self._bases:  # else Ctrl-C has ended an attempt in between
-                self._bases.remove(address)
+            self._bases.remove(address)
             del self._regions[address]
             return True
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from gpugraph.base.deferred_names import one_import_at_a_time
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _PACKAGE = "gpugraph.ops."
 
@@ -277,6 +278,7 @@ MODULE_OF = dict(_modules())
 """The module that declares an op type, or fills a Python operator, below `gpugraph.ops`."""
 
 
+@uninterrupted
 def load(name: str) -> None:
     """Imports the module that declares an op type or operator; nothing for other names."""
     if (module := MODULE_OF.get(name)) is not None:

@@ -25,7 +25,6 @@ from gpugraph.plan.plan_record import (
 )
 from gpugraph.plan.plan_steps import (
     Access as Access,
-    GivingUpRun as GivingUpRun,
     Run as Run,
     Step as Step,
     StepGroup as StepGroup,
@@ -38,6 +37,7 @@ from gpugraph.plan.plan_steps import (
     noting_step as noting_step,
 )
 from gpugraph.plan.run_clock import (
+    INTERRUPTED as INTERRUPTED,
     RUN_CLOCK as RUN_CLOCK,
     Clock as Clock,
     Place as Place,

@@ -184,6 +184,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.context.run(np.seterr, all="ignore")
         self.context.run(RUN_CLOCK.set, self.clock)
+        self.clock.access = self.access
         self.loads = tuple(slot.load for slot in self.feeds)
         self.guarded = StepSequence(self.steps)
         self.unguarded = StepSequence(self.steps, guarded=False)

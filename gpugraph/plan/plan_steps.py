@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from gpugraph.base.fork_gate import GATE
+from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.plan.run_clock import Clock
 
 Run = Callable[[], Any]
@@ -101,7 +101,8 @@ class Access(Protocol):
 class WaitingRun:
     """Runs a step that may wait for other runs, or for ever: what calls the user's functions.
 
-    Meanwhile others may use the variables of its run, Ctrl-C interrupts it, and forks don't wait.
+    Meanwhile others may use the variables of its run, handlers of signals are called where it
+    looks, and forks don't wait.
     """
 
     __slots__ = ("access", "clock", "step_run")
@@ -128,24 +129,6 @@ class WaitingRun:
             GATE.wait()
             clock.waits = False
         self.access.enter(clock.check)
-
-
-class GivingUpRun(WaitingRun):
-    """Runs a step that may wait and looks itself whether its run goes on.
-
-    Ctrl-C is noted for it to see: it comes between no two instructions (`runtime/interrupts.py`).
-    """
-
-    __slots__ = ()
-
-    def __call__(self) -> None:
-        self.access.leave()
-        self.clock.waits = True
-        try:
-            self.step_run()
-        finally:
-            self._go_on()
-        self.clock.check_cancelled("while a step waited")
 
 
 class StepSequence:

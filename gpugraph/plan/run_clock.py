@@ -1,4 +1,4 @@
-"""What ends a run before its end: a time limit, a session that closes, Ctrl-C."""
+"""What ends a run before its end: a time limit, a session that closes, a signal's handler."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.errors import CancelledError, DeadlineExceededError, InternalError
+from gpugraph.base.interruptions.signal_handlers import PENDING, poll_signals
 
-_INSISTING_S = 1.0  # between two interrupts of a run of which the second is raised at once
+INTERRUPTED: list[Any] = []
+"""The accesses (`plan_steps.Access`) of runs in whose midst a handler is being called."""
 
 
 class TimeLimit(NamedTuple):
@@ -42,13 +44,15 @@ class Clock:
     """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""
 
     __slots__ = (
-        *("_cancelled", "_limit", "armed", "interrupted", "one_thread", "stop", "take", "waits"),
+        *("_cancelled", "_limit", "access", "armed", "interrupted", "one_thread", "stop", "take"),
+        "waits",
     )
 
     def __init__(self) -> None:
         self.armed = False
         self.stop = np.zeros(1, np.int64)  # not 0 once it ends: native code looks at it
-        self.interrupted: float | None = None  # the time of `monotonic` when Ctrl-C came
+        self.interrupted = False  # by a signal, whose handler waits
+        self.access: Any = None  # of the run, to variables
         self.one_thread = False  # whether the run does all in the calling thread
         self.waits = False  # while the run calls a function of the user's
         self.take: Take | None = None  # takes what the run gives before its end
@@ -63,44 +67,49 @@ class Clock:
     def start(self, limit: TimeLimit | None) -> None:
         """A run starts, or ends, with this limit (None: it may take for ever)."""
         self._limit = limit
-        self.armed = self._cancelled or limit is not None or self.interrupted is not None
+        self.armed = self._cancelled or limit is not None or self.interrupted
 
     def cancel(self) -> None:
         """Ends the run, and all to come, at the next check. Any thread may call this."""
         self._cancelled = self.armed = True
         self.stop[0] = 1
 
-    def interrupt(self) -> bool:
-        """Ends the run at the next check; whoever started it calls `deliver` after it.
-
-        False for a second interrupt that comes late enough to be meant: it is not to wait.
-        """
-        if self.interrupted is not None:
-            return monotonic() - self.interrupted < _INSISTING_S
-        self.interrupted = monotonic()
-        self.armed = True
+    def interrupt(self) -> None:
+        """A signal has come, whose handler waits: the next check may call it."""
+        self.interrupted = self.armed = True
         self.stop[0] = 1
-        return True
 
-    def deliver(self) -> None:
-        """Raises KeyboardInterrupt for the interrupt that came during the run that is over."""
-        self.interrupted = None
-        self.armed = self._cancelled
+    def go_on(self) -> None:
+        """The handlers that waited are called, or are now left to who started the run."""
+        self.interrupted = False
+        self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled
-        raise KeyboardInterrupt
 
     def check_cancelled(self, where: str) -> None:
         """Raises CancelledError where the run was cancelled, and nothing else."""
         if self._cancelled:
             raise CancelledError(None, None, f"Run call was cancelled {where}")
 
-    def check(self, where: str) -> None:
-        """Raises what ends the run: KeyboardInterrupt, CancelledError, DeadlineExceededError."""
-        if self.interrupted is not None:
-            raise KeyboardInterrupt
+    def check_ended(self, where: str) -> None:
+        """Raises CancelledError or DeadlineExceededError where the run is to end."""
         self.check_cancelled(where)
         if self._limit is not None:
             self._limit.check(where)
+
+    def check(self, where: str) -> None:
+        """As `check_ended`, where a run may end by what the handler of a signal raises, too."""
+        if self.interrupted:
+            self._hear()
+        self.check_ended(where)
+
+    def _hear(self) -> None:
+        INTERRUPTED.append(self.access)
+        try:
+            poll_signals(at_once=self.waits)
+        finally:
+            INTERRUPTED.pop()
+            if not PENDING:
+                self.go_on()
 
 
 RUN_CLOCK: ContextVar[Clock | None] = ContextVar("RUN_CLOCK", default=None)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpugraph.base import errors
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.streamed_file import remove_file
 from gpugraph.base.whole_files import check_end, open_to_read, system_errors as system_errors
 
@@ -184,16 +185,19 @@ class GFile:
         self.close()
 
 
+@uninterrupted
 def Exists(filename: Any) -> bool:
     """Whether there is a file or folder of this path."""
     return os.path.exists(_text(filename))
 
 
+@uninterrupted
 def IsDirectory(dirname: Any) -> bool:
     """Whether there is a folder of this path."""
     return os.path.isdir(_text(dirname))
 
 
+@uninterrupted
 def Stat(filename: Any) -> FileStatistics:
     """Size and age. NotFoundError where there is nothing."""
     with system_errors(filename):
@@ -202,6 +206,7 @@ def Stat(filename: Any) -> FileStatistics:
     return FileStatistics(status.st_size, status.st_mtime_ns, folder)
 
 
+@uninterrupted
 def Glob(filename: Any) -> list[str]:
     """The paths that match a pattern, or one of a list of them: `*`, `?` and `[...]` in each part
     of it, `[^...]` and `[!...]` for other signs, a backslash for the very sign after it; sorted for
@@ -238,6 +243,7 @@ def _matching(pattern: str) -> list[str]:
     return paths
 
 
+@uninterrupted
 def ListDirectory(dirname: Any) -> list[str]:
     """The names in a folder, in no order. NotFoundError where there is no folder."""
     if not IsDirectory(dirname):
@@ -247,12 +253,14 @@ def ListDirectory(dirname: Any) -> list[str]:
         return os.listdir(_text(dirname))
 
 
+@uninterrupted
 def MkDir(dirname: Any) -> None:
     """Makes a folder, where there is none. NotFoundError without the folder around it."""
     with system_errors(dirname), contextlib.suppress(FileExistsError):
         os.mkdir(_text(dirname))
 
 
+@uninterrupted
 def MakeDirs(dirname: Any) -> None:
     """Makes a folder and those around it, as far as they are not there. FailedPreconditionError
     where one of them is a file."""
@@ -264,12 +272,14 @@ def MakeDirs(dirname: Any) -> None:
         raise errors.FailedPreconditionError(None, None, message) from error
 
 
+@uninterrupted
 def Remove(filename: Any) -> None:
     """Deletes a file. NotFoundError where there is none, FailedPreconditionError for a folder."""
     with system_errors(filename):
         remove_file(_text(filename))
 
 
+@uninterrupted
 def DeleteRecursively(dirname: Any) -> None:
     """Deletes a folder with all that is in it. NotFoundError where there is none."""
     path = _text(dirname)
@@ -285,6 +295,7 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
         raise errors.AlreadyExistsError(None, None, f"{_text(path)}; file already exists")
 
 
+@uninterrupted
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Gives a file or folder another path. AlreadyExistsError for one that is there, unless
     `overwrite`; NotFoundError where there is nothing to rename."""
@@ -293,6 +304,7 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
         os.replace(_text(oldname), _text(newname))
 
 
+@uninterrupted
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copies a file. AlreadyExistsError for a path that is there, unless `overwrite`; NotFoundError
     where there is nothing to copy."""

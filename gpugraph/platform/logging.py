@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.named_function import named
 
 DEBUG = logging.DEBUG
@@ -31,6 +32,10 @@ class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11
     @property
     def stream(self) -> Any:
         return sys.stderr
+
+    @uninterrupted  # `emit` reports any exception as one of the message
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
 
 
 def _made() -> logging.Logger:

@@ -7,6 +7,5 @@ from gpugraph.runtime.executor import (
     execute_in_context as execute_in_context,
     execute_traced as execute_traced,
 )
-from gpugraph.runtime.interrupts import install_interrupts as install_interrupts
 from gpugraph.runtime.rendezvous import Rendezvous as Rendezvous, parse_key as parse_key
 from gpugraph.runtime.step_times import StepTime as StepTime, StepTrace as StepTrace

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter_ns
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from gpugraph.base.interruptions.signal_handlers import defers_signals, raised_by_handler
 from gpugraph.plan import FetchSlot, Place, Plan, Step, TimeLimit, failed_step
-from gpugraph.runtime.interrupts import runs_plan
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_times import StepTrace, timed
+
+
+def _interrupt(frame: FrameType) -> None:
+    """Tells the run of a frame that a signal has come."""
+    frame.f_locals["plan"].clock.interrupt()
 
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
@@ -28,7 +34,7 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     return plan.context.run(execute_in_context, plan, feeds)
 
 
-@runs_plan
+@defers_signals(_interrupt)
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
     """As `execute`, for a caller that runs it in `plan.context`: a call less."""
     slot: FetchSlot | Step | None = None  # what raises an error without a note
@@ -54,13 +60,13 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
         return results
     except Exception as error:
         failed = failed_step(error) or slot
-        if failed is None:
+        if failed is None or raised_by_handler(error):
             raise
         raise as_op_error(error, failed) from error
     finally:
         try:
             if plan.has_cells:
-                _reset(plan)
+                plan.reset()
         finally:
             if access is not None:
                 access.leave()
@@ -68,15 +74,6 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
             plan.runs += 1
             if plan.stale:  # since it began: nobody else releases it
                 plan.release()
-
-
-def _reset(plan: Plan) -> None:
-    """Frees what the run has in cells. Where an interrupt ends that midway, the plan goes too."""
-    try:
-        plan.reset()
-    except BaseException:
-        plan.stale = True
-        raise
 
 
 def execute_traced(
@@ -100,7 +97,7 @@ def execute_traced(
     return results, stats
 
 
-@runs_plan
+@defers_signals(_interrupt)
 def _execute_traced(
     plan: Plan,
     feeds: Sequence[Any],
@@ -123,7 +120,7 @@ def _execute_traced(
         plan.stale = plan.stale or plan.runs_once
         for step in plan.steps:
             _run_traced(plan, step, stats)
-        clock.check("after the last step")
+        clock.check_ended("after the last step")
         plan.warm = all(state.initialized for state in plan.variables)
         results = [_read(slot, number, place) for number, slot in enumerate(plan.fetches)]
         for slot in plan.ends:
@@ -132,7 +129,7 @@ def _execute_traced(
     finally:
         clock.start(None)
         try:
-            _reset(plan)
+            plan.reset()
         finally:
             if access is not None:
                 access.leave()
@@ -145,7 +142,7 @@ def _execute_traced(
 def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
     """Runs one step, or those of which it consists, one by one."""
     begun = perf_counter_ns()
-    plan.clock.check(f"before '{step.name}'")
+    plan.clock.check_ended(f"before '{step.name}'")
     parts = step.group.parts(stats is not None) if step.group is not None else None
     if parts is not None:
         for part in parts:
@@ -157,6 +154,8 @@ def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
         else:
             timed(stats, step, begun, plan.waits.get(step.device))
     except Exception as error:
+        if raised_by_handler(error):
+            raise
         raise as_op_error(error, failed_step(error) or step) from error
 
 

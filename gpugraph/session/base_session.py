@@ -320,7 +320,8 @@ class BaseSession:
     def close(self) -> None:
         """Gives variables, plans and devices back. Any later use raises RuntimeError.
 
-        Ctrl-C may end it midway; another call, or the end of the session, gives back the rest.
+        The handler of a signal may end it midway; another call, or the end of the session, gives
+        back the rest.
         """
         self._closed = True
         if self._has_backend:
@@ -330,7 +331,7 @@ class BaseSession:
             self._has_backend = False
             try:
                 self._backend.close()
-            except KeyboardInterrupt:
+            except BaseException:
                 self._has_backend = True
                 raise
 

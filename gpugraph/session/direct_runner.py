@@ -12,7 +12,8 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from gpugraph.base.errors import OpError
-from gpugraph.base.fork_gate import GATE
+from gpugraph.base.interruptions.fork_gate import GATE
+from gpugraph.base.interruptions.signal_handlers import PENDING, deliver_signals, install_handlers
 from gpugraph.base.proto_messages import unused
 from gpugraph.compile import FeedSpec, RunRequest, Target, compile_record, part_of_memory
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
@@ -22,7 +23,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, TimeLimit
-from gpugraph.runtime import execute_in_context, install_interrupts
+from gpugraph.runtime import execute_in_context
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.plan_cache import (
@@ -38,7 +39,7 @@ from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _RUNS_BETWEEN = 63
-"""Runs between looks for Ctrl-C's handler and for idle spares; plus 1, a power of 2."""
+"""Runs between looks for the program's handlers and for idle spares; plus 1, a power of 2."""
 
 _shape = attrgetter("shape")
 
@@ -110,7 +111,7 @@ class DirectRunner(Runner):
                 plan = self._idle_plan(values, execution).plan
             try:
                 if not plan.runs & _RUNS_BETWEEN:
-                    install_interrupts()
+                    install_handlers()
                     self.plans.drop_idle_spares(plan)
                 if execution is None:
                     return plan.context.run(execute_in_context, plan, values)
@@ -118,11 +119,12 @@ class DirectRunner(Runner):
             finally:
                 plan.holder.pop(0, None)
                 plan.lock.release()
-                if plan.clock.interrupted is not None:
-                    plan.clock.deliver()
+                if PENDING:
+                    plan.clock.go_on()
+                    deliver_signals()
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__
-        except KeyboardInterrupt:
+        except BaseException:
             self.session.plans.give_back()
             raise
 

@@ -18,6 +18,7 @@ from gpugraph.base.errors import (
     FailedPreconditionError,
     invalid_argument,
 )
+from gpugraph.base.interruptions.signal_handlers import install_handlers
 from gpugraph.compile import RunRequest, Target, compile_plan
 from gpugraph.config import SessionOptions
 from gpugraph.config.environment import is_on
@@ -39,7 +40,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import Plan
-from gpugraph.runtime import Rendezvous, install_interrupts
+from gpugraph.runtime import Rendezvous
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanation import Explanation, log_placements
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
@@ -84,7 +85,7 @@ class DirectSession(SessionBackend):
         self.last_traced: Callable[[], StepReport] | None = None
         self.unused_options: dict[str, None] = {}  # fields of RunOptions that runs have set in vain
         watch(self)
-        install_interrupts()
+        install_handlers()
         SESSIONS.add(self)
 
     def open_devices(self) -> tuple[Sequence[Device], Resources]:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable
 from time import monotonic
 
-from gpugraph.base.fork_gate import GATE
+from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.plan import Plan
 
 MOST_S = 1.0

@@ -32,8 +32,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import NamedTuple
 
-from gpugraph.base.fork_gate import GATE
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.devices import ArenaBlock, RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
@@ -149,7 +149,7 @@ class PlanCache:
                     cached.plan.holder.clear()
 
     def give_back(self) -> None:
-        """After Ctrl-C: gives back what this thread took for a run that has not begun."""
+        """Gives back what this thread took for a run that an exception keeps from beginning."""
         plans = self.all()
         holders = [plan.holder.get(0) for plan in plans]  # one of them may have been dropped
         for plan in (*plans, *filter(None, holders)):

@@ -12,13 +12,13 @@ from functools import wraps
 from typing import Any, NoReturn
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.identity_reference import Reference
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.control_flow import cond
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.identity_reference import Reference
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
 from gpugraph.graph.op_library import OPERATORS

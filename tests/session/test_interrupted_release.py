@@ -1,20 +1,18 @@
-"""Ctrl-C at any place of release_memory, explain and close loses no memory and no plan."""
+"""A handler's exception at any place of release_memory, explain and close loses nothing."""
 
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.ops.tensor_arrays.element_stack import ElementStack
+from tests.signals_at import raising, stopped_at_call
 
 MODULES = (
     *("session.base_session", "session.direct_session", "session.plan_cache"),
@@ -22,34 +20,15 @@ MODULES = (
     *("devices.session_resources", "memory.sub_allocator", "memory.bfc.bfc_allocator"),
     *("memory.bfc.chunk_store", "memory.bfc.region_growth"),
 )
-FILES = frozenset(import_module(f"gpugraph.{name}").__file__ for name in MODULES)
+FILES = {str(import_module(f"gpugraph.{name}").__file__) for name in MODULES}
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-def is_interrupted(call: Callable[[], Any], place: int) -> bool:
-    """Makes a call in which KeyboardInterrupt is raised where Python would: as a function begins,
-    and after a call of a builtin one. Only the files that hold memory count; a finalizer's first
-    instruction does not, since Python itself drops what is raised there."""
-    left = [place]
-
-    def profile(frame: FrameType, event: str, argument: Any) -> None:
-        code = frame.f_code
-        is_place = code.co_filename in FILES and (event == "c_return" or code.co_name != "__del__")
-        if is_place and event in ("call", "c_return"):
-            left[0] -= 1
-            if left[0] == 0:
-                sys.setprofile(None)
-                raise KeyboardInterrupt
-
-    sys.setprofile(profile)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.setprofile(None)
-    return left[0] <= 0  # a finalizer's
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[None]:
+    with raising():
+        yield
 
 
 class Training:
@@ -116,7 +95,7 @@ def test_nothing_is_lost(what: str, stride: int, expected: Any) -> None:
     for place in range(1, 5000, stride):
         training = Training()
         assert [training.step() for _ in range(2)] == losses[:2]
-        interrupted = is_interrupted(partial(CALLS[what], training), place)
+        interrupted, _ = stopped_at_call(FILES, partial(CALLS[what], training), place)
         places += interrupted
         if what != "close":
             assert [training.step() for _ in range(2)] == losses[2:], place
@@ -133,31 +112,3 @@ def test_nothing_is_lost(what: str, stride: int, expected: Any) -> None:
         if not interrupted:
             break
     assert places > 50 / stride
-
-
-@pytest.mark.parametrize("is_traced", [False, True])
-def test_a_run_that_is_interrupted_at_its_end_leaves_nothing(
-    is_traced: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where it frees the stacks of its loop, as by the program's own signal handler."""
-    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) if is_traced else None
-    metadata = tf.RunMetadata() if is_traced else None
-    with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.placeholder(tf.float32, [64])
-        y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.tanh(v)), [0, x])[1]
-        slope = tf.gradients(y, x)[0]
-        expected = session.run(slope, {x: np.ones(64)}).tolist()
-        release = ElementStack.release
-
-        def interrupted(stack: ElementStack) -> None:
-            monkeypatch.undo()
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(ElementStack, "release", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            session.run(slope, {x: np.ones(64)}, options, metadata)
-        assert ElementStack.release is release  # the test has interrupted it
-        session.release_memory()
-        (use,) = session.memory_stats().values()
-        assert not [owner for owner in use.owners if owner.startswith("a run of")]
-        assert session.run(slope, {x: np.ones(64)}).tolist() == expected

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import ResourceExhaustedError
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
@@ -32,9 +33,9 @@ from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices import Device, Enqueued, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
-from gpugraph.kernel import Call, Kernel, Sized, reference
+from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import GivingUpRun, Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
+from gpugraph.plan import Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
 
 _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
@@ -132,6 +133,7 @@ class Binder(StepList):
 
     # -- kernels
 
+    @uninterrupted
     def _compute(self, node: Node) -> None:
         """Adds the step of a node with a kernel, but for a view."""
         variables = self.refs(node)
@@ -158,7 +160,7 @@ class Binder(StepList):
             run = _raiser(error)
         call = reference(kernel)
         if decl is None or not decl.writes:
-            run = self._waiting(call, run) if call.waits else run
+            run = WaitingRun(run, self.access, self.clock) if call.waits else run
             self.add(node, run, "kernel", native)
             return
         written = [variables[index] for index in decl.writes]
@@ -168,16 +170,11 @@ class Binder(StepList):
         if assigns:
             run, native = _initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))
-        run = self._waiting(call, run) if call.waits else run
+        run = WaitingRun(run, self.access, self.clock) if call.waits else run
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
             run, native = _locking(run, written), None
         self.add(node, run, "kernel", native, assigns)
-
-    def _waiting(self, call: Call, run: Run) -> Run:
-        """The run of a kernel that waits for other runs."""
-        kind = GivingUpRun if call.gives_up else WaitingRun
-        return kind(run, self.access, self.clock)
 
     def _bound_node(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]

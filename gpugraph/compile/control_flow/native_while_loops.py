@@ -62,8 +62,9 @@ class NativeLoop(StepGroup):
             self._spent += perf_counter() - start
             return
         self.loop.start.run()
-        run()
-        self.loop.clock.check(f"in the loop '{self.loop.name}'")
+        clock = self.loop.clock
+        while run() and clock.stop[0]:  # it may have come back before its end
+            clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
         """The function bound to the loop's arrays, or None while there is none."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import HANDLES
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
@@ -120,6 +121,7 @@ class _Folding:
                 for slot in range(len(node.output_types)):
                     self.unit.values[node.id, slot] = value
 
+    @uninterrupted
     def _constants(
         self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
     ) -> list[Any] | None:

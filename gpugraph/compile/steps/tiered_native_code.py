@@ -20,6 +20,7 @@ from math import inf
 from time import perf_counter
 from typing import Any
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Piece, Programs, compile_pieces, translate
 from gpugraph.compile.steps.step_tier import StepTier, native_step, tell
@@ -231,6 +232,7 @@ def _num_bytes(entries: Sequence[Entry]) -> int:
     )
 
 
+@uninterrupted
 def _piece(entry: Entry, known: Programs) -> Piece | None:
     """The native code of an entry, if there is any. Nothing fails for want of it."""
     if entry.native is None:

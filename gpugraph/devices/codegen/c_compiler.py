@@ -36,6 +36,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.config.environment import processor_count, setting
 from gpugraph.devices.codegen.compilation import Compilation, Library
 from gpugraph.devices.codegen.compiler_processes import CompilerProcesses
@@ -205,15 +206,14 @@ class Compiler:
             bundle.drop()
         return result
 
+    @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
         """The library of a source, where it is in the cache."""
-        if self.reason:
-            return Library(None, self.reason)
-        try:
-            key = bundle.key(source)
-            return Library(self._in_cache(key, bundle), "", key)
-        except OSError:  # which is said where it is compiled
-            return Library(None, "")
+        if not self.reason:
+            with contextlib.suppress(OSError):  # which is said where it is compiled
+                key = bundle.key(source)
+                return Library(self._in_cache(key, bundle), "", key)
+        return Library(None, self.reason)
 
     def _in_cache(self, key: str, bundle: LibraryBundle) -> ctypes.CDLL | None:
         return self._loaded(key, bundle.find(key), bundle.drop) or self._cached(key, bundle)

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+
 
 class Library(NamedTuple):
     """What a compiler makes of a source: a loaded library, or why there is none; its key."""
@@ -99,6 +101,8 @@ class Compilation:
         try:
             result = self._make_library(self._source, self.name)
         except Exception as error:  # whatever it was: NumPy is always there
+            if raised_by_handler(error):
+                raise
             result = Library(None, f"{type(error).__name__}: {error}")
         self._finish(result)
 

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.trusted_folders import open_folder, read_file, remove_file, write_file
 
@@ -80,6 +81,7 @@ class ObjectCache:
         self._unfinished_name = re.compile(rf"\.{_KEY}{re.escape(ending)}\.\w+")
         self._unpruned = most_bytes  # bytes stored since the last look: the first store looks
 
+    @uninterrupted
     def load(self, key: str) -> bytes | None:
         """What was stored under the key, or None. Anything else of this name is removed."""
         name = self._name(key)
@@ -99,6 +101,7 @@ class ObjectCache:
             remove_file(folder, name)
         return None
 
+    @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
         """Keeps a content under its key; False where that can't be, with `reason`."""
         name = self._name(key)
@@ -113,6 +116,7 @@ class ObjectCache:
                     self._prune(folder)
         return not self.reason
 
+    @uninterrupted
     def drop(self, key: str) -> None:
         """Removes an entry that is of no use."""
         with self._folder() as folder:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gpugraph.base.errors import InvalidArgumentError, ResourceExhaustedError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.launching.enqueued_work import is_blocking
 from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
@@ -142,6 +143,7 @@ class Refusals:
         note_op(error, name, first.origin)
         return error
 
+    @uninterrupted
     def release(self) -> None:
         """Frees the flags; logs an error that no run raised."""
         if self._memory.values is not None and self._flags:

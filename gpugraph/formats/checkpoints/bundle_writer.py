@@ -19,6 +19,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, invalid_argument
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.streamed_file import StreamedFile
 from gpugraph.base.whole_files import (
     create_beside,
@@ -190,6 +191,7 @@ class BundleWriter:
             raise
 
 
+@uninterrupted
 def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
     """Makes a checkpoint of data files, one per shard, under other names, and of its index.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.errors import InvalidArgumentError
@@ -115,7 +115,8 @@ def _write_file(
                 sync_and_close(file)
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            with suppress(OSError):  # it may be renamed already
+                os.unlink(temporary)
             raise
         sync_folder(os.path.dirname(path))
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gpugraph.base.dtypes import DType
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.base.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
@@ -342,6 +343,7 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
     return [*misfit.shapes, *unknown[len(misfit.shapes) :]]
 
 
+@uninterrupted
 def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
     """Sets the shapes of the outputs that have one rule; False where it refuses the inputs."""
     try:
@@ -353,6 +355,7 @@ def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
     return True
 
 
+@uninterrupted
 def infer_shapes(op: Operation) -> None:
     """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
 

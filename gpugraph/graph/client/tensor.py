@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
-from gpugraph.base.identity_reference import Reference
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_stacks import session_for
+from gpugraph.graph.client.identity_reference import Reference
 from gpugraph.graph.op_library import OPERATORS
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.keras.callbacks.callback import Callback, Logs
 from gpugraph.keras.callbacks.watching_callbacks import Watch
 from gpugraph.platform import logging
@@ -111,6 +112,8 @@ class ModelCheckpoint(Callback):
             try:
                 self.model.load_weights(path)
             except (OSError, ValueError) as error:
+                if raised_by_handler(error):
+                    raise
                 raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
 
     def _newest(self) -> str | None:
@@ -209,4 +212,6 @@ class RemoteMonitor(Callback):
             with request.urlopen(message, timeout=10):
                 pass
         except OSError as error:
+            if raised_by_handler(error):
+                raise
             logging.warning("Could not reach RemoteMonitor root server at %s: %s", self.root, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.nest import map_structure
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.client_graph import Graph
@@ -77,6 +78,8 @@ class Lambda(Layer):
                 inputs = map_shapes(lambda shape: placeholder(dtype, shape), input_shape)
                 return map_structure(lambda tensor: tensor.shape, self.call(inputs))
         except Exception as error:  # of the program's function
+            if raised_by_handler(error):
+                raise
             raise NotImplementedError(
                 "We could not infer the shape of the Lambda's output. Please specify "
                 f"`output_shape` for this Lambda (layer {self.name}): {error}"

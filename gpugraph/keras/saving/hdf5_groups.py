@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.base.whole_files import open_to_read, write_whole
 
@@ -89,6 +90,8 @@ def opened_file(path: Any) -> Any:
             _sound.add(_identity(status))
         return library.File(path, "r")
     except OSError as error:
+        if raised_by_handler(error):
+            raise
         raise OSError(f"Unable to open file {path} as HDF5: {error}") from error
 
 
@@ -147,6 +150,8 @@ def _refusals(group: Any, name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, KeyError, TypeError) as error:
+        if raised_by_handler(error):
+            raise
         why = error.args[0] if error.args else type(error).__name__
         raise ValueError(f"{_place(group)}: {name!r} can't be read: {why}") from error
 

@@ -16,6 +16,7 @@ regions, every address is that of TensorFlow 1.15.
 
 One lock guards everything. It is reentrant for one reason: the garbage collector may run a
 finalizer that frees while this thread is inside. Such a free is deferred to the end of the call.
+No handler of a signal is called in the midst of a change (`base/interruptions/signal_handlers.py`).
 
 Chunks have no timestamps: TensorFlow uses them only with a timing counter.
 """
@@ -31,6 +32,12 @@ from dataclasses import replace
 
 from gpugraph.base.errors import FailedPreconditionError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.base.interruptions.signal_handlers import (
+    PENDING,
+    defers_signals,
+    deliver_signals,
+    uninterrupted,
+)
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
@@ -114,6 +121,7 @@ class BFCAllocator(Allocator):
         """As the base's; the holder has the address as long as it is in use."""
         self.deallocate_raw(holder.address, holder)
 
+    @uninterrupted
     def allocate_raw(
         self,
         num_bytes: int,
@@ -135,6 +143,7 @@ class BFCAllocator(Allocator):
             log_failure(_logger, self, num_bytes, optional)
         return address
 
+    @uninterrupted
     def deallocate_raw(self, address: int | None, holder: Holder | None = None) -> None:
         """Frees a chunk; from inside another call of this thread, at the end of that call."""
         if address is None:
@@ -146,17 +155,13 @@ class BFCAllocator(Allocator):
             if chunk is None or chunk.allocation_id < 0 or address in self._deferred:
                 raise unknown_address(self._name, "to free", address)
             if holder is not None:
-                holder.address = None  # nothing interrupts before it is freed or deferred
+                holder.address = None
             if self._busy:
                 self._deferred[address] = None
                 return
             try:
                 self._busy = True
                 self._release(chunk)
-            except KeyboardInterrupt:
-                chunk.allocation_id = -1
-                self._recover(self._last_id)
-                raise
             finally:
                 self._busy = False
                 if self._deferred:
@@ -233,6 +238,7 @@ class BFCAllocator(Allocator):
             sizes = (source.held_bytes, source.memory_limit, source.next_region_bytes)
             return memory_log(self._store, ReportTotals(self._name, *sizes, self._stats), num_bytes)
 
+    @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Frees the regions without a chunk in use, if `num_bytes` fit the limit then; with 0,
         which only gives memory back, the next region is no larger than a new allocator's.
@@ -266,6 +272,8 @@ class BFCAllocator(Allocator):
                     self._busy = False
                     if self._deferred:
                         self._free_deferred()
+        if PENDING:
+            deliver_signals()
 
     def _refuse_reentry(self) -> None:
         if self._busy:
@@ -274,34 +282,17 @@ class BFCAllocator(Allocator):
                 "finalizers and visitors may free, but neither allocate nor give regions back."
             )
 
+    @defers_signals()
     def _free_deferred(self) -> None:
         """At the end of a critical section: does the frees that were deferred."""
         try:
             self._busy = True
             while self._deferred:
                 address = next(iter(self._deferred))
-                chunk = self._store.chunks[address]
-                try:
-                    self._release(chunk)
-                except KeyboardInterrupt:
-                    chunk.allocation_id = -1
-                    self._recover(self._last_id)
-                    raise
-                finally:
-                    del self._deferred[address]
+                self._release(self._store.chunks[address])
+                del self._deferred[address]
         finally:
             self._busy = False
-
-    def _recover(self, last_id: int) -> None:
-        """After Ctrl-C in the middle of a change: rebuilds the state from the chunks in use.
-
-        Chunks with an id above `last_id` were not returned to a caller; they become free.
-        """
-        stats = self._stats
-        stats.bytes_in_use = self._store.rebuild(last_id)
-        stats.peak_bytes_in_use = max(stats.peak_bytes_in_use, stats.bytes_in_use)
-        held = sum(region.size for region in self._store.regions)
-        stats.record_reserved(held - stats.bytes_reserved)
 
     def _release(self, chunk: Chunk) -> None:
         self._stats.bytes_in_use -= chunk.size
@@ -319,7 +310,6 @@ class BFCAllocator(Allocator):
         """One attempt, with the lock held."""
         if self._busy:
             self._refuse_reentry()
-        last_id = self._last_id
         try:
             self._busy = True
             chunk = self._store.take(rounded, num_bytes, self._last_id + 1)
@@ -331,9 +321,6 @@ class BFCAllocator(Allocator):
             if holder is not None:
                 holder.address = chunk.address
             return chunk.address
-        except KeyboardInterrupt:
-            self._recover(last_id)
-            raise
         finally:
             self._busy = False
             if self._deferred:
@@ -350,12 +337,8 @@ class BFCAllocator(Allocator):
         region = self._source.obtain(rounded)
         if region is None:
             return False
-        try:
-            self._store.add_region(region.base, region.size)
-            self._stats.record_reserved(region.size)
-        except KeyboardInterrupt:
-            self._store.keep_region(region.base, region.size)
-            raise
+        self._store.add_region(region.base, region.size)
+        self._stats.record_reserved(region.size)
         return True
 
     def _deallocate_free_regions(self, rounded: int) -> bool:
@@ -365,13 +348,9 @@ class BFCAllocator(Allocator):
             return False
         if rounded:  # not only to give memory back
             log_regions_returned(_logger, self._name, size, len(regions))
-        try:
-            for region in regions:
-                self._source.give_back(region, self._store)
-                self._stats.record_reserved(-region.size)
-        except KeyboardInterrupt:
-            self._recover(self._last_id)
-            raise
+        for region in regions:
+            self._source.give_back(region, self._store)
+            self._stats.record_reserved(-region.size)
         return True
 
     def _allocate_as_memory_returns(

@@ -96,22 +96,12 @@ class ChunkStore:
         insort(self.regions, Region(base, size))
         self._insert(self._new_chunk(base, size))
 
-    def keep_region(self, base: int, size: int) -> None:
-        """Adds a region after `add_region` was interrupted; `rebuild` does the rest."""
-        if Region(base, size) not in self.regions:
-            insort(self.regions, Region(base, size))
-
     def remove_region(self, region: Region) -> None:
         """Removes a region without a chunk in use."""
         chunk = self.chunks[region.base]
         self._remove(chunk)
         self._drop(chunk)
         self.regions.remove(region)
-
-    def forget_region(self, region: Region) -> None:
-        """Removes a region after `remove_region` was interrupted; `rebuild` does the rest."""
-        if region in self.regions:
-            self.regions.remove(region)
 
     def free_regions(self) -> list[Region]:
         """The regions without a chunk in use: each is a single free chunk."""
@@ -157,44 +147,6 @@ class ChunkStore:
             self._merge(before, chunk)
             chunk = before
         self._insert(chunk)
-
-    def rebuild(self, last_id: int) -> int:
-        """Rebuilds the state from the regions and the chunks in use with ids up to `last_id`.
-
-        The mark of a chunk in use is set last when it is taken and cleared first when it is
-        released, so that it is right whatever change was interrupted. Returns the bytes in use.
-        """
-        used = sorted(
-            (chunk for chunk in self.chunks.values() if 0 <= chunk.allocation_id <= last_id),
-            key=lambda chunk: chunk.address,
-        )
-        self.chunks = {}
-        self.slots = [[] for _ in range(_NUM_SLOTS)]
-        self._nonempty = 0
-        self._spare = []
-        for region in self.regions:
-            end = region.base + region.size
-            inside = [chunk for chunk in used if region.base <= chunk.address < end]
-            self._tile(region.base, end, inside)
-        return sum(chunk.size for chunk in used)
-
-    def _tile(self, base: int, end: int, used: list[Chunk]) -> None:
-        """Links a region's chunks in use and new free ones between them."""
-        before: Chunk | None = None
-        start = base
-        for chunk in [*used, None]:
-            stop = end if chunk is None else chunk.address
-            for piece in ([self._new_chunk(start, stop - start)] if stop > start else []) + (
-                [chunk] if chunk is not None else []
-            ):
-                self.chunks[piece.address] = piece
-                piece.prev, piece.next = before, None
-                if before is not None:
-                    before.next = piece
-                before = piece
-                if piece is not chunk:
-                    self._insert(piece)
-            start = end if chunk is None else chunk.address + chunk.size
 
     def chunks_of(self, region: Region) -> Iterator[Chunk]:
         """The chunks of a region in order of address."""

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from contextlib import suppress
 
-from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.memory.bfc.chunk_store import MIN_ALLOCATION_BYTES, ChunkStore, Region, round_up
 from gpugraph.memory.sub_allocator import SubAllocator
 
@@ -52,17 +50,10 @@ class RegionSource:
         return region
 
     def give_back(self, region: Region, store: ChunkStore) -> None:
-        """Frees a region of the store to the sub-allocator, whole even where Ctrl-C comes in."""
-        try:
-            store.remove_region(region)
-            self.sub_allocator.free(region.base, region.size)
-            self.held_bytes -= region.size
-        except KeyboardInterrupt:
-            store.forget_region(region)
-            with suppress(InvalidArgumentError):  # it may be gone
-                self.sub_allocator.free(region.base, region.size)
-            self.held_bytes = sum(region.size for region in store.regions)
-            raise
+        """Frees a region of the store to the sub-allocator."""
+        store.remove_region(region)
+        self.sub_allocator.free(region.base, region.size)
+        self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
         """The next region is that of an allocator which has only these regions."""

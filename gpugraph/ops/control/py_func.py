@@ -28,6 +28,7 @@ from gpugraph.base.errors import (
     UnknownError,
     invalid_argument,
 )
+from gpugraph.base.interruptions.signal_handlers import call_interruptibly, raised_by_handler
 from gpugraph.graph.client.operation import Operation
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
@@ -69,8 +70,10 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
             return kept
         arguments = [_argument(array) for array in inputs]
         try:
-            returned = function.call(*arguments)
+            returned = call_interruptibly(function.call, *arguments)
         except Exception as error:
+            if raised_by_handler(error):
+                raise
             raise _as_op_error(error) from error
         results = _results(returned, wanted, token)
         if is_constant:

@@ -2,7 +2,7 @@
 
 Whoever calls `Attempts.make` waits until its attempt is done. Each change of the container lets the
 first attempt of each line try again, and so on until none gets further. A wait ends early where its
-run does: when the session is closed, at a time limit, by Ctrl-C.
+run does: when the session is closed, at a time limit, by the handler of a signal.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from gpugraph.base.errors import CancelledError, OpError
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.plan import check_run
 
 _SLICE_S = 0.05  # after which an attempt that waits looks whether its run goes on
@@ -95,6 +96,8 @@ class Attempts:
         except BaseException as error:
             with self.lock:
                 if attempt.is_done:
+                    if raised_by_handler(error):
+                        raise
                     return
                 line.remove(attempt)
                 if attempt.give_up is not None:

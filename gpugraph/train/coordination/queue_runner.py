@@ -18,6 +18,7 @@ from gpugraph.base.errors import (
     exception_type_from_error_code,
 )
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import (
@@ -248,6 +249,8 @@ def _run_quietly(session: Any, operation: Any) -> None:
     try:
         session.run(operation)
     except Exception as error:
+        if raised_by_handler(error):
+            raise
         logging.debug("Ignored exception: %s", str(error))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.errors import AbortedError, UnavailableError
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.config import RunMetadata, RunOptions
 from gpugraph.platform import logging
 from gpugraph.train.hooks.session_run_hook import (
@@ -215,7 +216,9 @@ class RecoverableSession:
             self._recover(error)
             self._session = self._created()
             return False
-        except Exception:
+        except Exception as error:
+            if raised_by_handler(error):
+                raise
             return True
 
     def close(self) -> None:

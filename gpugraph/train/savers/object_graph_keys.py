@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.errors import DataLossError, NotFoundError
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.formats import messages_pb2
 from gpugraph.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.train.savers.saveable_objects import (
@@ -30,6 +31,7 @@ def object_metadata(save_path: Any) -> Any:
         ) from None
 
 
+@uninterrupted
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
     """The TrackableObjectGraph of a checkpoint, its ids within bounds.
 

@@ -1,8 +1,9 @@
-"""Ctrl-C at any place of a compilation loses no memory of a device."""
+"""A signal at any place of a compilation loses no memory of a device."""
 
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from types import FrameType
 from typing import Any
@@ -20,7 +21,7 @@ FILES = frozenset(module.__file__ for module in MODULES)
 
 
 def interrupting(countdown: int) -> Any:
-    """A profile function that raises KeyboardInterrupt where Python would: as a function begins,
+    """A profile function that sends a signal where Python looks for them: as a function begins,
     and after a call of a builtin one. Only the files that hold memory count."""
     left = [countdown]
 
@@ -28,8 +29,7 @@ def interrupting(countdown: int) -> Any:
         if event in ("call", "c_return") and frame.f_code.co_filename in FILES:
             left[0] -= 1
             if left[0] == 0:
-                sys.setprofile(None)
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
 
     return profile
 
@@ -37,7 +37,7 @@ def interrupting(countdown: int) -> Any:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("gpus", [0, 1])
 @pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_no_memory_is_lost(stride: int, gpus: int) -> None:
+def test_no_memory_is_lost(stride: int, gpus: int, interruptible: None) -> None:
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=gpus))
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None])

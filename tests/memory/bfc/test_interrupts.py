@@ -1,37 +1,25 @@
-"""Ctrl-C in the middle of a change leaves a BFC allocator whole."""
+"""A signal in the middle of a change of a BFC allocator: its handler is called after the change."""
 
 from __future__ import annotations
 
-import sys
-from types import FrameType, SimpleNamespace
+from collections.abc import Iterator
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gpugraph.memory import BFCAllocator, FakeSubAllocator
-from gpugraph.memory.bfc import chunk_store as bfc_chunks
+from gpugraph.memory.bfc import bfc_allocator, chunk_store, region_growth
+from tests.signals_at import raising, stopped_at_line
 
-CHANGING = {"take", "release", "_split", "_merge", "_insert", "_remove", "_new_chunk", "_drop"}
-CHANGING |= {"add_region", "remove_region", "forget_region"}
+FILES = {str(module.__file__) for module in (bfc_allocator, chunk_store, region_growth)}
 
 
-def interrupting(countdown: int) -> Any:
-    """A trace function that raises KeyboardInterrupt at a line of the store's changes."""
-    left = [countdown]
-
-    def line(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
-            left[0] -= 1
-            if left[0] == 0:
-                raise KeyboardInterrupt
-        return line
-
-    def call(frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        changes = code.co_filename == bfc_chunks.__file__ and code.co_name in CHANGING
-        return line if changes else None
-
-    return call
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[None]:
+    with raising():
+        yield
 
 
 def fragmented(total: int = 1 << 20) -> tuple[BFCAllocator, list[int]]:
@@ -43,105 +31,81 @@ def fragmented(total: int = 1 << 20) -> tuple[BFCAllocator, list[int]]:
     return allocator, [a for i, a in enumerate(addresses) if a is not None and i not in (1, 3)]
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["a split", "an exact fit", "a new region", "a release between free chunks", "a last release"],
-)
-def test_an_interrupted_change_is_undone_or_done(change: str) -> None:
-    interrupted = 0
-    for countdown in range(1, 200):
-        allocator, live = fragmented(8 << 20)
-        size = {"a split": 1000, "an exact fit": 5120, "a new region": 3 << 20}.get(change)
-        which = live[2] if change == "a last release" else live[1]
-        got: int | None = None
-        sys.settrace(interrupting(countdown))
-        try:
-            if size is not None:
-                got = allocator.allocate_raw(size)
-            else:
-                allocator.deallocate_raw(which)
-            done = True
-        except KeyboardInterrupt:
-            done = False
-            interrupted += 1
-        finally:
-            sys.settrace(None)
-        if size is None:
-            live.remove(which)  # an interrupted release is finished
-        allocator.check()
-        held = [live.address for live in allocator.live_allocations()]
-        assert held == sorted(live + ([got] if got is not None else []))
-        for address in held:
-            allocator.deallocate_raw(address)
-        allocator.check()
-        assert allocator.get_stats().bytes_in_use == 0
-        if done:
-            break
-    assert interrupted > 3
-
-
-class FreesWhenInterrupted(FakeSubAllocator):
-    """Interrupted while a region is freed: before or after it is gone."""
-
-    is_gone = False
-    interrupts = True
-
-    def free(self, address: int, num_bytes: int) -> None:
-        if not self.interrupts or self.is_gone:
-            super().free(address, num_bytes)
-        if self.interrupts:
-            self.interrupts = False
-            raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("is_gone", [False, True])
-def test_a_region_is_given_back_once_where_that_is_interrupted(is_gone: bool) -> None:
-    source = FreesWhenInterrupted()
-    source.is_gone = is_gone
-    allocator = BFCAllocator(source, 8 << 20, "bfc", allow_growth=True)
-    kept = allocator.allocate_raw(1 << 20)
-    for size in (2 << 20, 4 << 20):
-        allocator.deallocate_raw(allocator.allocate_raw(size))
-    with pytest.raises(KeyboardInterrupt):
-        allocator.deallocate_free_regions()
+def check_held(allocator: BFCAllocator, addresses: list[int]) -> None:
+    """These are held and no others; then all is free."""
     allocator.check()
-    assert allocator.deallocate_free_regions()
-    allocator.check()
-    assert source.bytes_held == 1 << 20 == allocator.get_stats().bytes_in_use
-    allocator.deallocate_raw(kept)
-
-
-def free_meanwhile(countdown: int) -> bool:
-    """Frees two chunks from inside a request that is interrupted; whether it was over before."""
-    allocator, live = fragmented(8 << 20)
-    freed: list[int] = []
-
-    def free_from_inside(address: int, num_bytes: int) -> None:
-        for number in 1, 2:
-            allocator.deallocate_raw(live[number])
-            freed.append(live[number])
-
-    source: Any = allocator.sub_allocator
-    source._alloc_visitors = (free_from_inside,)
-    holder = SimpleNamespace(address=None)
-    is_over = False
-    sys.settrace(interrupting(countdown))
-    try:
-        is_over = allocator.allocate_for(holder, 3 << 20)  # in a new region
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(None)
-    source._alloc_visitors = ()
-    allocator.deallocate_raw(allocator.allocate_raw(256))
-    allocator.check()
-    for address in [*(address for address in live if address not in freed), holder.address]:
+    assert [live.address for live in allocator.live_allocations()] == sorted(addresses)
+    for address in addresses:
         allocator.deallocate_raw(address)
     allocator.check()
     assert allocator.get_stats().bytes_in_use == 0
-    return is_over
 
 
-def test_frees_that_were_put_off_are_done_where_that_is_interrupted() -> None:
-    place = next(place for place in range(1, 500) if free_meanwhile(place))
-    assert place > 50
+SIZES = {"a split": 1000, "an exact fit": 5120, "a new region": 3 << 20}
+
+
+@pytest.mark.parametrize("change", SIZES)
+def test_an_allocation_is_done_and_its_holder_has_it(change: str) -> None:
+    for place in range(1, 500):
+        allocator, live = fragmented(8 << 20)
+        holder = SimpleNamespace(address=None)
+        interrupted = stopped_at_line(
+            FILES, partial(allocator.allocate_for, holder, SIZES[change]), place
+        )
+        check_held(allocator, live if holder.address is None else [*live, holder.address])
+        if not interrupted:
+            break
+    assert 3 < place < 499
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_release_is_done_or_has_not_begun(which: int) -> None:
+    for place in range(1, 500):
+        allocator, live = fragmented(8 << 20)
+        holder = SimpleNamespace(address=live[which])
+        interrupted = stopped_at_line(FILES, partial(allocator.deallocate_for, holder), place)
+        check_held(allocator, [x for x in live if x != live[which] or holder.address is not None])
+        if not interrupted:
+            break
+    assert 3 < place < 499
+
+
+def test_free_regions_are_given_back_once() -> None:
+    for place in range(1, 500):
+        source = FakeSubAllocator()
+        allocator = BFCAllocator(source, 8 << 20, "bfc", allow_growth=True)
+        kept = allocator.allocate_raw(1 << 20)
+        for size in (2 << 20, 4 << 20):
+            allocator.deallocate_raw(allocator.allocate_raw(size))
+        interrupted = stopped_at_line(FILES, allocator.deallocate_free_regions, place)
+        allocator.check()
+        allocator.deallocate_free_regions()
+        assert source.bytes_held == 1 << 20 == allocator.get_stats().bytes_in_use
+        allocator.deallocate_raw(kept)
+        if not interrupted:
+            break
+    assert 10 < place < 499
+
+
+def test_frees_that_were_put_off_are_done() -> None:
+    for place in range(1, 800):
+        allocator, live = fragmented(8 << 20)
+        freed: list[int] = []
+
+        def free_from_inside(address: int, num_bytes: int) -> None:
+            for number in 1, 2:
+                allocator.deallocate_raw(live[number])  # noqa: B023 - called at once
+                freed.append(live[number])  # noqa: B023
+
+        source: Any = allocator.sub_allocator
+        source._alloc_visitors = (free_from_inside,)
+        holder = SimpleNamespace(address=None)
+        interrupted = stopped_at_line(
+            FILES, partial(allocator.allocate_for, holder, 3 << 20), place
+        )
+        source._alloc_visitors = ()
+        held = [*live, holder.address] if holder.address is not None else live
+        check_held(allocator, [address for address in held if address not in freed])
+        if not interrupted:
+            break
+    assert 50 < place < 799

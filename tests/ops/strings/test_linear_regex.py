@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextvars
 import random
 import re
+import signal
 import sys
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from gpugraph.base.interruptions.signal_handlers import defers_signals, install_handlers
 from gpugraph.ops.strings import linear_regex
 from gpugraph.ops.strings.linear_regex import Automaton
 from gpugraph.ops.strings.regex_syntax import parsed
@@ -127,11 +129,14 @@ def test_states_that_are_forgotten_change_nothing(monkeypatch: Any) -> None:
     assert max(kept) < 300  # one state of some threads more
 
 
-def test_an_interrupt_ends_a_match() -> None:
+def test_an_interrupt_ends_a_match(interruptible: None) -> None:
+    install_handlers()
+    clock = Clock()
+
+    @defers_signals(lambda frame: clock.interrupt())
     def search() -> None:
-        clock = Clock()
         RUN_CLOCK.set(clock)
-        clock.interrupt()
+        signal.raise_signal(signal.SIGINT)
         automaton("(a|b)*c").search(b"ab", 0)
 
     with pytest.raises(KeyboardInterrupt):

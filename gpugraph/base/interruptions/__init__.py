@@ -1,0 +1,1 @@
+"""What comes between any two instructions: handlers of signals, and forks."""

@@ -1,0 +1,233 @@
+"""Deferred signal handlers: no handler runs in the middle of an uninterrupted call.
+
+Python runs a signal's handler between any two bytecode instructions, and an exception it raises
+propagates from there: from the middle of an update, or from between a change of memory and its
+bookkeeping. This module therefore wraps every Python-level handler of every signal, whether the
+program sets it before or after the import. While the main thread is inside an uninterrupted
+function (a run, a change of an allocator, the replacement of a file), the wrapper only records the
+signal. The handler runs when the outermost such function returns (`deliver_signals`), as it would
+run after a call into C. It may then raise anything, or run a session.
+
+A run may take long and may call Python functions of the user. Handlers run immediately inside
+those (`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`),
+it polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
+KeyboardInterrupt, runs at once; other handlers run once they have waited for a second, because
+they may read variables, which are only consistent between runs.
+
+A signal that arrives again before its handler has run is merged with the first, as the system does.
+A second Ctrl-C at least a second after the first raises KeyboardInterrupt immediately.
+
+Exceptions that no signal handler raises (`PyThreadState_SetAsyncExc`, trace functions) can't be
+deferred.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import functools
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, TypeVar
+
+_PATIENCE_S = 1.0
+"""Seconds after which a run calls the program's handlers, and a second Ctrl-C takes effect."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Handler = Callable[[int, "FrameType | None"], Any]
+
+PENDING: dict[int, float] = {}
+"""Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
+
+_handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
+_system: Any = importlib.import_module("_signal")  # `signal` looks up its functions here
+_set_handler, _get_handler = _system.signal, _system.getsignal
+
+_UNINTERRUPTED: dict[CodeType, Callable[[FrameType], object] | None] = {}  # to their `on_signal`
+_INTERRUPTIBLE: set[CodeType] = set()
+_FINALIZERS: set[CodeType] = set()
+_is_installed = False
+
+
+def defers_signals(
+    on_signal: Callable[[FrameType], object] | None = None,
+) -> Callable[[_Function], _Function]:
+    """Mark a function as uninterrupted. Its caller must call `deliver_signals` if any is `PENDING`.
+
+    on_signal: called with the function's frame when a signal has arrived.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        _UNINTERRUPTED[function.__code__] = on_signal
+        return function
+
+    return decorate
+
+
+def uninterrupted(function: _Function) -> _Function:
+    """Run no signal handlers inside a function; run pending ones after it."""
+    defers_signals()(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if PENDING:
+                deliver_signals()
+
+    return call  # type: ignore[return-value]
+
+
+def uninterrupted_finalizer(function: _Function) -> _Function:
+    """Run no signal handlers inside a `__del__`, which would drop their exceptions, but later."""
+    defers_signals()(function)
+    _FINALIZERS.add(function.__code__)
+    return function
+
+
+def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in which handlers run immediately, even inside uninterrupted functions."""
+    return function(*args)
+
+
+def raised_by_handler(error: BaseException) -> bool:
+    """Whether a signal handler raised this exception: then it must propagate unchanged."""
+    return "_raised_by_handler" in error.__dict__
+
+
+def deliver_signals() -> None:
+    """Run the pending handlers, unless the caller is inside an uninterrupted function."""
+    if is_main_thread() and not _uninterrupted_frames(sys._getframe(1)):
+        _call_pending()
+
+
+def poll_signals(at_once: bool) -> None:
+    """Run pending handlers inside a run: Python's own, and others if `at_once` or overdue."""
+    if is_main_thread():
+        now = time.monotonic()
+        for number, arrived in list(PENDING.items()):
+            is_own = _handlers.get(number) is signal.default_int_handler
+            if is_own or at_once or now - arrived >= _PATIENCE_S:
+                _call(number, sys._getframe(1))
+
+
+def install_handlers() -> None:
+    """Wrap the program's handlers, the current ones and those it will set.
+
+    The current ones can only be wrapped in the main thread: call this there eventually.
+    """
+    global _is_installed
+    if _is_installed:
+        return
+    _system.signal, _system.getsignal = _set, _get
+    if is_main_thread():
+        _is_installed = True
+        for number in signal.valid_signals():
+            handler = _get_handler(number)
+            if callable(handler):
+                _set(number, handler)
+
+
+def is_main_thread() -> bool:
+    """Whether this is the thread that runs signal handlers."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def _set(number: int, handler: Any) -> Any:
+    """Replacement of `_signal.signal`: set a handler and return the program's previous one."""
+    before = _handlers.get(number)
+    if callable(handler):
+        _handlers[number] = handler
+    try:
+        replaced = _set_handler(number, _handle if callable(handler) else handler)
+    except BaseException:  # perhaps of a pending handler, which Python runs first
+        if before is not None:
+            _handlers[number] = before
+        else:
+            _handlers.pop(number, None)
+        raise
+    if not callable(handler):
+        _handlers.pop(number, None)
+        PENDING.pop(number, None)
+    return before if replaced is _handle else replaced
+
+
+def _get(number: int) -> Any:
+    """Replacement of `_signal.getsignal`."""
+    handler = _get_handler(number)
+    return _handlers.get(number) if handler is _handle else handler
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+    """Run the program's handler of this signal, or defer it."""
+    around = _uninterrupted_frames(frame)
+    if not around or _insists(number):
+        _call(number, frame)
+        return
+    PENDING.setdefault(number, time.monotonic())
+    for each in around:
+        on_signal = _UNINTERRUPTED[each.f_code]
+        if on_signal is not None:
+            on_signal(each)
+    if around[-1].f_code in _FINALIZERS:
+        with contextlib.suppress(RuntimeError):  # out of threads: the next run delivers it
+            _thread.start_new_thread(_remind, ())
+
+
+def _insists(number: int) -> bool:
+    """Whether this is a second Ctrl-C, long after the first."""
+    is_own = _handlers.get(number) is signal.default_int_handler
+    return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
+
+
+def _uninterrupted_frames(frame: FrameType | None) -> list[FrameType]:
+    """The enclosing uninterrupted calls, innermost first, up to an interruptible one."""
+    frames = []
+    while frame is not None and frame.f_code not in _INTERRUPTIBLE:
+        if frame.f_code in _UNINTERRUPTED:
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def _call_pending() -> None:
+    """Run the handlers of all pending signals, including those after one that raises."""
+    while PENDING:
+        try:
+            _call(next(iter(PENDING)), sys._getframe(2))
+        except BaseException:
+            _call_pending()
+            raise
+
+
+def _call(number: int, frame: FrameType | None) -> None:
+    """Run a handler and mark the exception that it raises."""
+    PENDING.pop(number, None)
+    handler = _handlers.get(number)
+    if handler is None:  # removed since the signal arrived
+        return
+    try:
+        handler(number, frame)
+    except BaseException as error:
+        error.__dict__["_raised_by_handler"] = True
+        raise
+
+
+def _remind() -> None:
+    """Make Python call `_handle` again, from another thread, until no signal is pending."""
+    while PENDING:
+        time.sleep(0.001)
+        for number in list(PENDING):
+            _thread.interrupt_main(number)  # type: ignore[arg-type]
+
+
+_INTERRUPTIBLE.update((call_interruptibly.__code__, _call.__code__))
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=PENDING.clear)  # Python discards its pending signals too
