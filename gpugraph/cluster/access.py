@@ -1,24 +1,18 @@
 """Who may call a server: the loopback interface, a shared key, TLS.
 
 A server that others than this machine can reach needs GPUGRAPH_CLUSTER_KEY, a secret that all of
-a cluster have, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key each call carries a
-proof: the time, a number that is used once, and an HMAC-SHA-256 of these, the method and the
-message. The key keeps strangers out, and messages as they were sent; it hides nothing. TLS does,
-and both sides show a certificate.
+a cluster have, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides prove each
+message (`calls/proofs.py`). The key keeps strangers out, and messages as they were sent; it hides
+nothing. TLS does, and both sides show a certificate.
 """
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
-import os
-import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpugraph.base.errors import FailedPreconditionError, UnauthenticatedError, invalid_argument
-from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.errors import FailedPreconditionError, invalid_argument
 from gpugraph.cluster.grpc_package import grpc
 from gpugraph.config.environment import setting
 
@@ -28,14 +22,8 @@ _OPEN = (
     "GPUGRAPH_CLUSTER_TLS (a folder with ca.pem, cert.pem, key.pem), or give the task an address "
     "on localhost"
 )
-WRONG_KEY = (
-    "The caller's key is not that of the server: set the same GPUGRAPH_CLUSTER_KEY for all "
-    "processes of the cluster"
-)
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
 _LEAST_KEY = 16
-_VALID_S = 300
-_MOST_NONCES = 1 << 17
 
 
 class Access(NamedTuple):
@@ -103,52 +91,3 @@ def add_port(server: Any, address: str, access: Access) -> int:
     ca, certificate, key = access.tls
     credentials = grpc().ssl_server_credentials([(key, certificate)], ca, True)
     return int(server.add_secure_port(address, credentials))
-
-
-def proof(access: Access, method: str, message: bytes) -> str:
-    """What shows that the caller has the key; empty without one."""
-    if not access.key:
-        return ""
-    head = f"{int(time.time())}.{os.urandom(12).hex()}"
-    return f"{head}.{_digest(access.key, head, method, message)}"
-
-
-def _digest(key: bytes, head: str, method: str, message: bytes) -> str:
-    code = hmac.new(key, f"{head}|{method}|".encode(), "sha256")
-    code.update(message)
-    return code.hexdigest()
-
-
-class Proofs:
-    """Checks what callers show, and that nobody shows the same twice."""
-
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._nonces: OrderedDict[str, float] = OrderedDict()
-        self._lock = new_lock()
-
-    def check(self, shown: str, method: str, message: bytes) -> None:
-        """UnauthenticatedError for a proof that is wrong, old or repeated, or not asked for."""
-        if not self._access.key:
-            if shown:
-                raise UnauthenticatedError.of_no_node(WRONG_KEY)
-            return
-        seconds, _, rest = shown.partition(".")
-        nonce, _, digest = rest.partition(".")
-        head = f"{seconds}.{nonce}"
-        if not hmac.compare_digest(
-            digest.encode(), _digest(self._access.key, head, method, message).encode()
-        ):
-            raise UnauthenticatedError.of_no_node(WRONG_KEY)
-        if abs(int(seconds) - time.time()) > _VALID_S:
-            raise UnauthenticatedError.of_no_node(
-                f"The clocks of caller and server differ by more than {_VALID_S} s"
-            )
-        with self._lock:
-            if nonce in self._nonces:
-                raise UnauthenticatedError.of_no_node("This call was made before")
-            self._nonces[nonce] = time.time()
-            while len(self._nonces) > _MOST_NONCES or (
-                next(iter(self._nonces.values())) < time.time() - 2 * _VALID_S
-            ):
-                self._nonces.popitem(last=False)

@@ -1,7 +1,7 @@
 """Streams of calls: what a step sends goes over streams that last, one frame for each message.
 
 A call of its own costs gRPC more than a frame of a stream that is there. A frame is the number of
-its method (one byte), with a key 32 bytes that prove it, and the message behind its checksum. A
+its method (one byte) and the message behind its checksum. A
 stream does one call after the other; who makes several at the same time takes several
 (`core_streams.StreamPool`). The server answers each frame with one frame, but for those of
 `ONE_WAY` methods.
@@ -15,7 +15,6 @@ As a client has a stream open as long as it lives, a server sees which sessions 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import queue
 import threading
 import zlib
@@ -23,17 +22,18 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
 
-from gpugraph.base.errors import CancelledError, UnauthenticatedError, invalid_argument
+from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.cluster.access import WRONG_KEY
+from gpugraph.cluster.calls.proofs import MessageProofs
 from gpugraph.formats.messages.service_messages import METHODS
 
 NUMBERS = {name: number for number, name in enumerate(METHODS)}
 """Of the methods, as frames have them."""
 
 _NAMES = tuple(METHODS)
-_HEADS = {name: bytes((number,)) for name, number in NUMBERS.items()}
-_PROOF_BYTES = 32
+HEADS = {name: bytes((number,)) for name, number in NUMBERS.items()}
+"""The first byte of each method's frames."""
+
 _MOMENT_S = 1.0
 """How long a connection may be lost before others are told that a client has gone."""
 
@@ -52,39 +52,11 @@ def unsealed(method: str, content: bytes) -> bytes:
     return message
 
 
-class FrameProofs:
-    """What shows that a frame comes from who has opened the stream, and that none is repeated.
-
-    key: the cluster's, may be empty. opening: what the stream was opened with, which holds once.
-    """
-
-    def __init__(self, key: bytes, opening: str) -> None:
-        self._key, self._opening, self._count = key, opening, 0
-
-    def frame(self, method: str, content: bytes) -> bytes:
-        """The next frame that is sent."""
-        head = _HEADS[method]
-        return head + self._next(head, content) + content if self._key else head + content
-
-    def opened(self, frame: bytes) -> tuple[str, bytes]:
-        """Method and message of the next frame that has come.
-
-        InvalidArgumentError for no method, UnauthenticatedError for a wrong proof.
-        """
-        if not frame or frame[0] >= len(_NAMES):
-            raise invalid_argument("A frame is of no method")
-        if not self._key:
-            return _NAMES[frame[0]], frame[1:]
-        content = frame[1 + _PROOF_BYTES :]
-        if not hmac.compare_digest(frame[1 : 1 + _PROOF_BYTES], self._next(frame[:1], content)):
-            raise UnauthenticatedError.of_no_node(WRONG_KEY)
-        return _NAMES[frame[0]], content
-
-    def _next(self, head: bytes, content: bytes) -> bytes:
-        self._count += 1
-        code = hmac.new(self._key, f"{self._opening}|{self._count}|".encode() + head, "sha256")
-        code.update(content)
-        return code.digest()
+def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
+    """Method and sealed message of a frame; InvalidArgumentError for no method."""
+    if not len(frame) or frame[0] >= len(_NAMES):
+        raise invalid_argument("A frame is of no method")
+    return _NAMES[frame[0]], bytes(frame[1:])
 
 
 class CallStream:
@@ -93,7 +65,7 @@ class CallStream:
     def __init__(
         self,
         open_stream: Callable[[Iterator[bytes]], Any],
-        proofs: FrameProofs,
+        proofs: MessageProofs,
         on_end: Callable[[], Any] | None = None,
     ) -> None:
         self.is_over = False
@@ -112,16 +84,15 @@ class CallStream:
 
     def send(self, method: str, content: bytes) -> None:
         """Sends a frame; what comes of it is told by `receive` and `is_over`."""
-        self._frames.put(self._proofs.frame(method, content))
+        self._frames.put(self._proofs.attach(HEADS[method], content))
 
     def send_one_way(self, method: str, content: bytes) -> None:
         """Sends a frame that has no answer."""
         self.send(method, content)
 
-    def receive(self) -> bytes:
+    def receive(self) -> memoryview | bytes:
         """The answer to the first frame that has none yet. RpcError where the stream has ended."""
-        answer: bytes = next(self._answers)
-        return answer
+        return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:
         """The RpcError of a stream that is over; None if it has ended in order."""

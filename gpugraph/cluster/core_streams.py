@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from gpugraph.cluster.call_streams import CallStream, FrameProofs
+from gpugraph.cluster.call_streams import HEADS, CallStream
+from gpugraph.cluster.calls.proofs import MessageProofs
 from gpugraph.cluster.grpc_package import grpc
 
 _LOG = logging.getLogger("gpugraph")
@@ -68,7 +69,7 @@ class CoreStream:
     """One stream to a server, for one thread at a time; see `CallStream`."""
 
     def __init__(
-        self, channel: Any, method: str, metadata: Sequence[tuple[str, str]], proofs: FrameProofs
+        self, channel: Any, method: str, metadata: Sequence[tuple[str, str]], proofs: MessageProofs
     ) -> None:
         module = core()
         self.is_over = False
@@ -93,24 +94,24 @@ class CoreStream:
     def send(self, method: str, content: bytes) -> None:
         """Sends a frame, and is ready for its answer: one event of the core tells of both."""
         if not self.is_over:
-            frame = self._proofs.frame(method, content)
+            frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
 
     def send_one_way(self, method: str, content: bytes) -> None:
         """Sends a frame that has no answer; returns when the network has taken it."""
         if not self.is_over:
-            frame = self._proofs.frame(method, content)
+            frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0),), _SENT)
             self._wait_for(_SENT)
 
-    def receive(self) -> bytes:
+    def receive(self) -> memoryview | bytes:
         """The answer to the first frame that has none yet; StreamEndedError where none comes."""
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)
             if answer is not None:
                 message = answer.batch_operations[-1].message()
                 if message is not None:
-                    return bytes(message)
+                    return self._proofs.detach(message)
                 self._wait_for(_ENDED)
         raise self._end
 

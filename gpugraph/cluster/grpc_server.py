@@ -15,6 +15,7 @@ from gpugraph.base.errors import AbortedError, NotFoundError, OpError, invalid_a
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
 from gpugraph.cluster.call_streams import SessionClients, while_waited_for
+from gpugraph.cluster.calls.answers import error_of, message_of
 from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.listener import Handlers, Listener
@@ -23,7 +24,7 @@ from gpugraph.cluster.part_specs import PartSpec, PartStep, StepOptions
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.server_defs import config_of, own_address, server_def_of, task_name
 from gpugraph.cluster.task_sessions import TaskDevices
-from gpugraph.cluster.transport import Peer, error_of, message_of
+from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import write_segment
 from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.cluster.worker_links import (
@@ -296,7 +297,7 @@ class Server:
         return self._values([value], StepOptions())
 
     def _status(self) -> Any:
-        status = message_of("Status", task=self._task.name)
+        status = message_of("Status", task=self._task.name, incarnation=self._listener.incarnation)
         write_devices(status.device, self._task.attributes)
         write_segment(status.segment, self._listener.parcels.segments.probe())
         return status

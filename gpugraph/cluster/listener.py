@@ -1,9 +1,16 @@
-"""The listening side of a server: what answers calls (`transport.py`), one by one or in streams."""
+"""The listening side of a server: what answers calls (`transport.py`), one by one or in streams.
+
+Who calls proves in the metadata of the call that he may. So a call without proof is refused before
+any of its messages is read, and takes none of the places of others; who goes on to make such
+calls, or makes none, loses the connection (`calls/doorkeeper.py`).
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import struct
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -16,27 +23,23 @@ from gpugraph.base.errors import (
     invalid_argument,
 )
 from gpugraph.base.version import VERSION
-from gpugraph.cluster.access import Access, Proofs, add_port
+from gpugraph.cluster.access import Access, add_port
 from gpugraph.cluster.call_streams import (
     NUMBERS,
     Caller,
-    FrameProofs,
     SessionClients,
     answering,
     current_caller,
+    read_frame,
     unsealed,
 )
+from gpugraph.cluster.calls.answers import failed, status_codes, success
+from gpugraph.cluster.calls.doorkeeper import MOST_LOOKS, MOST_LOOKS_OF_TLS, Doorkeeper
+from gpugraph.cluster.calls.proofs import CallerProofs, MessageProofs
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
-from gpugraph.cluster.transport import (
-    OPTIONS,
-    PROTOCOL,
-    SERVICE,
-    message_of,
-    status_codes,
-    write_failure,
-)
+from gpugraph.cluster.transport import OPTIONS, PROTOCOL, SERVICE
 from gpugraph.cluster.wire_values import (
     MOST_VALUE_BYTES,
     Parcels,
@@ -52,6 +55,9 @@ _LOG = logging.getLogger("gpugraph")
 
 MOST_CALLS = 1000
 """Calls and streams that a server answers at the same time; each has a thread of its own."""
+
+_MOST_REFUSALS = 16
+"""Calls that are being refused at the same time, with a word of why. More are refused without."""
 
 _MOST_AT_ONCE = 1 << 16
 """Bytes of a frame that the thread takes which reads from the network."""
@@ -71,10 +77,12 @@ class Listener:
         self._clients = clients
         clients.on_disconnect = self.parcels.expire
         self._access = access
-        self._proofs = Proofs(access)
+        self._proofs = CallerProofs(access.key)
+        self._door: Doorkeeper | None = None
+        self._refusals = threading.Semaphore(_MOST_REFUSALS)
         self._executor = DaemonThreads("gpugraph-server")
         self._server: Any = grpc().server(
-            self._executor, options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
+            self._executor, options=_options(), maximum_concurrent_rpcs=MOST_CALLS
         )
 
     def bind(self, address: str) -> int:
@@ -85,29 +93,42 @@ class Listener:
             raise UnknownError(None, None, f"Could not start gRPC server: {error}") from None
         if not port:
             raise UnknownError(None, None, f"Could not start gRPC server at {address}")
+        if not self._access.is_open:
+            looks = MOST_LOOKS if self._access.tls is None else MOST_LOOKS_OF_TLS
+            self._door = Doorkeeper(port, looks)
         return port
+
+    @property
+    def incarnation(self) -> int:
+        """The number of this server by which callers prove that they mean it and no other."""
+        return self._proofs.incarnation
 
     def start(self, handlers: Handlers) -> None:
         """Answers calls from now on."""
         package = grpc()
-        methods = {
-            name: package.unary_unary_rpc_method_handler(
-                partial(self._answer, name, handlers[name])
-            )
+        unary, stream = (
+            package.unary_unary_rpc_method_handler,
+            package.stream_stream_rpc_method_handler,
+        )
+        makers: dict[str, _Maker] = {
+            name: partial(self._handler, unary, partial(self._answer_call, name, handlers[name]))
             for name in METHODS
         }
-        methods["Exchange"] = package.stream_stream_rpc_method_handler(
-            partial(self._serve_stream, handlers)
-        )
-        methods["Fetch"] = package.unary_stream_rpc_method_handler(self._give)
-        methods["Store"] = package.stream_unary_rpc_method_handler(self._take)
-        self._server.add_generic_rpc_handlers(
-            (package.method_handlers_generic_handler(SERVICE, methods),)
-        )
+        for name, make, behavior in (
+            ("Exchange", stream, partial(self._serve_stream, handlers)),
+            ("Fetch", package.unary_stream_rpc_method_handler, self._give),
+            ("Store", package.stream_unary_rpc_method_handler, self._take),
+        ):
+            makers[name] = partial(self._handler, make, behavior)
+        self._server.add_generic_rpc_handlers((_Entrance(self._admitted, makers, self._refusal),))
         self._server.start()
+        if self._door is not None:
+            self._door.start()
 
     def stop(self, grace_s: float) -> None:
         """Answers no more; calls in progress have some time to end."""
+        if self._door is not None:
+            self._door.stop()
         self._server.stop(grace_s).wait()
         self._executor.shutdown()
 
@@ -127,32 +148,58 @@ class Listener:
         """The arrays of a message."""
         return read_values(field, self.parcels.take)
 
-    def _check(self, context: Any, method: str, content: bytes) -> str:
-        """The proof that the caller shows; raises where it is none."""
-        shown = dict(context.invocation_metadata())
+    # -- who may call, told by the metadata of a call in the thread that reads from the network
+
+    def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
+        """What proves the messages of a call whose metadata these are; OpError if it is refused."""
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
                 f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "
                 f"{shown.get('gpugraph-version')!r:.20}), the server {PROTOCOL!r} (version "
                 f"{VERSION!r}): install one version in all processes of the cluster"
             )
-        key_proof = str(shown.get("gpugraph-proof", ""))
-        self._proofs.check(key_proof, method, content)
-        return key_proof
+        return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
+
+    def _refusal(self, error: OpError) -> Any:
+        """What ends a call with an error, and reads no message; None where too many are ended."""
+        if not self._refusals.acquire(blocking=False):
+            return None
+
+        def refuse(_: Iterator[bytes], context: Any) -> Iterator[bytes]:
+            try:
+                if self._door is not None:
+                    self._door.refuse(context.peer())
+                _abort(context, error)
+            finally:
+                self._refusals.release()
+            yield b""
+
+        return grpc().stream_stream_rpc_method_handler(refuse)
+
+    def _handler(self, make: Callable[[Any], Any], behavior: Any, proofs: MessageProofs) -> Any:
+        """gRPC's handler of one call."""
+
+        def admit(content: Any, context: Any) -> Any:
+            if self._door is not None:
+                self._door.admit(context.peer())
+            return behavior(proofs, content, context)
+
+        return make(admit)
+
+    # -- answers
 
     def _serve_stream(
-        self, handlers: Handlers, frames: Iterator[bytes], context: Any
+        self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
         """Answers the frames of a stream: by the core in this thread, else by what this gives."""
         try:
-            proofs = FrameProofs(self._access.key, self._check(context, "Exchange", b""))
             caller = Caller(context)
             self._clients.begin_stream(caller)
 
             def answer(frame: bytes) -> bytes | None:
-                method, content = proofs.opened(frame)
+                method, content = read_frame(proofs.detach(frame))
                 answered = self._answer(method, handlers[method], content)
-                return None if method in ONE_WAY else answered
+                return None if method in ONE_WAY else proofs.attach(answered)
 
             def answer_caller(frame: bytes) -> bytes | None:
                 with answering(caller):
@@ -174,43 +221,96 @@ class Listener:
         except OpError as error:
             _abort(context, error)
 
-    def _answer(
-        self, method: str, handler: Callable[[Any], Any], content: bytes, context: Any = None
+    def _answer_call(
+        self,
+        method: str,
+        handler: Callable[[Any], Any],
+        proofs: MessageProofs,
+        content: bytes,
+        context: Any,
     ) -> bytes:
-        """context: of a call that is no part of a stream."""
+        """The answer to a call that is no part of a stream."""
         try:
-            if context is not None:
-                self._check(context, method, content)
-                with answering(Caller(context)):
-                    return self._answer(method, handler, content)
-            message = _parsed(method, unsealed(method, content))
-            answer: bytes = handler(message).SerializeToString()
-            return b"\0" + answer
+            message = bytes(proofs.detach(content))
         except OpError as error:
-            return _failed(error)
+            return proofs.attach(failed(error))
+        with answering(Caller(context)):
+            return proofs.attach(self._answer(method, handler, message))
+
+    def _answer(self, method: str, handler: Callable[[Any], Any], content: bytes) -> bytes:
+        try:
+            message = _parsed(method, unsealed(method, content))
+            return success(handler(message).SerializeToString())
+        except OpError as error:
+            return failed(error)
         except Exception as error:
             _LOG.exception("A call of %s failed", method)
-            return _failed(InternalError.of_no_node(f"{type(error).__name__}: {error}"))
+            return failed(InternalError.of_no_node(f"{type(error).__name__}: {error}"))
 
-    def _give(self, ticket: bytes, context: Any) -> Iterator[bytes]:
+    def _give(self, proofs: MessageProofs, content: bytes, context: Any) -> Iterator[bytes]:
+        del context
         try:
-            self._check(context, "Fetch", ticket)
-            memory = self.parcels.take(ticket[:64].decode("latin-1"))
+            ticket = bytes(proofs.detach(content)[:64]).decode("latin-1")
+            memory = self.parcels.take(ticket)
         except OpError as error:
-            _abort(context, error)
-        yield from chunks(memory)
+            yield proofs.attach(failed(error))
+            return
+        yield proofs.attach(success(b""))
+        yield from map(proofs.attach, chunks(memory))
 
-    def _take(self, pieces: Iterator[bytes], context: Any) -> bytes:
+    def _take(self, proofs: MessageProofs, contents: Iterator[bytes], context: Any) -> bytes:
         try:
+            pieces = map(proofs.detach, contents)
             head = next(pieces, b"")
-            self._check(context, "Store", head)
             size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
             if not 0 <= size <= MOST_VALUE_BYTES:
                 raise invalid_argument(f"No size of a tensor: {size}")
-            return self.parcels.put(joined(pieces, size), (0, context.peer())).encode()
+            ticket = self.parcels.put(joined(pieces, size), (0, context.peer()))
+            return proofs.attach(success(ticket.encode()))
         except OpError as error:
-            _abort(context, error)
-            raise
+            return proofs.attach(failed(error))
+
+
+_Maker = Callable[[MessageProofs], Any]
+"""What makes gRPC's handler of one call."""
+
+
+class _Entrance:
+    """What gRPC asks for the handler of each call, when it has the metadata and nothing else.
+
+    admitted: what the caller shows is checked by. makers: of the methods. refusal: the handler of
+    a call that may not be.
+    """
+
+    def __init__(
+        self,
+        admitted: Callable[[Mapping[str, Any], str], MessageProofs],
+        makers: Mapping[str, _Maker],
+        refusal: Callable[[OpError], Any],
+    ) -> None:
+        self._admitted, self._makers, self._refusal = admitted, makers, refusal
+
+    def service(self, details: Any) -> Any:
+        """The handler of a call; None for a method that there is not."""
+        service, _, method = details.method[1:].partition("/")
+        try:
+            proofs = self._admitted(dict(details.invocation_metadata), method)
+        except OpError as error:
+            return self._refusal(error)
+        make = self._makers.get(method) if service == SERVICE else None
+        return None if make is None else make(proofs)
+
+
+def _options() -> tuple[tuple[str, int], ...]:
+    """gRPC's for a server, which leaves half of the files that the process may have to others."""
+    num_files = os.sysconf("SC_OPEN_MAX")
+    most = min(2 * MOST_CALLS, num_files // 2) if num_files > 0 else 2 * MOST_CALLS
+    return (
+        *OPTIONS,
+        ("grpc.max_allowed_incoming_connections", most),
+        ("grpc.max_concurrent_streams", MOST_CALLS),
+        ("grpc.server_handshake_timeout_ms", 10_000),
+    )
 
 
 def _parsed(method: str, content: bytes) -> Any:
@@ -218,13 +318,6 @@ def _parsed(method: str, content: bytes) -> Any:
         return messages_pb2.SERVICE_MESSAGES[METHODS[method][0]].FromString(content)
     except messages_pb2.DecodeError as error:
         raise invalid_argument(f"No message of {method}: {error}") from None
-
-
-def _failed(error: OpError) -> bytes:
-    failure = message_of("Failure")
-    write_failure(failure, error)
-    content: bytes = failure.SerializeToString()
-    return b"\1" + content
 
 
 def _abort(context: Any, error: OpError) -> None:

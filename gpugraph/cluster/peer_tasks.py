@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import OpError
+from gpugraph.cluster.calls.answers import message_of, write_failure
 from gpugraph.cluster.shared_segments import SegmentName
-from gpugraph.cluster.transport import Peer, message_of, write_failure
+from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0

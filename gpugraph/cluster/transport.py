@@ -1,9 +1,9 @@
 """Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
 
-An answer is one byte and a message: 0 and what the method answers, or 1 and a Failure, which the
-caller raises as TensorFlow's error. Most calls go over streams (`call_streams.py`), those with a
-time limit by themselves. Two methods are streams of bytes: `Fetch` gives the memory of a ticket,
-`Store` takes one. What a caller has to show goes along as metadata (`access.py`).
+Most calls go over streams (`call_streams.py`), those with a time limit by themselves. Two methods
+are streams of bytes: `Fetch` gives the memory of a ticket, `Store` takes one. What a caller has to
+show goes along as metadata; all messages, and all answers (`calls/answers.py`), are proven
+(`calls/proofs.py`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import CancelledError, OpError, ResourceExhaustedError
+from gpugraph.base.errors import OpError, ResourceExhaustedError, UnauthenticatedError
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.base.version import VERSION
-from gpugraph.cluster.access import Access, open_channel, proof
-from gpugraph.cluster.call_streams import CallStream, FrameProofs, sealed
+from gpugraph.cluster.access import Access, open_channel
+from gpugraph.cluster.call_streams import CallStream, sealed
+from gpugraph.cluster.calls.answers import (
+    PendingCall,
+    answered,
+    content_of,
+    message_of,
+    status_codes,
+)
+from gpugraph.cluster.calls.proofs import GREETING, NO_INCARNATION, MessageProofs, open_call
 from gpugraph.cluster.core_streams import (
     CoreStream,
     LastingStream,
@@ -39,17 +47,25 @@ from gpugraph.cluster.wire_values import (
     see_parcel,
     write_values,
 )
-from gpugraph.formats import messages_pb2
 from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 from gpugraph.runtime.step_failure import same_kind
 
-PROTOCOL = "4"
+PROTOCOL = "5"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20
 _FREEING_S = 5.0
 _CONNECTING_S = 10.0
-"""How long who sends a tensor waits for the server that takes it."""
+"""How long who calls a server first, or sends it a tensor, waits for it."""
+
+_UNPROVEN = frozenset(
+    (
+        *("UNAVAILABLE", "UNAUTHENTICATED", "FAILED_PRECONDITION", "RESOURCE_EXHAUSTED"),
+        *("UNIMPLEMENTED", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL", "UNKNOWN"),
+    )
+)
+"""The statuses that a server or gRPC itself gives where there is no proof. None of them says
+anything of a step, as OUT_OF_RANGE would do, which ends a program's input."""
 
 SERVICE = "gpugraph.cluster.Cluster"
 OPTIONS = (
@@ -66,37 +82,6 @@ OPTIONS = (
 )
 
 
-def message_of(name: str, **fields: Any) -> Any:
-    """A new message of the service."""
-    return messages_pb2.SERVICE_MESSAGES[name](**fields)
-
-
-def node_of(error: OpError) -> str:
-    """The name of the node that failed, or the empty text."""
-    return getattr(error, "node_name", None) or getattr(error._node_def, "name", None) or ""
-
-
-def write_failure(failure: Any, error: OpError) -> None:
-    """Fills a Failure from an error."""
-    failure.code = error.error_code
-    failure.message = error.message
-    failure.node = node_of(error)
-
-
-def error_of(failure: Any) -> OpError:
-    """The error that a Failure tells of."""
-    plain = OpError(None, None, failure.message, failure.code)
-    error = same_kind(plain, None, None, failure.message)
-    if failure.node:
-        error.node_name = failure.node  # type: ignore[attr-defined]
-    return error
-
-
-def status_codes() -> dict[str, int]:
-    """gRPC's names of statuses with their codes, which are those of TensorFlow's errors."""
-    return {status.name: status.value[0] for status in grpc().StatusCode}
-
-
 class Peer:
     """A server as its callers see it."""
 
@@ -106,6 +91,7 @@ class Peer:
         self._channel = open_channel(address, access, OPTIONS)
         self._methods = {name: self._channel.unary_unary(f"/{SERVICE}/{name}") for name in METHODS}
         self._unawaited: set[PendingCall] = set()
+        self._incarnation = NO_INCARNATION
         self._exchange = self._channel.stream_stream(f"/{SERVICE}/Exchange")
         self._streams = StreamPool(self._open_stream)
         self._sending: LastingStream | None = None
@@ -132,16 +118,26 @@ class Peer:
                 self._watch = self._public_stream(self._note_loss)
         if not has_core(self._channel):
             return self._public_stream()
-        metadata, proofs = self._opening()
+        metadata, proofs = self._opening("Exchange")
         return CoreStream(self._channel, f"/{SERVICE}/Exchange", metadata, proofs)
 
     def _public_stream(self, on_end: Callable[[], Any] | None = None) -> CallStream:
-        metadata, proofs = self._opening()
+        metadata, proofs = self._opening("Exchange")
         return CallStream(partial(self._exchange, metadata=metadata), proofs, on_end)
 
-    def _opening(self) -> tuple[tuple[tuple[str, str], ...], FrameProofs]:
-        metadata = self._metadata("Exchange", b"")
-        return metadata, FrameProofs(self._access.key, metadata[-1][1])
+    def _opening(
+        self, method: str, wait_s: float = 0.0, limit_s: float = _CONNECTING_S
+    ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
+        """The metadata of a call, and what proves its messages.
+
+        A server with a key is greeted before; no other message goes to one that has not proven
+        that it has that key. wait_s, limit_s: as those of `call`, for the greeting.
+        """
+        if self._access.key and not self._incarnation and method != GREETING:
+            self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
+        shown, proofs = open_call(self._access.key, method, self._incarnation)
+        metadata = (("gpugraph-protocol", PROTOCOL), ("gpugraph-version", VERSION))
+        return (*metadata, ("gpugraph-proof", shown)) if shown else metadata, proofs
 
     def _note_loss(self) -> None:
         """Gives up all streams to a server that is not there any more."""
@@ -155,9 +151,9 @@ class Peer:
         if function is not None:
             watch = self._watch
             failure = watch.failure() if watch is not None and watch.is_over else None
-            function(self._as_op_error(call.method, failure, 0.0))
+            function(self._as_op_error(call.method, failure))
 
-    def exchange(self, method: str, message: Any) -> bytes:
+    def exchange(self, method: str, message: Any) -> memoryview | bytes:
         """What the server answers to a message, by a stream; raises as `call`."""
         return self._begin_in_stream(method, message).content()
 
@@ -179,7 +175,7 @@ class Peer:
         with self._lock:
             (stream := self._sending_stream()).send_one_way(method, content)
             if stream.is_over:
-                raise self._as_op_error(method, None, 0.0)
+                raise self._as_op_error(method, None)
 
     def _sending_stream(self) -> LastingStream:
         stream = self._sending
@@ -203,26 +199,31 @@ class Peer:
         may take; 0: for ever. Raises what the server raises; UnavailableError where none answers.
         """
         if not (wait_s or limit_s):
-            return _answered(method, self.exchange(method, message))
+            return answered(method, self.exchange(method, message))
         content = self._checked(method, message)
+        metadata, proofs = self._opening(method, wait_s, limit_s)
         try:  # in this thread alone, which takes half as long as a future
-            answer = self._methods[method](
-                content,
+            content = self._methods[method](
+                proofs.attach(content),
                 timeout=wait_s or limit_s or None,
                 wait_for_ready=wait_s > 0,
-                metadata=self._metadata(method, content),
+                metadata=metadata,
             )
-        except grpc().RpcError as error:
+            answer = answered(method, proofs.detach(content))
+        except (UnauthenticatedError, grpc().RpcError) as error:
             raise self._as_op_error(method, error, wait_s) from None
-        return _answered(method, answer)
+        if method == GREETING:
+            self._incarnation = answer.incarnation
+        return answer
 
     def start(self, method: str, message: Any, limit_s: float) -> PendingCall:
         """As `call`, which what this gives waits for."""
         content = self._checked(method, message)
+        metadata, proofs = self._opening(method, limit_s=limit_s or _CONNECTING_S)
         future = self._methods[method].future(
-            content, timeout=limit_s or None, metadata=self._metadata(method, content)
+            proofs.attach(content), timeout=limit_s or None, metadata=metadata
         )
-        return PendingCall(self, method, future)
+        return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
         """A message as bytes, with its sum; ResourceExhaustedError for too many."""
@@ -250,32 +251,32 @@ class Peer:
         self._unawaited.add(pending)  # gRPC cancels a call that nobody holds
         pending.when_done(lambda: self._unawaited.discard(pending))
 
-    def _metadata(self, method: str, content: bytes) -> tuple[tuple[str, str], ...]:
-        shown = (("gpugraph-protocol", PROTOCOL), ("gpugraph-version", VERSION))
-        key_proof = proof(self._access, method, content)
-        return (*shown, ("gpugraph-proof", key_proof)) if key_proof else shown
-
     def fetch(self, ticket: str, size: int) -> Memory:
         """The memory that the server keeps under a ticket."""
-        name = ticket.encode()
+        metadata, proofs = self._opening("Fetch")
+        call = self._fetch(proofs.attach(ticket.encode()), metadata=metadata)
         try:
-            return joined(self._fetch(name, metadata=self._metadata("Fetch", name)), size)
-        except grpc().RpcError as error:
-            raise self._as_op_error("Fetch", error, 0.0) from None
+            pieces = map(proofs.detach, call)
+            content_of(next(pieces, b""))
+            return joined(pieces, size)
+        except (UnauthenticatedError, grpc().RpcError) as error:
+            raise self._as_op_error("Fetch", error) from None
+        finally:
+            call.cancel()
 
     def store(self, memory: Memory) -> str:
         """Sends memory to the server, which keeps it under the ticket that it answers."""
-        head = struct.pack("<q", memory.nbytes)
+        metadata, proofs = self._opening("Store")
 
         def pieces() -> Iterator[bytes]:
-            yield head
-            yield from chunks(memory)
+            yield proofs.attach(struct.pack("<q", memory.nbytes))
+            yield from map(proofs.attach, chunks(memory))
 
         try:
-            metadata = self._metadata("Store", head)
-            return str(self._store(pieces(), metadata=metadata).decode())
-        except grpc().RpcError as error:
-            raise self._as_op_error("Store", error, 0.0) from None
+            answer = self._store(pieces(), metadata=metadata)
+            return content_of(proofs.detach(answer)).decode()
+        except (UnauthenticatedError, grpc().RpcError) as error:
+            raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
         """Adds arrays to a message for this server."""
@@ -303,52 +304,23 @@ class Peer:
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
-    def _as_op_error(self, method: str, error: Any, wait_s: float) -> OpError:
+    def _as_op_error(self, method: str, error: Any, wait_s: float = 0.0) -> OpError:
         if error is None:  # the stream has ended in order, as its server has
             status, details = "UNAVAILABLE", "the connection has ended"
+        elif isinstance(error, OpError):
+            status, details = "UNAUTHENTICATED", error.message
         else:
             status, details = error.code().name, error.details()
         if wait_s and status == "DEADLINE_EXCEEDED":
             status, details = "UNAVAILABLE", f"no server answered within {wait_s:g} s"
+        if status == "UNAVAILABLE":
+            self._incarnation = NO_INCARNATION
+        if self._access.key and status not in _UNPROVEN:
+            details = f"The server answers {status} without a proof that it has the key"
+            status = "UNAUTHENTICATED"
         code = status_codes()[status]
         text = f"{details} ({method} of the server at {self.address})"
         return same_kind(OpError(None, None, text, code), None, None, text)
-
-
-class PendingCall:
-    """A call that is on its way. Calling it waits for the answer."""
-
-    def __init__(self, peer: Peer, method: str, future: Any) -> None:
-        self._peer, self._method, self._future = peer, method, future
-
-    def __call__(self) -> Any:
-        """The answer; raises as `Peer.call`."""
-        try:
-            content = self._future.result()
-        except grpc().FutureCancelledError:
-            raise CancelledError.of_no_node(f"{self._method} was cancelled") from None
-        except grpc().RpcError as error:
-            raise self._peer._as_op_error(self._method, error, 0.0) from None
-        return _answered(self._method, content)
-
-    def when_done(self, function: Callable[[], Any]) -> None:
-        """Calls the function, in some thread, when the call is over."""
-        self._future.add_done_callback(lambda _: function())
-
-    def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Calls the function, in some thread, with the error of a call that has failed."""
-
-        def tell() -> None:
-            try:
-                self()
-            except OpError as error:
-                function(error)
-
-        self.when_done(tell)
-
-    def cancel(self) -> None:
-        """Gives the call up."""
-        self._future.cancel()
 
 
 class StreamedCall:
@@ -360,16 +332,19 @@ class StreamedCall:
 
     def __call__(self) -> Any:
         """The answer; raises as `Peer.call`."""
-        return _answered(self.method, self.content())
+        return answered(self.method, self.content())
 
-    def content(self) -> bytes:
+    def content(self) -> memoryview | bytes:
         """The answer as bytes."""
         try:
             content = self._stream.receive()
         except StopIteration:
-            raise self._peer._as_op_error(self.method, None, 0.0) from None
+            raise self._peer._as_op_error(self.method, None) from None
         except (StreamEndedError, grpc().RpcError) as error:
-            raise self._peer._as_op_error(self.method, error, 0.0) from None
+            raise self._peer._as_op_error(self.method, error) from None
+        except UnauthenticatedError as error:
+            self.cancel()
+            raise self._peer._as_op_error(self.method, error) from None
         except BaseException:
             self.cancel()
             raise
@@ -391,10 +366,3 @@ class StreamedCall:
         self._peer._on_loss.pop(self, None)
         if not self._is_answered:
             self._stream.cancel()
-
-
-def _answered(method: str, content: bytes) -> Any:
-    """The message of an answer; raises the error that it tells of."""
-    if content[:1] == b"\1":
-        raise error_of(messages_pb2.SERVICE_MESSAGES["Failure"].FromString(content[1:]))
-    return messages_pb2.SERVICE_MESSAGES[METHODS[method][1]].FromString(content[1:])

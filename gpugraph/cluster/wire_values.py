@@ -180,7 +180,7 @@ def chunks(memory: Memory) -> Iterator[bytes]:
         yield bytes(view[start : start + CHUNK_BYTES])
 
 
-def joined(pieces: Iterable[bytes], size: int) -> Memory:
+def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
     """The memory of which these are the pieces; InvalidArgumentError for more or fewer bytes."""
     memory: Memory = np.empty(size, np.uint8)
     view, position = memoryview(memory), 0

@@ -11,11 +11,12 @@ from typing import Any
 
 from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.calls.answers import PendingCall, message_of
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
 from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
 from gpugraph.cluster.peer_tasks import CLEANING_S, PeerTasks, tell_end
 from gpugraph.cluster.task_sessions import SessionGraph
-from gpugraph.cluster.transport import Peer, PendingCall, StreamedCall, message_of
+from gpugraph.cluster.transport import Peer, StreamedCall
 from gpugraph.cluster.worker import CLIENT_IS_GONE, Worker
 from gpugraph.config import ConfigProto
 from gpugraph.devices import DeviceAttributes, MemoryUse

@@ -9,7 +9,8 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.cluster.access import Access
-from gpugraph.cluster.transport import Peer, message_of
+from gpugraph.cluster.calls.answers import message_of
+from gpugraph.cluster.transport import Peer
 
 from .local_cluster import PROCESSES, free_ports, local_cluster, over_grpc, server_processes
 

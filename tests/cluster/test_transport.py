@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import struct
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +14,12 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.errors import OpError
 from gpugraph.cluster import access, call_streams, transport, wire_values
-from gpugraph.cluster.transport import Peer, message_of
+from gpugraph.cluster.calls.answers import content_of, message_of
+from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Parcels, joined, read_values, write_values
 from gpugraph.formats.messages.service_messages import ONE_WAY
 
-from .local_cluster import over_grpc
-
-grpc = pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
+pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
 pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
 FEW, MANY = 600, 100_000
@@ -92,27 +90,8 @@ def test_parcels_that_nobody_takes_are_forgotten(monkeypatch: pytest.MonkeyPatch
         parcels.take(old)
 
 
-def test_proofs_hold_for_one_call_of_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = access.Access(b"k" * 16), access.Access(b"x" * 16)
-    proofs = access.Proofs(ours)
-    shown = access.proof(ours, "RunStep", b"message")
-    proofs.check(shown, "RunStep", b"message")
-    wrong = (shown, "RunStep", b"message"), ("", "RunStep", b""), ("1.2.3", "RunStep", b"")
-    wrong += ((access.proof(theirs, "RunStep", b""), "RunStep", b""),)
-    wrong += ((access.proof(ours, "RunStep", b"a"), "RunStep", b"b"),)
-    wrong += ((access.proof(ours, "RunStep", b""), "Reset", b""),)
-    for arguments in wrong:
-        with pytest.raises(tf.errors.UnauthenticatedError):
-            proofs.check(*arguments)
-    old = access.proof(ours, "RunStep", b"")
-    now = time.time()
-    monkeypatch.setattr(access.time, "time", lambda: now + 1000)
-    with pytest.raises(tf.errors.UnauthenticatedError, match="clocks"):
-        proofs.check(old, "RunStep", b"")
-
-
 def test_a_client_of_another_version(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport.Peer, "_metadata", lambda *_: (("gpugraph-protocol", "0"),))
+    monkeypatch.setattr(transport, "PROTOCOL", "0")
     with pytest.raises(
         tf.errors.FailedPreconditionError, match=r"speaks protocol '0'.*one version"
     ):
@@ -189,7 +168,7 @@ def spoilt(content: bytes, draw: random.Random) -> bytes:
 
 def in_a_call(peer: Peer, name: str, content: bytes) -> bytes:
     """The answer to bytes of a call of its own."""
-    answer: bytes = peer._methods[name](content, metadata=peer._metadata(name, content), timeout=30)
+    answer: bytes = peer._methods[name](content, metadata=peer._opening(name)[0], timeout=30)
     return answer
 
 
@@ -199,7 +178,7 @@ def in_a_stream(peer: Peer, name: str, content: bytes) -> bytes:
         return in_a_call(peer, name, content)
     stream = peer._streams.take()
     stream.send(name, content)
-    answer = stream.receive()
+    answer = bytes(stream.receive())
     peer._streams.give(stream)
     return answer
 
@@ -234,8 +213,9 @@ def check_malformed(peer: Peer, count: int, seed: int) -> None:
             assert failure.code != tf.errors.INTERNAL, failure.message
     assert num_refused > count // 3
     for size in (b"", b"x", struct.pack("<q", -1), struct.pack("<q", 1 << 60), os.urandom(8)):
-        with pytest.raises(grpc.RpcError):
-            peer._store(iter([size, b"abc"]), metadata=peer._metadata("Store", size))
+        answer = peer._store(iter([size, b"abc"]), metadata=peer._opening("Store")[0])
+        with pytest.raises(OpError, match=r"No size|not of \d+ bytes|memory"):
+            content_of(answer)
     with pytest.raises(OpError):
         peer.fetch("no ticket", 3)
     assert peer.call("GetStatus", message_of("Nothing")).task
@@ -269,18 +249,3 @@ def test_malformed_messages(peer: Peer) -> None:
 @pytest.mark.exhaustive
 def test_a_hundred_thousand_malformed_messages(peer: Peer) -> None:
     check_malformed(peer, MANY, 2)
-
-
-def test_calls_of_a_server_without_the_key() -> None:
-    server = tf.train.Server.create_local_server()
-    server._listener._proofs = access.Proofs(access.Access(b"k" * 16))
-    with over_grpc(server) as target:
-        stranger = Peer(target.removeprefix("grpc://"), access.Access())
-        for name, message in samples("handle"):
-            with pytest.raises(tf.errors.UnauthenticatedError):
-                stranger.call(name, message)
-        for call in (lambda: stranger.fetch("x", 1), lambda: stranger.store(np.zeros(1, np.uint8))):
-            with pytest.raises(tf.errors.UnauthenticatedError):
-                call()
-        stranger.close()
-    server.stop()

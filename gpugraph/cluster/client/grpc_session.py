@@ -15,10 +15,10 @@ import numpy as np
 
 from gpugraph.base.errors import AlreadyExistsError, CancelledError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.calls.answers import node_of
 from gpugraph.cluster.client.master_links import SCHEME, master_of
 from gpugraph.cluster.cluster_placement import ClusterExplanation
 from gpugraph.cluster.part_specs import StepNames, StepOptions
-from gpugraph.cluster.transport import node_of
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.devices import DeviceAttributes, KeptTensors, MemoryUse, NewHandle
 from gpugraph.formats import messages_pb2

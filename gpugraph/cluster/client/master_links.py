@@ -7,11 +7,12 @@ from typing import Any
 
 from gpugraph.base.errors import AbortedError, NotFoundError
 from gpugraph.cluster.access import access_of_environment
+from gpugraph.cluster.calls.answers import message_of
 from gpugraph.cluster.grpc_server import SERVERS
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master
 from gpugraph.cluster.part_specs import StepNames, StepOptions
 from gpugraph.cluster.shared_segments import SegmentPool, mapped
-from gpugraph.cluster.transport import Peer, message_of
+from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import read_segment
 from gpugraph.cluster.worker_links import SessionMemory, devices_of, write_names
 from gpugraph.config import ConfigProto

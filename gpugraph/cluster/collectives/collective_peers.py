@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.errors import AbortedError, OpError, UnavailableError
+from gpugraph.cluster.calls.answers import PendingCall, error_of, message_of, write_failure
 from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
 from gpugraph.cluster.collectives.collective_meetings import (
     Attempt,
@@ -25,7 +26,7 @@ from gpugraph.cluster.collectives.collective_meetings import (
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.peer_tasks import PeerTasks
 from gpugraph.cluster.step_mailbox import StepMailbox, StepMailboxes
-from gpugraph.cluster.transport import Peer, PendingCall, error_of, message_of, write_failure
+from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import read_segment, write_segment
 from gpugraph.config.environment import seconds
 

@@ -1,0 +1,124 @@
+"""Answers of a server: messages, and errors that the caller raises as TensorFlow's.
+
+An answer is one byte and a message: 0 and what the method answers, or 1 and a Failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.errors import CancelledError, OpError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.cluster.calls.proofs import MessageProofs
+from gpugraph.cluster.grpc_package import grpc
+from gpugraph.formats import messages_pb2
+from gpugraph.formats.messages.service_messages import METHODS
+from gpugraph.runtime.step_failure import same_kind
+
+
+def message_of(name: str, **fields: Any) -> Any:
+    """A new message of the service."""
+    return messages_pb2.SERVICE_MESSAGES[name](**fields)
+
+
+def node_of(error: OpError) -> str:
+    """The name of the node that failed, or the empty text."""
+    return getattr(error, "node_name", None) or getattr(error._node_def, "name", None) or ""
+
+
+def write_failure(failure: Any, error: OpError) -> None:
+    """Fills a Failure from an error."""
+    failure.code = error.error_code
+    failure.message = error.message
+    failure.node = node_of(error)
+
+
+def error_of(failure: Any) -> OpError:
+    """The error that a Failure tells of."""
+    plain = OpError(None, None, failure.message, failure.code)
+    error = same_kind(plain, None, None, failure.message)
+    if failure.node:
+        error.node_name = failure.node  # type: ignore[attr-defined]
+    return error
+
+
+def status_codes() -> dict[str, int]:
+    """gRPC's names of statuses with their codes, which are those of TensorFlow's errors."""
+    return {status.name: status.value[0] for status in grpc().StatusCode}
+
+
+def success(content: bytes) -> bytes:
+    """The answer that holds this."""
+    return b"\0" + content
+
+
+def failed(error: OpError) -> bytes:
+    """The answer that tells of an error."""
+    failure = message_of("Failure")
+    write_failure(failure, error)
+    content: bytes = failure.SerializeToString()
+    return b"\1" + content
+
+
+def content_of(answer: memoryview | bytes) -> bytes:
+    """What an answer holds; raises the error that it tells of."""
+    content = bytes(answer[1:])
+    if answer[:1] == b"\1":
+        raise error_of(messages_pb2.SERVICE_MESSAGES["Failure"].FromString(content))
+    return content
+
+
+def answered(method: str, answer: memoryview | bytes) -> Any:
+    """The message that an answer holds; raises the error that it tells of."""
+    return messages_pb2.SERVICE_MESSAGES[METHODS[method][1]].FromString(content_of(answer))
+
+
+class PendingCall:
+    """A call that is on its way. Calling it waits for the answer.
+
+    proofs: of its messages. as_op_error: what makes an error of one of gRPC's.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        future: Any,
+        proofs: MessageProofs,
+        as_op_error: Callable[[str, Any], OpError],
+    ) -> None:
+        self._method, self._future = method, future
+        self._proofs, self._as_op_error = proofs, as_op_error
+        self._answer: memoryview | bytes | None = None
+        self._lock = new_lock()
+
+    def __call__(self) -> Any:
+        """The answer; raises as `Peer.call`."""
+        try:
+            with self._lock:
+                if self._answer is None:
+                    self._answer = self._proofs.detach(self._future.result())
+        except grpc().FutureCancelledError:
+            raise CancelledError.of_no_node(f"{self._method} was cancelled") from None
+        except (OpError, grpc().RpcError) as error:
+            raise self._as_op_error(self._method, error) from None
+        return answered(self._method, self._answer)
+
+    def when_done(self, function: Callable[[], Any]) -> None:
+        """Calls the function, in some thread, when the call is over."""
+        self._future.add_done_callback(lambda _: function())
+
+    def when_lost(self, function: Callable[[OpError], Any]) -> None:
+        """Calls the function, in some thread, with the error of a call that has failed."""
+
+        def tell() -> None:
+            try:
+                self()
+            except OpError as error:
+                function(error)
+
+        self.when_done(tell)
+
+    def cancel(self) -> None:
+        """Gives the call up."""
+        self._future.cancel()
