@@ -35,11 +35,11 @@ from gpugraph.cluster.call_streams import (
 )
 from gpugraph.cluster.calls.answers import failed, status_codes, success
 from gpugraph.cluster.calls.doorkeeper import MOST_LOOKS, MOST_LOOKS_OF_TLS, Doorkeeper
-from gpugraph.cluster.calls.proofs import CallerProofs, MessageProofs
+from gpugraph.cluster.calls.proofs import CallerProofs, MessageProofs, service_of
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
-from gpugraph.cluster.transport import OPTIONS, PROTOCOL, SERVICE
+from gpugraph.cluster.transport import OPTIONS, PROTOCOL
 from gpugraph.cluster.wire_values import (
     MOST_VALUE_BYTES,
     Parcels,
@@ -81,8 +81,12 @@ class Listener:
         self._door: Doorkeeper | None = None
         self._refusals = threading.Semaphore(_MOST_REFUSALS)
         self._executor = DaemonThreads("gpugraph-server")
+        self._entrance = _Entrance(self._admitted, self._refusal)
         self._server: Any = grpc().server(
-            self._executor, options=_options(), maximum_concurrent_rpcs=MOST_CALLS
+            self._executor,
+            interceptors=(self._entrance,),
+            options=_options(),
+            maximum_concurrent_rpcs=MOST_CALLS,
         )
 
     def bind(self, address: str) -> int:
@@ -120,7 +124,9 @@ class Listener:
             ("Store", package.stream_unary_rpc_method_handler, self._take),
         ):
             makers[name] = partial(self._handler, make, behavior)
-        self._server.add_generic_rpc_handlers((_Entrance(self._admitted, makers, self._refusal),))
+        service = service_of(self._access.key)
+        self._entrance.makers = {f"/{service}/{name}": make for name, make in makers.items()}
+        self._server.add_registered_method_handlers(service, makers)
         self._server.start()
         if self._door is not None:
             self._door.start()
@@ -278,26 +284,26 @@ _Maker = Callable[[MessageProofs], Any]
 class _Entrance:
     """What gRPC asks for the handler of each call, when it has the metadata and nothing else.
 
-    admitted: what the caller shows is checked by. makers: of the methods. refusal: the handler of
-    a call that may not be.
+    admitted: checks what the caller shows. refusal: the handler of a call that may not be. makers:
+    of handlers, by the paths of the methods.
     """
 
     def __init__(
         self,
         admitted: Callable[[Mapping[str, Any], str], MessageProofs],
-        makers: Mapping[str, _Maker],
         refusal: Callable[[OpError], Any],
     ) -> None:
-        self._admitted, self._makers, self._refusal = admitted, makers, refusal
+        self._admitted, self._refusal = admitted, refusal
+        self.makers: Mapping[str, _Maker] = {}
 
-    def service(self, details: Any) -> Any:
+    def intercept_service(self, _: Any, details: Any) -> Any:
         """The handler of a call; None for a method that there is not."""
-        service, _, method = details.method[1:].partition("/")
+        method = details.method.rpartition("/")[2]
         try:
             proofs = self._admitted(dict(details.invocation_metadata), method)
         except OpError as error:
             return self._refusal(error)
-        make = self._makers.get(method) if service == SERVICE else None
+        make = self.makers.get(details.method)
         return None if make is None else make(proofs)
 
 

@@ -27,7 +27,13 @@ from gpugraph.cluster.calls.answers import (
     message_of,
     status_codes,
 )
-from gpugraph.cluster.calls.proofs import GREETING, NO_INCARNATION, MessageProofs, open_call
+from gpugraph.cluster.calls.proofs import (
+    GREETING,
+    NO_INCARNATION,
+    MessageProofs,
+    open_call,
+    service_of,
+)
 from gpugraph.cluster.core_streams import (
     CoreStream,
     LastingStream,
@@ -67,7 +73,6 @@ _UNPROVEN = frozenset(
 """The statuses that a server or gRPC itself gives where there is no proof. None of them says
 anything of a step, as OUT_OF_RANGE would do, which ends a program's input."""
 
-SERVICE = "gpugraph.cluster.Cluster"
 OPTIONS = (
     ("grpc.max_receive_message_length", MOST_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MOST_MESSAGE_BYTES),
@@ -89,10 +94,12 @@ class Peer:
         self.address = address
         self._access = access
         self._channel = open_channel(address, access, OPTIONS)
-        self._methods = {name: self._channel.unary_unary(f"/{SERVICE}/{name}") for name in METHODS}
+        path = f"/{service_of(access.key)}/"
+        self._methods = {name: self._channel.unary_unary(path + name) for name in METHODS}
         self._unawaited: set[PendingCall] = set()
         self._incarnation = NO_INCARNATION
-        self._exchange = self._channel.stream_stream(f"/{SERVICE}/Exchange")
+        self._stream_path = path + "Exchange"
+        self._exchange = self._channel.stream_stream(self._stream_path)
         self._streams = StreamPool(self._open_stream)
         self._sending: LastingStream | None = None
         self._is_near = False
@@ -100,8 +107,8 @@ class Peer:
         self._on_loss: dict[StreamedCall, Callable[[OpError], Any]] = {}
         self._lock = new_lock()
         self._watch_lock = new_rlock()
-        self._fetch = self._channel.unary_stream(f"/{SERVICE}/Fetch")
-        self._store = self._channel.stream_unary(f"/{SERVICE}/Store")
+        self._fetch = self._channel.unary_stream(path + "Fetch")
+        self._store = self._channel.stream_unary(path + "Store")
 
     def close(self) -> None:
         """Ends the connection."""
@@ -119,7 +126,7 @@ class Peer:
         if not has_core(self._channel):
             return self._public_stream()
         metadata, proofs = self._opening("Exchange")
-        return CoreStream(self._channel, f"/{SERVICE}/Exchange", metadata, proofs)
+        return CoreStream(self._channel, self._stream_path, metadata, proofs)
 
     def _public_stream(self, on_end: Callable[[], Any] | None = None) -> CallStream:
         metadata, proofs = self._opening("Exchange")

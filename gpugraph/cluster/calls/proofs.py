@@ -26,6 +26,7 @@ WRONG_KEY = (
 GREETING = "GetStatus"
 """The method by which a caller learns the incarnation of a server, so that it needs none."""
 
+SERVICE = "gpugraph.cluster.Cluster"
 NO_INCARNATION = 0
 _VALID_S = 300
 _MOST_NONCES = 1 << 17
@@ -84,6 +85,16 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
     head = f"{int(time.time())}.{os.urandom(12).hex()}.{incarnation}"
     own_key, digest = _derived(key, method, head)
     return f"{head}.{digest}", MessageProofs(own_key)
+
+
+def service_of(key: bytes) -> str:
+    """The name of the service as callers with the key ask for it.
+
+    gRPC has a queue for each method that it knows by name, and one for all others. So the calls of
+    who does not know the names do not stand in the way of those who do.
+    """
+    name = hmac.digest(key, b"gpugraph service", _SHA).hex()[:32] if key else ""
+    return f"{SERVICE}.{name}" if name else SERVICE
 
 
 def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
