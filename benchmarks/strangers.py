@@ -291,11 +291,10 @@ def measure(address: str, pid: int, seconds: float) -> Phase:
     steps: list[float] = []
     sessions: list[float] = []
     sizes = []
-    until = time.monotonic() + seconds
     with tf.Session(f"grpc://{address}", graph=graph) as session:
         step = session.make_callable(nothing)
         step()
-        looked = 0.0
+        looked, until = 0.0, time.monotonic() + seconds
         while (now := time.monotonic()) < until:
             start = time.perf_counter()
             step()

@@ -36,6 +36,7 @@ from gpugraph.cluster.call_streams import (
 from gpugraph.cluster.calls.answers import failed, status_codes, success
 from gpugraph.cluster.calls.doorkeeper import MOST_LOOKS, MOST_LOOKS_OF_TLS, Doorkeeper
 from gpugraph.cluster.calls.proofs import CallerProofs, MessageProofs, service_of
+from gpugraph.cluster.calls.unknown_calls import slow_down
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
 from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
@@ -127,9 +128,10 @@ class Listener:
         service = service_of(self._access.key)
         self._entrance.makers = {f"/{service}/{name}": make for name, make in makers.items()}
         self._server.add_registered_method_handlers(service, makers)
-        self._server.start()
         if self._door is not None:
+            slow_down(self._server)
             self._door.start()
+        self._server.start()
 
     def stop(self, grace_s: float) -> None:
         """Answers no more; calls in progress have some time to end."""
