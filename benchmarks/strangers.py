@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import gpugraph as tf
 
 KEY = "a key that the stranger does not have"
-MOST_BYTES = 64 << 20
+MOST_BYTES = 320 << 20
 MOST_TIMES = 2.0
 SERVICE = "gpugraph.cluster.Cluster"
 _SERVE = """
@@ -44,8 +44,8 @@ print("ready", flush=True)
 server.join()
 """
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_DATA, _HEADERS, _RST, _SETTINGS, _PING, _CONTINUATION = 0, 1, 3, 4, 6, 9
-_END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
+DATA, HEADERS, RST, SETTINGS, PING, CONTINUATION = 0, 1, 3, 4, 6, 9
+END_HEADERS, ACK = 4, 1
 _CONNECTIONS = 40
 """Of each kind, at the same time."""
 
@@ -57,12 +57,12 @@ def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
     return struct.pack(">I", len(content))[1:] + struct.pack(">BBI", kind, flags, stream) + content
 
 
-def headers(method: str, **shown: str) -> bytes:
-    """The header block of a call."""
+def headers(path: str, **shown: str) -> bytes:
+    """The metadata of a call."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
-        ":path": f"/{SERVICE}/{method}",
+        ":path": path,
         ":authority": "localhost",
         "te": "trailers",
         "content-type": "application/grpc",
@@ -81,28 +81,32 @@ def connected(address: str, *frames: bytes) -> socket.socket:
     host, _, port = address.rpartition(":")
     connection = socket.create_connection((host, int(port)), timeout=5)
     if frames:
-        connection.sendall(_PREFACE + frame(_SETTINGS, 0, 0) + b"".join(frames))
+        connection.sendall(_PREFACE + frame(SETTINGS, 0, 0) + b"".join(frames))
     return connection
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Whether the server has not ended it; what it has sent is read, and its settings confirmed."""
+    """Whether the server has not ended it, else it is closed here as well.
+
+    What the server has sent is read, and its settings are confirmed.
+    """
     connection.settimeout(0)
     try:
-        content = connection.recv(1 << 16)
-        if content:
+        if connection.recv(1 << 16):
             connection.settimeout(1)
-            connection.sendall(frame(_SETTINGS, _ACK, 0))
-        return bool(content)
+            connection.sendall(frame(SETTINGS, ACK, 0))
+            return True
     except BlockingIOError:
         return True
     except OSError:
-        return False
+        pass
+    connection.close()
+    return False
 
 
-def call(stream: int, method: str, flags: int = _END_HEADERS, **shown: str) -> bytes:
+def call(stream: int, method: str, flags: int = END_HEADERS, **shown: str) -> bytes:
     """The frame that begins a call."""
-    return frame(_HEADERS, flags, stream, headers(method, **shown))
+    return frame(HEADERS, flags, stream, headers(f"/{SERVICE}/{method}", **shown))
 
 
 SHOWN = {"gpugraph_protocol": "5", "gpugraph_version": "1"}
@@ -135,7 +139,7 @@ def half_greeting(address: str) -> socket.socket:
 
 def idle(address: str) -> socket.socket:
     """A connection that makes no call."""
-    return connected(address, frame(_PING, 0, 0, bytes(8)))
+    return connected(address, frame(PING, 0, 0, bytes(8)))
 
 
 def half_headers(address: str) -> socket.socket:
@@ -159,7 +163,7 @@ def huge_body(address: str) -> socket.socket:
     return connected(
         address,
         *(
-            call(2 * n + 1, method, **WRONG) + frame(_DATA, 0, 2 * n + 1, head + bytes(16000))
+            call(2 * n + 1, method, **WRONG) + frame(DATA, 0, 2 * n + 1, head + bytes(16000))
             for n, method in enumerate(("RunStep", "Store", "Exchange", "ExtendSession"))
         ),
     )
@@ -167,7 +171,7 @@ def huge_body(address: str) -> socket.socket:
 
 def more_body(connection: socket.socket, number: int) -> None:
     """Further bytes of such a message."""
-    connection.sendall(frame(_DATA, 0, 2 * (number % 4) + 1, bytes(16000)))
+    connection.sendall(frame(DATA, 0, 2 * (number % 4) + 1, bytes(16000)))
 
 
 def noise(address: str) -> socket.socket:
@@ -185,7 +189,7 @@ KINDS = {
     "idle connections": Kind(idle),
     "metadata without end": Kind(
         half_headers,
-        lambda connection, number: connection.sendall(frame(_CONTINUATION, 0, 1, b"\0")),
+        lambda connection, number: connection.sendall(frame(CONTINUATION, 0, 1, b"\0")),
     ),
     "idle calls": Kind(
         idle_calls,
@@ -200,11 +204,11 @@ KINDS = {
         idle_calls,
         lambda connection, number: connection.sendall(
             call(2 * number + 201, "Fetch", **SHOWN)
-            + frame(_RST, 0, 2 * number + 201, struct.pack(">I", 8))
+            + frame(RST, 0, 2 * number + 201, struct.pack(">I", 8))
         ),
     ),
     "pings": Kind(
-        idle, lambda connection, number: connection.sendall(frame(_PING, 0, 0, bytes(8)) * 20)
+        idle, lambda connection, number: connection.sendall(frame(PING, 0, 0, bytes(8)) * 20)
     ),
     "noise": Kind(noise),
 }
@@ -221,7 +225,6 @@ def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -
             with contextlib.suppress(OSError):
                 kind.go_on(connection, number)
             if ended:
-                connection.close()
                 connections.remove(connection)
                 num_ended += 1
         while len(connections) < count:
@@ -269,7 +272,7 @@ def server_process() -> Iterator[tuple[str, int]]:
         process.communicate()
 
 
-def resident_bytes(pid: int) -> int:
+def resident_bytes(pid: int | str = "self") -> int:
     """The memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 
