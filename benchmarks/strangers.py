@@ -288,35 +288,39 @@ class Phase(NamedTuple):
 
 
 def measure(address: str, pid: int, seconds: float) -> Phase:
-    """Runs steps of a session, and new sessions at times, for so long."""
+    """Runs steps of a session for so long, and beside it makes a new session at times."""
     with tf.Graph().as_default() as graph:
         nothing = tf.no_op()
     steps: list[float] = []
     sessions: list[float] = []
-    sizes = []
+    sizes: list[tuple[int, int, int]] = []
+    is_over = threading.Event()
+
+    def make_sessions() -> None:
+        while not is_over.wait(0.5):
+            start = time.perf_counter()
+            with tf.Session(f"grpc://{address}", graph=graph) as other:
+                other.run(nothing)
+            sessions.append(time.perf_counter() - start)
+
     with tf.Session(f"grpc://{address}", graph=graph) as session:
         step = session.make_callable(nothing)
         step()
-        looked, until = 0.0, time.monotonic() + seconds
-        while (now := time.monotonic()) < until:
-            start = time.perf_counter()
-            step()
-            steps.append(time.perf_counter() - start)
-            if now - looked > 0.5:
-                looked = now
+        beside = threading.Thread(target=make_sessions)
+        beside.start()
+        until = time.monotonic() + seconds
+        try:
+            while time.monotonic() < until or not sessions:
                 start = time.perf_counter()
-                with tf.Session(f"grpc://{address}", graph=graph) as other:
-                    other.run(nothing)
-                sessions.append(time.perf_counter() - start)
-                folder = Path(f"/proc/{pid}")
-                sizes.append(
-                    (
-                        resident_bytes(pid),
-                        len(os.listdir(folder / "fd")),
-                        len(os.listdir(folder / "task")),
-                    )
-                )
-            time.sleep(0.001)
+                step()
+                steps.append(time.perf_counter() - start)
+                if len(steps) % 100 == 1:
+                    files, threads = (os.listdir(f"/proc/{pid}/{name}") for name in ("fd", "task"))
+                    sizes.append((resident_bytes(pid), len(files), len(threads)))
+                time.sleep(0.001)
+        finally:
+            is_over.set()
+            beside.join()
     most = [max(column) for column in zip(*sizes, strict=True)]
     return Phase(steps, sessions, *most)
 

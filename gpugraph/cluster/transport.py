@@ -11,11 +11,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import OpError, ResourceExhaustedError, UnauthenticatedError
+from gpugraph.base.errors import (
+    OpError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
 from gpugraph.base.version import VERSION
 from gpugraph.cluster.access import Access, open_channel
@@ -61,6 +67,7 @@ PROTOCOL = "5"
 
 MOST_MESSAGE_BYTES = 256 << 20
 _FREEING_S = 5.0
+_AGAIN_S = 0.1
 _CONNECTING_S = 10.0
 """How long who calls a server first, or sends it a tensor, waits for it."""
 
@@ -207,7 +214,7 @@ class Peer:
         """
         if not (wait_s or limit_s):
             return answered(method, self.exchange(method, message))
-        content = self._checked(method, message)
+        content, until = self._checked(method, message), monotonic() + wait_s
         metadata, proofs = self._opening(method, wait_s, limit_s)
         try:  # in this thread alone, which takes half as long as a future
             content = self._methods[method](
@@ -218,7 +225,12 @@ class Peer:
             )
             answer = answered(method, proofs.detach(content))
         except (UnauthenticatedError, grpc().RpcError) as error:
-            raise self._as_op_error(method, error, wait_s) from None
+            as_op_error = self._as_op_error(method, error, wait_s)
+            left_s = until - monotonic() - _AGAIN_S
+            if method == GREETING and left_s > 0 and isinstance(as_op_error, UnavailableError):
+                sleep(_AGAIN_S)  # a server to which many connect may have ended this connection
+                return self.call(method, message, left_s)
+            raise as_op_error from None
         if method == GREETING:
             self._incarnation = answer.incarnation
         return answer

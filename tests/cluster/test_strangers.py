@@ -222,9 +222,10 @@ def test_a_busy_process_ends_no_connection_early() -> None:
             assert caller.recv(1) == b""
 
 
+@listed
 def test_a_short_worst_minute() -> None:
+    """benchmarks/strangers.py tells how long steps take, which a busy machine does not."""
     usual, disturbed = strangers.worst_minute(4.0, list(strangers.KINDS))
-    assert len(disturbed.steps) > 50 and disturbed.sessions
+    assert disturbed.steps and disturbed.sessions
     assert disturbed.most_bytes - usual.most_bytes < strangers.MOST_BYTES
-    if Path("/proc/self/fd").is_dir():
-        assert disturbed.most_files < 1000
+    assert disturbed.most_files < 2 * MOST_CALLS

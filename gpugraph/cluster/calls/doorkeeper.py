@@ -28,7 +28,7 @@ side has shown may wait to be read where this process has much else to do."""
 MOST_LOOKS_OF_TLS = 12
 """The same where both sides have to show certificates before, which takes several messages."""
 
-_MOST_NEW = 256
+_MOST_NEW = 512
 _MOST_REFUSED = 8
 
 Address = str
@@ -84,9 +84,9 @@ class Doorkeeper:
         sockets = _sockets()
         self._settled = {name: self._settled[name] for name in sockets if name in self._settled}
         new: dict[str, Address] = {}
-        for name, number in sockets.items():
+        for name in sockets:
             if name not in self._settled:
-                address = self._caller(number)
+                address = self._caller(sockets, name)
                 if address is None or address in self._proven:
                     self._settled[name] = address
                 else:
@@ -94,7 +94,7 @@ class Doorkeeper:
         counts = {name: count for name, count in self._num_looks.items() if name in new}
         self._num_looks = {name: counts.get(name, 0) + 1 for name in (*counts, *new)}
         for name in self._unwelcome(new):
-            self._caller(sockets[name], shut=new[name])
+            self._caller(sockets, name, is_shut=True)
         gone = noted.difference(new.values(), self._settled.values())
         self._proven -= gone
         for address in gone:
@@ -111,16 +111,19 @@ class Doorkeeper:
             or self._num_refused.get(new[name], 0) >= _MOST_REFUSED
         ]
 
-    def _caller(self, number: int, shut: Address = "") -> Address | None:
-        """The other side of a socket that this port has accepted, which is shut if it is that."""
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as copy:
+    def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
+        """The other side of a socket that this port has accepted; None for any other.
+
+        The number may be that of another socket by now; the copy stays the one that it is.
+        """
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(sockets[name])) as copy:
             is_inet = copy.family in (socket.AF_INET, socket.AF_INET6)
-            if is_inet and copy.getsockname()[1] == self._port:
+            is_same = f"socket:[{os.fstat(copy.fileno()).st_ino}]" == name
+            if is_same and is_inet and copy.getsockname()[1] == self._port:
                 host, port = copy.getpeername()[:2]
-                address = f"{host.removeprefix('::ffff:')}:{port}"
-                if shut == address:
+                if is_shut:
                     copy.shutdown(socket.SHUT_RDWR)
-                return address
+                return f"{host.removeprefix('::ffff:')}:{port}"
         return None
 
 

@@ -62,6 +62,6 @@ class SlowServer:
 
 def slow_down(server: Any) -> None:
     """Lets a server of grpcio that has not started get few unregistered calls a second."""
-    state = getattr(server, "_state", None)
+    state: Any = getattr(server, "_state", None)
     if all(hasattr(getattr(state, "server", None), name) for name in ("request_call", "shutdown")):
         state.server = SlowServer(state.server)
