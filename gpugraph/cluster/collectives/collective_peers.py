@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.errors import AbortedError, OpError, UnavailableError
+from gpugraph.base.errors import AbortedError, OpError, UnavailableError, invalid_argument
 from gpugraph.cluster.calls.answers import PendingCall, error_of, message_of, write_failure
 from gpugraph.cluster.collectives.collective_groups import CollectiveGroups
 from gpugraph.cluster.collectives.collective_meetings import (
@@ -59,6 +59,7 @@ class CollectivePeers:
         others: PeerTasks,
     ) -> None:
         self.task, self.mailboxes, self.peer, self.others = task, mailboxes, peer, others
+        self._tasks = frozenset(tasks)
         self.groups = CollectiveGroups(tasks, self.is_there, self.settle)
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
@@ -190,13 +191,22 @@ class CollectivePeers:
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
-        """Answers a member of another task: the meeting, or nothing yet."""
+        """Answers a member of another task: the meeting, or nothing yet.
+
+        InvalidArgumentError where it has no task of the cluster, or no device, or one twice.
+        """
+        member = _read_member(message.member)
+        if member.task not in self._tasks:
+            raise invalid_argument(f"{member.task[:80]!r}, of a collective's member, is no task")
+        if not member.devices or len(set(member.devices)) < len(member.devices):
+            count = "a device twice" if member.devices else "no device"
+            raise invalid_argument(f"A collective's member on {member.task} joins with {count}")
         joining = Joining(
             (message.step, message.key),
             message.size,
             list(message.signature),
             message.wait,
-            _read_member(message.member),
+            member,
             message.limit_s,
             Round(message.round, message.turn, message.sequence),
         )
