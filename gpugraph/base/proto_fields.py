@@ -189,28 +189,30 @@ def list_of(convert: Convert[T]) -> Field[list[T]]:
     return Field(list, convert_all)
 
 
-class MapField(Field[dict[str, T]]):
-    """A map with string keys whose values a conversion checks, empty by default."""
+class MapField(Field[dict[Any, T]]):
+    """A map whose values and keys conversions check, empty by default."""
 
-    def __init__(self, convert: Convert[T]) -> None:
-        def convert_all(where: str, value: Any) -> dict[str, T]:
+    def __init__(self, convert: Convert[T], convert_key: Convert[Any]) -> None:
+        def convert_all(where: str, value: Any) -> dict[Any, T]:
             if not isinstance(value, Mapping):
                 raise wrong(where, "a dict", value)
             return {
-                to_str(f"{where} key", key): convert(f"{where}[{key!r}]", item)
+                convert_key(f"{where} key", key): convert(f"{where}[{key!r}]", item)
                 for key, item in value.items()
             }
 
         super().__init__(dict, convert_all)
-        self._convert_value = convert
+        self._convert_value, self._convert_key = convert, convert_key
 
     def entry_fields(self) -> dict[str, Field[Any]]:
         """The fields of one entry, as the message that protobuf makes for it."""
         kinds: dict[Any, Any] = {to_int: int, to_str: str}
         default = kinds.get(self._convert_value, lambda: None)
-        return {"key": text(), "value": Field(default, self._convert_value, is_plain=True)}
+        key = integer() if self._convert_key is to_int else text()
+        return {"key": key, "value": Field(default, self._convert_value, is_plain=True)}
 
 
-def map_of(convert: Convert[T]) -> MapField[T]:
-    """A map field with string keys whose values `convert` checks, empty by default."""
-    return MapField(convert)
+def map_of(convert: Convert[T], convert_key: Convert[Any] = to_str) -> MapField[T]:
+    """A map field whose values `convert` checks, empty by default; its keys are strings, else
+    integers as `to_int` takes them."""
+    return MapField(convert, convert_key)

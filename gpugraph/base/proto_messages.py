@@ -117,26 +117,31 @@ class Message:
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Take over all fields of `other`; TypeError unless it is of the same class."""
-        self._check_class(other, "CopyFrom")
-        values = copy.deepcopy(other.__dict__)
+        """Take over all fields of `other`; TypeError unless it is of the same class.
+
+        One of protobuf's classes that is TensorFlow's message of this name does as well.
+        """
+        values = copy.deepcopy(self._as_own(other, "CopyFrom").__dict__)
         self.__dict__.clear()
         self.__dict__.update(values)
         self.SetInParent()
 
-    def _check_class(self, other: object, method: str) -> None:
-        if type(other) is not type(self):
-            raise TypeError(
-                f"Parameter to {method}() must be instance of same class: expected "
-                f"{type(self).__name__} got {type(other).__name__}."
-            )
+    def _as_own(self, other: Any, method: str) -> Message:
+        if type(other) is type(self):
+            return other
+        if is_protobuf_of(type(self), other):
+            return type(self).FromString(other.SerializeToString())
+        raise TypeError(
+            f"Parameter to {method}() must be instance of same class: expected "
+            f"{type(self).__name__} got {type(other).__name__}."
+        )
 
     def MergeFrom(self, other: Message) -> None:
         """Take over what is set in `other`: repeated fields grow, nested messages are merged.
 
-        TypeError unless it is of the same class.
+        TypeError unless it is of the same class, or of protobuf's as for `CopyFrom`.
         """
-        self._check_class(other, "MergeFrom")
+        other = self._as_own(other, "MergeFrom")
         if other is self:
             return
         self.SetInParent()
@@ -293,10 +298,23 @@ def messages_of(kind: type[M]) -> Field[Messages[M]]:
     return Field(lambda: Messages(kind), convert_all)
 
 
+def is_protobuf_of(cls: type[Message], value: object) -> bool:
+    """Whether the value is of a class of protobuf's that stands for TensorFlow's message `cls`."""
+    if isinstance(value, Message):
+        return False
+    descriptor = getattr(type(value), "DESCRIPTOR", None)
+    return getattr(descriptor, "full_name", "") == f"tensorflow.{cls._proto_name()}"
+
+
 def to_message(cls: type[M]) -> Convert[M]:
-    """A conversion to messages of a class: a message is copied, a mapping is its fields."""
+    """A conversion to messages of a class: a message is copied, a mapping is its fields.
+
+    One of protobuf's classes that is TensorFlow's message of this name is read.
+    """
 
     def convert(where: str, value: Any) -> M:
+        if is_protobuf_of(cls, value):
+            value = cls.FromString(value.SerializeToString())
         if not isinstance(value, (cls, Mapping)):
             raise wrong(where, f"a {cls.__qualname__}", value)
         result = cls(**value) if isinstance(value, Mapping) else copy.deepcopy(value)

@@ -40,7 +40,7 @@ def set_protobuf(message: Any, target: Any) -> None:
             for item in value:
                 set_protobuf(item, getattr(target, name).add())
         elif isinstance(value, dict):
-            _fill_map(getattr(target, name), known[name].message_type.fields[0], value)
+            _fill_map(getattr(target, name), value)
         elif isinstance(value, list):
             getattr(target, name).extend(value)
         elif known[name].message_type:  # a message of protobuf's, as step_stats
@@ -49,10 +49,8 @@ def set_protobuf(message: Any, target: Any) -> None:
             setattr(target, name, value)
 
 
-def _fill_map(target: Any, key_field: Any, values: dict[str, Any]) -> None:
-    """Enters the pairs; keys that are numbers in the message are texts here."""
-    for text_key, value in values.items():
-        key = text_key if key_field.type == key_field.TYPE_STRING else int(text_key)
+def _fill_map(target: Any, values: dict[Any, Any]) -> None:
+    for key, value in values.items():
         if hasattr(value, "DESCRIPTOR"):
             target[key].CopyFrom(value)
         else:
@@ -73,6 +71,6 @@ def take_protobuf(message: Any, source: Any) -> None:
             for item in value:
                 take_protobuf(current.add(), item)
         elif isinstance(current, dict):
-            setattr(message, name, {str(key): item for key, item in value.items()})
+            setattr(message, name, dict(value))
         else:
             setattr(message, name, list(value) if isinstance(current, list) else value)

@@ -32,7 +32,7 @@ class ClusterSpec:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"ClusterSpec({self.as_dict()})"
+        return f"ClusterSpec({dict(sorted(self.as_dict().items()))})"
 
     @property
     def jobs(self) -> list[str]:
@@ -47,9 +47,12 @@ class ClusterSpec:
         }
 
     def as_cluster_def(self) -> Any:
-        """The cluster as a ClusterDef message; ModuleNotFoundError without protobuf."""
+        """The cluster as a ClusterDef message, its jobs sorted by name.
+
+        ModuleNotFoundError without protobuf.
+        """
         message = messages_pb2.ClusterDef()
-        for job, tasks in self._tasks.items():
+        for job, tasks in sorted(self._tasks.items()):
             message.job.add(name=job, tasks=tasks)
         return message
 

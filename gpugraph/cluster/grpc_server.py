@@ -106,7 +106,7 @@ class Server:
     @classmethod
     def create_local_server(cls, config: ConfigProto | None = None, start: bool = True) -> Server:
         """A server of a cluster of one task, on a free port of this machine."""
-        return cls({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+        return cls({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
 
     @property
     def server_def(self) -> Any:
@@ -255,7 +255,8 @@ class Server:
         return {**answers, **{name: _answering_nothing(do) for name, do in does.items()}}
 
     def _create_session(self, message: Any) -> Any:
-        handle = self.master.create_session(config_of(message.config))
+        defaults = self._server_def.default_session_config.SerializeToString()
+        handle = self.master.create_session(config_of(defaults + message.config))  # merged
         self._clients.use(handle)
         return message_of("SessionHandle", handle=handle)
 

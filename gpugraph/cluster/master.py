@@ -115,6 +115,7 @@ class MasterSession:
 
     def do(self, run: RegisteredRun, values: Sequence[Any], options: StepOptions) -> list[Any]:
         """The values of a run's fetches in one step."""
+        options = options.within(self.config.operation_timeout_in_ms)
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
         rounds = self._next_rounds(run) if run.collectives else {}

@@ -53,6 +53,10 @@ class StepOptions(NamedTuple):
     trace: list[bytes] | None = None
     leases: list[Lease] | None = None
 
+    def within(self, limit_ms: int) -> StepOptions:
+        """These, with the limit where they have none of their own."""
+        return self if self.timeout_ms else self._replace(timeout_ms=max(limit_ms, 0))
+
 
 Begin = Callable[[Sequence[str], Sequence[Any]], Any]
 """What begins the part of another task with the first tensors that it takes: names and values."""

@@ -23,7 +23,7 @@ class JobDef(Message):
     """Fields: name; tasks, the addresses by their numbers, as text."""
 
     name = fields.text()
-    tasks = fields.map_of(fields.to_str)
+    tasks = fields.map_of(fields.to_str, fields.to_int)
 
 
 class ClusterDef(Message):

@@ -7,12 +7,12 @@ one server after the other; `GreedyLoadBalancingStrategy` chooses the one with t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.value_text import shown
-from gpugraph.config.cluster_and_debug_options import ClusterDef
+from gpugraph.cluster.cluster_spec import ClusterSpec
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.device_names import DeviceSpec
@@ -52,7 +52,8 @@ def replica_device_setter(
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job
-        ps_tasks = _task_counts(cluster).get(job or "", 0)
+        spec = ClusterSpec(cluster)
+        ps_tasks = spec.num_tasks(job) if job in spec.jobs else 0
     if ps_tasks == 0:
         return None
     if not merge_devices:
@@ -87,25 +88,6 @@ def _one_after_the_other(num_tasks: int) -> Strategy:
         return next(tasks)
 
     return next_task
-
-
-def _task_counts(cluster: Any) -> dict[str, int]:
-    """How many tasks each job of a cluster has."""
-    if isinstance(cluster, ClusterDef):
-        return {job.name: len(job.tasks) for job in cluster.job}
-    jobs = cluster.as_dict() if hasattr(cluster, "as_dict") else cluster
-    if not isinstance(jobs, Mapping):
-        raise TypeError(
-            "`cluster` must be a dictionary mapping one or more job names to lists of network "
-            f"addresses, or a `ClusterDef` protocol buffer, but it is {shown(cluster)}"
-        )
-    for name, tasks in jobs.items():
-        if not isinstance(tasks, (list, tuple, Mapping)):
-            raise TypeError(
-                f"The tasks in job {name!r} must be provided as a list or dictionary, but they are "
-                f"{shown(tasks)}"
-            )
-    return {name: len(tasks) for name, tasks in jobs.items()}
 
 
 class GreedyLoadBalancingStrategy:

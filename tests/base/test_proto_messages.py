@@ -38,7 +38,7 @@ def test_settings_have_the_bytes_of_tensorflows_messages():
 @pytest.mark.usefixtures("messages")
 def test_maps_of_numbers_and_of_messages():
     settings = tf.ConfigProto()
-    settings.cluster_def.job.add(name="worker", tasks={"0": "a:1", "3": "b:2"})
+    settings.cluster_def.job.add(name="worker", tasks={0: "a:1", 3: "b:2"})
     optimizer = settings.graph_options.rewrite_options.custom_optimizers.add(name="x")
     optimizer.parameter_map = {"size": tf.AttrValue(i=3)}
     message = messages_pb2.ConfigProto.FromString(settings.SerializeToString())
@@ -214,3 +214,23 @@ def test_set_fields_are_listed_in_the_order_of_their_numbers():
     assert merged.device_filters == ["/job:c", "/job:a"]
     nested = settings.gpu_options.experimental
     assert tf.GPUOptions.Experimental.FromString(nested.SerializeToString()) == nested
+
+
+@pytest.mark.usefixtures("messages")
+def test_messages_of_protobuf_are_taken():
+    """Wherever a message of ours is taken, one of protobuf's classes of the same name is."""
+    cluster = messages_pb2.ClusterDef(job=[{"name": "ps", "tasks": {0: "a:1", 3: "b:2"}}])
+    settings = tf.ConfigProto(cluster_def=cluster)
+    assert settings.cluster_def.job[0].tasks == {0: "a:1", 3: "b:2"}
+    assert "key: 3" in str(settings)
+    for method, count in (("CopyFrom", 1), ("MergeFrom", 2)):
+        getattr(settings.cluster_def, method)(cluster)
+        assert len(settings.cluster_def.job) == count
+    whole = messages_pb2.ConfigProto(cluster_def=cluster, allow_soft_placement=True)
+    settings.CopyFrom(whole)
+    assert settings.allow_soft_placement and settings.cluster_def.job[0].name == "ps"
+    for wrong in (messages_pb2.JobDef(), whole, "ps"):
+        with pytest.raises(TypeError):
+            tf.ConfigProto(cluster_def=wrong)
+        with pytest.raises(TypeError):
+            settings.cluster_def.CopyFrom(wrong)

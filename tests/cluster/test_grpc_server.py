@@ -23,12 +23,12 @@ KEY = "0123456789abcdef0123"
 def test_a_local_server() -> None:
     server = tf.train.Server.create_local_server()
     assert server.target.startswith("grpc://localhost:")
-    assert server.server_def.job_name == "localhost"
+    assert server.server_def.job_name == "local"
     assert server.server_def.protocol == "grpc"
     with tf.Session(server.target, graph=tf.Graph()) as session:
         assert session.graph.version == 0
         names = [device.name for device in session.list_devices()]
-    assert names == ["/job:localhost/replica:0/task:0/device:CPU:0"]
+    assert names == ["/job:local/replica:0/task:0/device:CPU:0"]
     server.stop()
 
 

@@ -18,7 +18,7 @@ from gpugraph.formats.messages.service_messages import METHODS
 pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
 pytest.importorskip("google.protobuf", reason="the extra `cluster` is not installed")
 
-TASK = "/job:localhost/replica:0/task:0"
+TASK = "/job:local/replica:0/task:0"
 DEVICE = f"{TASK}/device:CPU:0"
 NUMBERS = (-(1 << 40), -1, 0, 0, 1, 1, 2, 7, 1 << 40)
 COUNT = 60

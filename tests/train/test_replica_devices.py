@@ -19,19 +19,24 @@ def graph():
 def definition():
     config = tf.ConfigProto()
     for name, tasks in CLUSTER.items():
-        config.cluster_def.job.add(name=name, tasks={str(i): "host" for i in range(len(tasks))})
+        config.cluster_def.job.add(name=name, tasks=dict.fromkeys(range(len(tasks)), "host"))
     return config.cluster_def
 
 
-class Spec:
-    def as_dict(self):
-        return CLUSTER
+def message():
+    pytest.importorskip("google.protobuf", reason="the extra `proto` is not installed")
+    cluster = tf.train.ClusterDef()
+    for name, tasks in CLUSTER.items():
+        cluster.job.add(name=name, tasks=dict.fromkeys(range(len(tasks)), "host"))
+    return cluster
 
 
-@pytest.mark.parametrize("cluster", [CLUSTER, Spec(), definition()])
+@pytest.mark.parametrize(
+    "cluster", [dict, tf.train.ClusterSpec, lambda _: definition(), lambda _: message()]
+)
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_variables_go_to_one_server_after_the_other(cluster, use_resource):
-    with tf.device(tf.train.replica_device_setter(cluster=cluster)):
+    with tf.device(tf.train.replica_device_setter(cluster=cluster(CLUSTER))):
         variables = [tf.Variable(1.0, use_resource=use_resource) for _ in range(3)]
         product = variables[0] * 2.0
     assert [v.device for v in variables] == ["/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"]
@@ -98,5 +103,5 @@ def test_wrong_arguments():
         setter(1, ps_strategy=3)
     with pytest.raises(TypeError, match="`cluster` must be a dictionary mapping"):
         setter(cluster=["ps0:2222"])
-    with pytest.raises(TypeError, match="The tasks in job 'ps' must be provided as a list"):
+    with pytest.raises(TypeError, match="The tasks for job 'ps' must be a list"):
         setter(cluster={"ps": "ps0:2222"})

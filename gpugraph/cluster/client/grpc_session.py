@@ -149,8 +149,6 @@ class GrpcSession(SessionBackend):
         try:
             handle = self.extend()
             self._kept.flush(handle)
-            if not options.timeout_ms and self._config.operation_timeout_in_ms > 0:
-                options = options._replace(timeout_ms=self._config.operation_timeout_in_ms)
             results = self.master.run(handle, slot, names, values, options)
         except (OpError, ValueError) as error:  # gRPC's for a connection that is closed
             if self._is_closed and not isinstance(error, CancelledError):

@@ -24,16 +24,25 @@ _CLOSING_S = 5.0
 
 
 class LocalMaster:
-    """The master of a server of this process."""
+    """The master of a server of this process.
 
-    def __init__(self, master: Master) -> None:
-        self._master = master
-        self.create_session = master.create_session
+    timeout_ms: how long a run of a session may take that says nothing of that; 0 for no limit.
+    """
+
+    def __init__(self, master: Master, timeout_ms: int) -> None:
+        self._master, self._timeout_ms = master, timeout_ms
         self.list_devices = master.list_devices
         self.close_session = master.close_session
         self.reset = master.reset
         self.memory_use, self.release_memory = master.memory_use, master.release_memory
         self.read_kept, self.delete_kept = master.read_kept, master.delete_kept
+
+    def create_session(self, config: ConfigProto) -> str:
+        """The handle of a new session."""
+        own = ConfigProto()
+        own.CopyFrom(config)
+        own.operation_timeout_in_ms = config.operation_timeout_in_ms or self._timeout_ms
+        return self._master.create_session(own)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
         """Adds a GraphDef to a session's graph."""
@@ -146,4 +155,7 @@ MasterLink = LocalMaster | RemoteMaster
 def master_of(target: str) -> MasterLink:
     """The master of a target, of this process or behind a connection."""
     server = SERVERS.get(target)
-    return RemoteMaster(target) if server is None else LocalMaster(server.master)
+    if server is None:
+        return RemoteMaster(target)
+    defaults = server.server_def.default_session_config
+    return LocalMaster(server.master, defaults.operation_timeout_in_ms)
