@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -275,3 +276,25 @@ def test_a_session_has_the_threads_of_its_server(
     session = TaskSession(task, config, tf.Graph())
     assert session.target.config.inter_op_parallelism_threads == count
     task.close()
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_server_limits_runs_that_have_no_limit(is_remote: bool) -> None:
+    """Its settings are those of a session that has none of its own."""
+    server = tf.train.Server.create_local_server(tf.ConfigProto(operation_timeout_in_ms=100))
+    there = over_grpc(server) if is_remote else contextlib.nullcontext(server.target)
+    with tf.Graph().as_default(), there as target:
+        taken = tf.FIFOQueue(3, tf.float32, shared_name="queue").dequeue()
+        for config in (None, tf.ConfigProto(), tf.ConfigProto(operation_timeout_in_ms=300)):
+            start = time.monotonic()
+            with tf.Session(target, config=config) as session:
+                with pytest.raises(tf.errors.DeadlineExceededError):
+                    session.run(taken)
+            least = (config.operation_timeout_in_ms if config else 0) or 100
+            assert time.monotonic() - start >= least / 1000
+        with tf.Session(target) as session:
+            start = time.monotonic()
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                session.run(taken, options=tf.RunOptions(timeout_in_ms=400))
+            assert time.monotonic() - start >= 0.4
+    server.stop()

@@ -39,10 +39,10 @@ class LocalMaster:
 
     def create_session(self, config: ConfigProto) -> str:
         """The handle of a new session."""
-        own = ConfigProto()
-        own.CopyFrom(config)
-        own.operation_timeout_in_ms = config.operation_timeout_in_ms or self._timeout_ms
-        return self._master.create_session(own)
+        limited = ConfigProto()
+        limited.CopyFrom(config)
+        limited.operation_timeout_in_ms = config.operation_timeout_in_ms or self._timeout_ms
+        return self._master.create_session(limited)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
         """Adds a GraphDef to a session's graph."""

@@ -16,6 +16,7 @@ import numpy as np
 from gpugraph.compile.memory.arena_refusal import arena_refused
 from gpugraph.compile.memory.call_waves import may_wait
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
+from gpugraph.compile.steps.shared_variables import check_dtype, check_shape
 from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices import ArenaBlock, Block, Device, Lease, RunAccess, RunMemory, VariableState
@@ -164,6 +165,7 @@ class Arrays:
                 whole = self.unit.target.resources.constant(device, value, dtype, storage.node.name)
         else:
             state = self.variable(storage.node)
+            check_shape(state, storage.node)
             block = state.reserve(_whole(storage.node))
             self.holdings.variables.append((state, block))
             whole = block.array
@@ -181,6 +183,7 @@ class Arrays:
             state = self.unit.target.resources.variable(
                 *variable_key(node), self.devices[node.assigned_device], node.attrs["dtype"]
             )
+            check_dtype(state, node)
             self.variables[node.id] = state
             if node.attrs.get("_by_handle"):
                 state.by_handle = True

@@ -1,0 +1,66 @@
+"""Variables that graphs share by name, as sessions of one server do, and say different things of.
+
+TensorFlow's kernels find the shape of a variable when they run; a plan is made for the one that its
+graph says. So a plan for another shape than the variable has, which would have to drop its value,
+is refused, unless it gives a resource variable a value of its own.
+"""
+
+from __future__ import annotations
+
+from gpugraph.base.dtypes import runtime_name
+from gpugraph.base.errors import InternalError, InvalidArgumentError, OpError
+from gpugraph.base.shapes import shape_text
+from gpugraph.devices import VariableState
+from gpugraph.graph.nodes.runtime_graph import Node
+
+
+def check_dtype(state: VariableState, node: Node) -> None:
+    """InternalError or InvalidArgumentError, as TensorFlow's, for a variable of another dtype."""
+    declared, held = runtime_name(node.attrs["dtype"]), runtime_name(state.dtype)
+    if declared == held:
+        return
+    assign = _assignment(node)
+    if not node.attrs.get("_by_handle"):
+        raise InternalError(
+            node.node_def,
+            None,
+            f"Output 0 of type {held}_ref does not match declared output type {declared}_ref for "
+            f"node {{{{node {node.name}}}}}",
+        )
+    if assign is None:
+        raise _refusal(
+            node, f"Trying to read variable with wrong dtype. Expected {declared} got {held}"
+        )
+    raise _refusal(
+        assign, f"Trying to assign variable with wrong dtype. Expected {held} got {declared}"
+    )
+
+
+def check_shape(state: VariableState, node: Node) -> None:
+    """InvalidArgumentError for a variable of another shape, by its last assignment or plan."""
+    declared, block = node.attrs["shape"].as_list(), state.block
+    held = declared if block is None else list(block.array.shape)
+    assign = _assignment(node)
+    if declared == held or (assign is not None and node.attrs.get("_by_handle")):
+        return
+    if assign is not None:
+        raise _refusal(
+            assign,
+            "Assign requires shapes of both tensors to match. "
+            f"lhs shape= {shape_text(held)} rhs shape= {shape_text(declared)}",
+        )
+    raise _refusal(
+        node,
+        f"The variable {state.name} has shape {shape_text(held)}, as another graph says; this one "
+        f"says that it has shape {shape_text(declared)}",
+    )
+
+
+def _assignment(node: Node) -> Node | None:
+    """What gives the variable its value in this plan."""
+    users = (edge.dst for edge in node._out if not edge.is_control)
+    return next((user for user in users if user.type == "Assign"), None)
+
+
+def _refusal(node: Node, message: str) -> OpError:
+    return InvalidArgumentError(node.node_def, None, message)
