@@ -77,9 +77,13 @@ def headers(path: str, **shown: str) -> bytes:
 
 
 def connected(address: str, *frames: bytes) -> socket.socket:
-    """A connection to the server by which so much was sent after the greeting of HTTP/2."""
-    host, _, port = address.rpartition(":")
-    connection = socket.create_connection((host, int(port)), timeout=5)
+    """A connection to the server by which so much was sent after the greeting of HTTP/2.
+
+    It comes from an address of its own, as it would else take ports that others want to have.
+    """
+    port = int(address.rpartition(":")[2])
+    source = ("127.0.0.2", 0) if sys.platform == "linux" else None
+    connection = socket.create_connection(("127.0.0.1", port), timeout=5, source_address=source)
     if frames:
         connection.sendall(_PREFACE + frame(SETTINGS, 0, 0) + b"".join(frames))
     return connection
@@ -277,6 +281,12 @@ def resident_bytes(pid: int | str = "self") -> int:
     return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+def processor_seconds(pid: int) -> float:
+    """What the threads of a process have computed so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Phase(NamedTuple):
     """How clients and server fared. Seconds, bytes."""
 
@@ -354,10 +364,14 @@ def worst_minute(seconds: float, kinds: Sequence[str]) -> tuple[Phase, Phase]:
         stranger = subprocess.Popen([*arguments, "--kinds", json.dumps(list(kinds))])
         try:
             time.sleep(1.5)
+            before = [processor_seconds(process) for process in (pid, stranger.pid)]
             disturbed = measure(address, pid, seconds)
+            after = [processor_seconds(process) for process in (pid, stranger.pid)]
         finally:
             stranger.kill()
             stranger.wait()
+    server_s, stranger_s = (new - old for new, old in zip(after, before))
+    print(f"processor time: server {server_s:.1f} s, stranger {stranger_s:.1f} s")
     return usual, disturbed
 
 

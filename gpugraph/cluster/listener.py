@@ -318,7 +318,6 @@ def _options() -> tuple[tuple[str, int], ...]:
         ("grpc.max_allowed_incoming_connections", most),
         ("grpc.max_concurrent_streams", MOST_CALLS),
         ("grpc.server_handshake_timeout_ms", 10_000),
-        ("grpc.server_max_unrequested_time_in_server", 5),
     )
 
 
