@@ -18,10 +18,12 @@ def tensor_description(var: Any) -> str:
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
     """The number of elements of these variables, and of their bytes.
 
-    print_info: whether they are printed, one a line.
+    print_info: whether they are printed, one a line. TypeError for what has no shape.
     """
     lines, total_size, total_bytes = [], 0, 0
     for variable in variables:
+        if not hasattr(variable, "shape"):
+            raise TypeError(f"variables must be variables or tensors, but has {variable!r}")
         size = variable.shape.num_elements() or 0
         num_bytes = size * variable.dtype.base_dtype.size
         total_size, total_bytes = total_size + size, total_bytes + num_bytes

@@ -216,6 +216,11 @@ CALLS: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
             [tf.ones([2, 3])], tf.ones([2, 3]), tf.ones([2, 3]), gru()
         ),
     ),
+    "numbers as variables to analyze": (
+        TypeError,
+        "variables must be variables or tensors",
+        lambda: tf.contrib.slim.model_analyzer.analyze_vars(iter([1, 2])),
+    ),
     "a list in itself": (
         ValueError,
         "nested too deeply, or contains itself",
