@@ -74,7 +74,11 @@ class Call(NamedTuple):
 
 
 class Elementwise(NamedTuple):
-    """A C expression for one output element, of the inputs `x`, `y`, `z`, whose type is `T`."""
+    """A C expression for one output element, of the inputs `x`, `y`, `z`, whose type is `T`.
+
+    `(U)` converts to the output's type. float16 is computed in float32, and rounded at the end and
+    by `rounded(...)`: where the host's kernel rounds, so that both give the same.
+    """
 
     expression: str
     host: Call

@@ -97,3 +97,7 @@ static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x
     found = size > 0x7f800000u ? 0x7e00u : found;
     return (uint16_t)(sign | found);
 }
+
+static inline __attribute__((always_inline, unused)) float gg_as_half(float x) {
+    return gg_from_half(gg_to_half(x));
+}

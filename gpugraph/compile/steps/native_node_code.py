@@ -84,15 +84,18 @@ class Candidate(NamedTuple):
             return [self.arrays[slot] for slot in self.writes]
         return self.arrays[self.num_inputs :]
 
-    def apart(self, isolated: bool = False) -> Candidate:
+    def apart(
+        self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
+    ) -> Candidate:
         """The same step over copies of the arrays that it writes; with `isolated` of variables too,
-        so that no other run changes what it reads."""
+        so that no other run changes what it reads. changed: gives what is read of each array."""
         written = {_span(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
             span, is_input = _span(array), index < self.num_inputs
-            if is_input and (span in written or (isolated and index in self.variables)):
-                copies[span] = array.copy()
+            is_own = span in written or (isolated and index in self.variables)
+            if is_input and (changed or is_own):
+                copies[span] = changed(array) if changed else array.copy()
             elif not is_input and span not in copies:
                 copies[span] = np.empty_like(array)
         arrays = [_in_place_of(array, copies.get(_span(array))) for array in self.arrays]
@@ -199,7 +202,8 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
             triples = native.products.matrices(step.context, *arrays)
             return _tiled(triples, step, native.epilogue(step.context, *arrays))
         if isinstance(native, ViewCopies):
-            return Piece(None, lambda _: _copies(native, step), f"copies {_layouts(arrays)}")
+            mark = f"copies {_layouts(arrays)}"
+            return Piece(None, lambda _: _copies(native, step), mark, is_exact=True)
         if isinstance(native, MatrixProducts):
             return _products(native, step)
         if isinstance(native, CSource):

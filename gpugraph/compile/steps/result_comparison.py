@@ -1,48 +1,93 @@
-"""Comparison of results by two paths: the check of native code on its first use."""
+"""Comparison of results by two paths: the check of native code on its first use.
+
+Results are near where they differ by what a few roundings make of them. Where they differ more, the
+code is still sound if rounding explains it: `spread` returns how far each element may be off. NumPy
+computes the step again, of inputs that are a few roundings off, up, down and at random; a fused
+step member by member, each result a few roundings off too. A sum may also be off by the roundings
+of a sum of the sizes of its terms, however little of these it leaves: that is the same step of its
+inputs without their signs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
-TOLERANCE = 1e-2
-"""How far an element may be off, relative to the largest of its array: wrong code is further."""
+from gpugraph.compile.steps.native_node_code import Candidate
+from gpugraph.kernel import Elementwise
+from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
-NOISE = 1e-5
-"""The same, relative to the largest number of all arrays: what is left of differences is noise."""
+NEAR = 64
+"""Roundings that an element may be off, relative to itself."""
+
+_NOISE = 8
+"""Roundings that it may be off, relative to the largest element of its array."""
+
+_MOST = 1e-2
+"""The limit of both for types with few digits."""
 
 _PART = 1 << 16
 
-SHARE = 0.25
-"""The part of elements that may be off: a number next to a threshold may fall on its other side."""
 
-
-def are_close(arrays: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Whether arrays have nearly the expected contents."""
-    scale = max(map(_largest, expected), default=0.0)
-    return all(_is_close(array, other, scale) for array, other in zip(arrays, expected))
-
-
-def are_equal(arrays: Sequence[Any], expected: Sequence[Any], exactly: bool) -> bool:
+def are_equal(
+    arrays: Sequence[Any],
+    expected: Sequence[Any],
+    exactly: bool,
+    spread: Callable[[], Sequence[Any]] | None = None,
+) -> bool:
     """Whether arrays have the expected contents: `exactly`, but for signs of zeros and bits of NaN;
-    else nearly."""
-    if any(array.shape != other.shape for array, other in zip(arrays, expected, strict=True)):
+    else but for rounding.
+
+    spread: gives how far each element of each array may be off where they aren't near.
+    """
+    pairs = list(zip(arrays, expected, strict=True))
+    if any(array.shape != other.shape for array, other in pairs):
         return False
-    if not exactly:
-        return are_close(arrays, expected)
+    far = [pair for pair in pairs if not _is_near(*pair, exactly)]
+    if not far or exactly or spread is None:
+        return not far
     return all(
-        bool(np.all((a == b) | ((a != a) & (b != b))))
-        for array, other in zip(arrays, expected)
-        for a, b in zip(_parts(array), _parts(other))
+        bool(np.all(_off(array, other) <= limit))
+        for (array, other), limit in zip(pairs, spread(), strict=True)
+        if any(array is one for one, _ in far)
     )
+
+
+def change(array: Any, expected: Any) -> Any:
+    """How far apart two arrays are, as `are_equal` has it: infinitely where one alone is finite."""
+    return _off(array, expected)
+
+
+def rounding(dtype: Any) -> float:
+    """The relative error of a rounding; 0 of a dtype that is exact."""
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
+
+
+def _is_near(array: Any, expected: Any, exactly: bool) -> bool:
+    eps = 0.0 if exactly else rounding(expected.dtype)
+    noise = min(_NOISE * eps, _MOST) * _largest(expected) if eps else 0.0
+    near = min(NEAR * eps, _MOST)
+    for a, b in zip(_parts(array), _parts(expected)):
+        limit = noise + near * np.where(np.isfinite(b), np.abs(b), 0) if eps else 0
+        if not np.all(_off(a, b) <= limit):
+            return False
+    return True
+
+
+def _off(array: Any, expected: Any) -> Any:
+    same = (array == expected) | ((array != array) & (expected != expected))
+    if expected.dtype.kind not in "fiu":
+        return np.where(same, 0.0, np.inf)
+    with np.errstate(all="ignore"):
+        off = np.abs(array.astype(np.float64) - expected.astype(np.float64))
+    return np.where(same, 0.0, np.where(np.isfinite(off), np.where(off, off, np.inf), np.inf))
 
 
 def _largest(array: Any) -> float:
     """The largest finite number, without its sign."""
-    if array.dtype.kind not in "fiu":
-        return 0.0
     largest = 0.0
     for part in _parts(array):
         finite = part[np.isfinite(part)]
@@ -51,23 +96,134 @@ def _largest(array: Any) -> float:
     return largest
 
 
-def _is_close(array: Any, expected: Any, scale: float) -> bool:
-    limit = TOLERANCE * _largest(expected) + NOISE * scale
-    num_wrong = sum(_num_wrong(a, b, limit) for a, b in zip(_parts(array), _parts(expected)))
-    return bool(num_wrong <= SHARE * array.size)
-
-
-def _num_wrong(array: Any, expected: Any, limit: float) -> int:
-    """How many elements are too far off."""
-    if array.dtype.kind not in "fiu":
-        return int(np.count_nonzero(array != expected))
-    finite = np.isfinite(expected)
-    off = np.abs(array[finite].astype(np.float64) - expected[finite].astype(np.float64))
-    return int(np.count_nonzero(~(off <= limit)))
-
-
 def _parts(array: Any) -> Iterator[Any]:
     """The elements, part by part: a comparison takes little memory."""
     flat = array.reshape(-1)
     for start in range(0, flat.size, _PART):
         yield flat[start : start + _PART]
+
+
+_MOVED = 4
+"""Roundings by which numbers are moved."""
+
+_ALLOWED = 8
+"""How much further off results may be than those of numbers that were moved."""
+
+_TERMS = 64
+"""Roundings of a sum, relative to the sum of the sizes of its terms; the square root of how many
+there are is added: roundings are as often up as down."""
+
+_TRIALS = 4
+
+_Noise = Callable[[Any], Any]
+"""Gives a factor for each element."""
+
+
+def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
+    """How far each element of the results may be off. step: as it was before it ran.
+
+    A trial that fails says nothing.
+    """
+    limits: list[Any] = [np.zeros(array.shape) for array in expected]
+    for results, weight in _trials(step):
+        for limit, array, other in zip(limits, results, expected, strict=True):
+            np.maximum(limit, weight * change(array.reshape(other.shape), other), out=limit)
+    terms = None if _members(step) or isinstance(step.native, Elementwise) else _terms(step)
+    for limit, sizes in zip(limits, terms or ()):
+        limit += sizes
+    return limits
+
+
+def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
+    """The results of numbers that were moved."""
+    random = np.random.default_rng(0)
+    for trial in range(_TRIALS):
+
+        def signs(array: Any, trial: int = trial) -> Any:
+            if trial < 2:
+                return 1 - 2 * trial
+            return random.choice(np.array([-1, 1], np.int8), array.shape)
+
+        try:
+            yield _moved_results(step, signs), _ALLOWED
+        except Exception:
+            continue
+
+
+def _moved_results(step: Candidate, signs: _Noise) -> Sequence[Any]:
+    def move(array: Any) -> Any:
+        return _moved(array, signs)
+
+    if _members(step):
+        return _by_members(step, move, signs)
+    trial = step.apart(isolated=True, changed=move)
+    trial.run_plain()
+    return trial.written
+
+
+def _moved(array: Any, signs: _Noise) -> Any:
+    eps = rounding(array.dtype)
+    if not eps:
+        return array.copy()
+    with np.errstate(all="ignore"):
+        return (array * (1 + _MOVED * eps * signs(array))).astype(array.dtype)
+
+
+def _terms(step: Candidate) -> list[Any] | None:
+    """The roundings of sums of terms of these sizes."""
+    trial = step.apart(isolated=True, changed=_size)
+    try:
+        trial.run_plain()
+    except Exception:
+        return None
+    return [_of_terms(array, step.inputs) for array in trial.written]
+
+
+def _of_terms(sizes: Any, inputs: Sequence[Any]) -> Any:
+    count = max((array.size for array in inputs), default=0) / max(sizes.size, 1)
+    with np.errstate(all="ignore"):
+        limit = (_TERMS + sqrt(count)) * rounding(sizes.dtype) * np.abs(sizes.astype(np.float64))
+    return np.where(np.isnan(limit), np.inf, limit)
+
+
+def _size(array: Any) -> Any:
+    return np.abs(array) if array.dtype.kind == "f" else array.copy()
+
+
+# -- fused steps
+
+
+def _members(step: Candidate) -> Sequence[Member]:
+    return step.context.attrs.get("members", ())
+
+
+def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
+    values = [move(array) for array in step.inputs]
+    for member in _members(step):
+        sources = [values[number] for number in member.sources]
+        results = [move(array) for array in _computed(member, sources)]
+        if not isinstance(member.expressions, Elementwise):
+            sizes = _computed(member, [_size(array) for array in sources])
+            for array, terms in zip(results, sizes):
+                if rounding(array.dtype):
+                    array += (signs(array) * _of_terms(terms, sources)).astype(array.dtype)
+        values += results
+    return [values[number] for number in step.context.attrs["stores"]]
+
+
+def _computed(member: Member, sources: Sequence[Any]) -> list[Any]:
+    """The results of a member, in memory of their own."""
+    signature = member.signature
+    shapes = signature.input_shapes, signature.output_shapes
+    results = [
+        np.empty(shape, dtype.base_dtype.as_numpy_dtype)
+        for shape, dtype in zip(signature.output_shapes, member.output_types, strict=True)
+    ]
+    context = MemberContext(member, *shapes, _new_array)
+    with np.errstate(all="ignore"):
+        member.kernel.bind(context, [*sources, *results])()
+    return results
+
+
+def _new_array(_: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    return np.empty(shape, dtype.base_dtype.as_numpy_dtype)

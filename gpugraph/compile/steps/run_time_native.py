@@ -17,7 +17,7 @@ import numpy as np
 
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.native_node_code import Candidate, Piece, native_of, row_piece
-from gpugraph.compile.steps.result_comparison import are_equal
+from gpugraph.compile.steps.result_comparison import are_equal, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
 from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.native import FINDINGS, NotNativeError, prepare_source, runtime_reason
@@ -137,7 +137,7 @@ class RunTimeNative:
     ) -> None:
         """Computes by both ways, from copies of variables and into memory of its own."""
         trial = self._candidate(context, arrays).apart(isolated=True)
-        other = trial.apart(isolated=True)
+        other, before = trial.apart(isolated=True), trial.apart(isolated=True)
         owned: list[Any] = []
         try:
             start = perf_counter()
@@ -153,7 +153,10 @@ class RunTimeNative:
             for container in owned:
                 container.release()
         node = self.bound.node
-        if refused or not are_equal(self._cut(results) or trial.written, expected, piece.is_exact):
+        found = self._cut(results) or trial.written
+        if refused or not are_equal(
+            found, expected, piece.is_exact, None if results else lambda: spread(before, expected)
+        ):
             self._stop(f"that of '{node.name}' ({node.type}) computes other numbers than NumPy")
         elif native_s - plain_s > _NOISE_S and native_s > _MARGIN * plain_s:
             self._times_slower += 1  # another program may have had a core

@@ -23,7 +23,7 @@ import numpy as np
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall, Piece, translate
-from gpugraph.compile.steps.result_comparison import are_equal
+from gpugraph.compile.steps.result_comparison import are_equal, spread
 from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.native import (
@@ -227,9 +227,10 @@ class StepTier:
             is_sound = self._agree_apart(native)
             self._timed("native" if is_sound else "plain")
             return is_sound
+        before = native.apart()
         plain = self._plain_apart(native.apart())
         self._timed("native")
-        if self._agrees(native, plain):
+        if self._agrees(native, plain, before):
             return True
         if native.variables and self._agree_apart(native):  # another run wrote one meanwhile
             return True
@@ -240,6 +241,7 @@ class StepTier:
     def _agree_apart(self, native: Candidate) -> bool:
         """Whether both ways compute the same from copies of variables, where no other run is."""
         trial = native.apart(isolated=True)
+        before = trial.apart(isolated=True)
         plain = self._plain_apart(trial.apart(isolated=True))  # of the same values
         function = self.code.get() if self.code is not None else None
         try:
@@ -247,12 +249,15 @@ class StepTier:
         except Exception as error:
             tell(self.step, error)
             return False
-        return not refused and self._agrees(trial, plain)
+        return not refused and self._agrees(trial, plain, before)
 
-    def _agrees(self, native: Candidate, plain: Candidate) -> bool:
-        """Whether both have written the same."""
+    def _agrees(self, native: Candidate, plain: Candidate, before: Candidate) -> bool:
+        """Whether both have written the same. before: the step as it was before."""
         assert self.piece is not None
-        return are_equal(native.written, plain.written, self.piece.is_exact)
+        expected = plain.written
+        return are_equal(
+            native.written, expected, self.piece.is_exact, lambda: spread(before, expected)
+        )
 
     def _plain_apart(self, plain: Candidate) -> Candidate:
         """The candidate, computed by NumPy in memory of its own."""

@@ -13,10 +13,10 @@ compiler that is missing, broken or slow: a `Compilation` then has no library, a
     GPUGRAPH_THREADS  how many threads native kernels use (see `devices.native`)
     XDG_CACHE_HOME    where objects are kept, in gpugraph/native; unset: ~/.cache
 
-Flags: `-O3 -march=native`, and what lets loops be vectorised without changing any result: no
-errno, no floating point traps, integers that wrap, arrays that may overlap. Never -ffast-math,
-whose start-up code turns denormals off for the whole process. `-ffp-contract=off`: a product and a
-sum are two roundings, as in NumPy, so that + - * / and sqrt give its very bits.
+Flags: `-O3 -march=native`, and what lets loops be vectorised without changing any result: no errno,
+no floating point traps, integers that wrap, arrays that may overlap, no contraction of products and
+sums, never -ffast-math. atan and atanh are calls: gcc has formulas for sin(atan(x)) that are wrong
+for NaN. The contract is in docs/native.md.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from gpugraph.devices.codegen.trusted_folders import private_folder
 FLAGS = (
     "-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
     "-fno-strict-aliasing", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", "-w",
+    "-fno-builtin-atan", "-fno-builtin-atanf", "-fno-builtin-atanh", "-fno-builtin-atanhf",
 )  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")

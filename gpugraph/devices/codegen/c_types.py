@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
 
 
 class CType(NamedTuple):
@@ -26,7 +26,7 @@ class CType(NamedTuple):
 C_TYPES: dict[DType, CType] = {
     dtypes.bool: CType("uint8_t", "_Bool", "({} != 0)", "(uint8_t){}"),
     dtypes.float16: CType(
-        "uint16_t", "float", "gg_from_half({})", "gg_to_half({})", "gg_from_half(gg_to_half({}))"
+        "uint16_t", "float", "gg_from_half({})", "gg_to_half({})", "gg_as_half({})"
     ),
     dtypes.bfloat16: CType("uint16_t", "float", "gg_from_bfloat16({})", "gg_to_bfloat16({})"),
     dtypes.float32: CType("float", "float"),
@@ -53,6 +53,8 @@ NOT_NATIVE: dict[DType, str] = {
 EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(")
 """Expressions that take ten times as long as arithmetic."""
 
+_CONVERSION = re.compile(r"\(U\) ?(\w+|\([^()]*\))")
+
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
@@ -73,17 +75,18 @@ def failure(expression: str, dtype: DType) -> tuple[str, str]:
     return DIVISION if divides else ("", "")
 
 
-def result_type(source: DType, target: DType) -> str:
-    """What `U` is in an expression: the target's type; of small integers from floats a wide one.
+def in_c(expression: str, source: DType, target: DType) -> str:
+    """An op's expression of one dtype, with a result of another, in C.
 
-    C leaves a float that does not fit its integer open. Through a wide integer the low bits
-    remain, as in NumPy.
+    `rounded(...)` is a value as if it had been in memory. C leaves open what a float becomes that
+    does not fit its integer: there `(U)` is a function of kernels/host/float_to_integer.h.
     """
-    if source.is_floating and target.is_integer and target.size < 4:
-        return "int32_t"
-    if source.is_floating and target is dtypes.uint32:
-        return "int64_t"
-    return C_TYPES[target].value
+    expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
+    if not (source.is_floating and target.is_integer):
+        return expression
+    wide = "u64" if target is uint64 else "i32" if target is int32 or target.size < 4 else "i64"
+    function = f"gg_{'f64' if source is float64 else 'f32'}_to_{wide}"
+    return _CONVERSION.sub(lambda found: f"(U){function}({found[1]})", expression)
 
 
 def literal(value: Any, dtype: DType) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpugraph.devices.codegen.c_types import C_TYPES, failure, result_type
+from gpugraph.devices.codegen.c_types import C_TYPES, failure, in_c
 from gpugraph.devices.codegen.program import Apply, Constant, Index, Input, Program, Reduce
 
 _Signature = tuple[object, ...]
@@ -44,10 +44,10 @@ class Values:
             f"{C_TYPES[dtype].value} {letter}" for dtype, letter in zip(operands, "xyz")
         )
         kind, result = C_TYPES[value.type].value, C_TYPES[value.dtype].value
-        wide = result_type(value.type, value.dtype)
+        expression = in_c(value.expression, value.type, value.dtype)
         source = (
             f"GG_INLINE {result} {name}({parameters or 'void'}) {{ typedef {kind} T; "
-            f"typedef {wide} U; return {value.expression}; }}\n"
+            f"typedef {result} U; return {expression}; }}\n"
         )
         condition, _ = _failure(value)
         if condition:

@@ -102,7 +102,7 @@ def _loader(function: Any, source: Any) -> Callable[[ctypes.CDLL, Runtime], Any]
 
 def unit_source(bodies: Sequence[str]) -> str:
     """The C source of several functions."""
-    shared = [kernel_file("host_math.h")]
+    shared = [kernel_file("host_math.h"), kernel_file("float_to_integer.h")]
     if any(TRIGONOMETRY.search(body) for body in bodies):
         shared.append(kernel_file("host_trigonometry.h"))
     return "".join([*shared, kernel_file("host_kernel.h"), *bodies])

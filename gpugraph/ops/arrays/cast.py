@@ -44,7 +44,21 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         source = source.real
     if context.attrs["Truncate"] and context.attrs["DstT"] is dtypes.bfloat16:
         return partial(_truncate, source, target)
+    between = _between(source.dtype, target.dtype)
+    if between is not None:
+        return lambda: np.copyto(target, source.astype(between), casting="unsafe")
     return partial(np.copyto, target, source, casting="unsafe")
+
+
+def _between(source: Any, target: Any) -> Any:
+    """The dtype by which NumPy converts to the numbers of TensorFlow; None where it does anyway.
+
+    float64 becomes float16 in two roundings, and uint32 has the low bits of an int64 (NumPy's
+    vector code has others than its scalar code).
+    """
+    if source == np.float64 and target == np.float16:
+        return np.float32
+    return np.int64 if source.kind == "f" and target == np.uint32 else None
 
 
 def _truncate(source: Any, target: Any) -> None:

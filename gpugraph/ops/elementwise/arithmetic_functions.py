@@ -21,6 +21,7 @@ from gpugraph.base.dtypes import (
     NUMERIC,
     REAL,
     DType,
+    float16,
     int32,
     int64,
     string,
@@ -31,7 +32,7 @@ from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
@@ -119,7 +120,7 @@ _squared_difference_op = binary(
     attrs={"T": (*FLOATING, int32, int64)},
     commutative=True,
     cpu=Call(_squared_difference),
-    elementwise="(x - y) * (x - y)",
+    elementwise="rounded(x - y) * rounded(x - y)",
     grad=_squared_difference_gradient,
     doc="(x - y)(x - y), elementwise.",
 )
@@ -163,7 +164,7 @@ def _by_name(ufunc: Any) -> Call:
 
 
 def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) -> BinaryFunction:
-    return binary(
+    function = binary(
         op_type,
         attrs={"T": REAL},
         commutative=True,
@@ -172,10 +173,13 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
         grad=_chosen_gradient(compare),
         doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
     )
+    of_half = Elementwise(f"x {relation}= y || x != x ? x : y", _by_name(ufunc))
+    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # of two zeros x
+    return function
 
 
-maximum = _extreme("Maximum", np.maximum, ">=", "GreaterEqual", "larger")
-minimum = _extreme("Minimum", np.minimum, "<=", "LessEqual", "smaller")
+maximum = _extreme("Maximum", np.maximum, ">", "GreaterEqual", "larger")
+minimum = _extreme("Minimum", np.minimum, "<", "LessEqual", "smaller")
 
 _POWERS = {1.0: np.positive, 2.0: np.square}
 

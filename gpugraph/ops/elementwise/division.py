@@ -146,7 +146,7 @@ _division(
 truncatediv = _division(
     "TruncateDiv",
     _by_kind(_rounded_by(np.trunc), _truncate_integers)._replace(direct=True),
-    ("trunc(x / y)", _TRUNCATED),
+    ("trunc(rounded(x / y))", _TRUNCATED),
     "x / y, elementwise, rounded towards zero.",
     "truncatediv",
 )
@@ -154,14 +154,15 @@ truncatediv = _division(
 floor_div = _division(
     "FloorDiv",
     _by_kind(_rounded_by(np.floor), lambda _: np.floor_divide)._replace(direct=True),
-    ("floor(x / y)", _FLOORED),
+    ("floor(rounded(x / y))", _FLOORED),
     "x / y, elementwise, rounded down; InvalidArgumentError for an integer by 0.",
 )
 floormod = _division(
     "FloorMod",
     _by_kind(np.remainder, lambda _: np.remainder),
     (
-        "fmod(x, y) != (T)0 && (fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y : fmod(x, y)",
+        "fmod(x, y) == (T)0 ? (y < (T)0 ? -(T)0 : (T)0) : "
+        "(fmod(x, y) < (T)0) != (y < (T)0) ? fmod(x, y) + y : fmod(x, y)",
         _MODULUS,
     ),
     "x - y floor(x / y), elementwise: the remainder with the sign of y.",

@@ -152,7 +152,7 @@ def _rsqrt(x: Any, out: Any) -> None:
     np.reciprocal(out, out=out)
 
 
-rsqrt = unary("Rsqrt", _rsqrt, "(T)1 / sqrt(x)", _from_output("RsqrtGrad"), "1 / sqrt(x)")
+rsqrt = unary("Rsqrt", _rsqrt, "(T)1 / rounded(sqrt(x))", _from_output("RsqrtGrad"), "1 / sqrt(x)")
 reciprocal, _inv = (
     unary(op_type, np.reciprocal, "(T)1 / x", _from_output(f"{op_type}Grad"), "1 / x")
     for op_type in ("Reciprocal", "Inv")
@@ -226,7 +226,7 @@ tanh = unary("Tanh", np.tanh, "tanh(x)", _from_conjugate("TanhGrad"), "tanh(x)",
 sigmoid = unary(
     "Sigmoid",
     _sigmoid,
-    "(T)1 / ((T)1 + exp(-x))",
+    "(T)1 / rounded((T)1 + rounded(exp(-x)))",
     _from_conjugate("SigmoidGrad"),
     "1 / (1 + exp(-x))",
 )
@@ -238,7 +238,7 @@ softplus: FeaturesFunction = public_function(
         attrs={"T": FLOATING},
         **IN_PLACE,
         cpu=Call(make=_softplus),
-        elementwise="fmax(x, (T)0) + log1p(exp(-fabs(x)))",
+        elementwise="fmax(x, (T)0) + rounded(log1p(rounded(exp(-fabs(x)))))",
         grad=lambda op, dy: raw_ops.SoftplusGrad(dy, op.inputs[0]),
         doc="log(exp(features) + 1), elementwise, without overflow.",
     )

@@ -92,8 +92,8 @@ def _by_both(
 
 
 def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
-    np.divide(dy, y, out=out)
-    np.multiply(out, 0.5, out=out)
+    np.multiply(dy, 0.5, out=out)
+    np.divide(out, y, out=out)
 
 
 def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
@@ -104,24 +104,23 @@ def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
 _gradient_op(
     "SqrtGrad",
     _sqrt_grad,
-    "(T)0.5 * y / x",
+    "rounded((T)0.5 * y) / x",
     _sqrt_grad_gradient,
     "dy / (2 y): the gradient of y = sqrt(x).",
-    alias={0: 0},
 )
 
 
 def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
-    np.multiply(y, y, out=out)
-    np.multiply(out, y, out=out)
-    np.multiply(out, dy, out=out)
+    np.multiply(dy, y, out=out)
     np.multiply(out, -0.5, out=out)
+    np.multiply(out, y, out=out)
+    np.multiply(out, y, out=out)
 
 
 _gradient_op(
     "RsqrtGrad",
     _rsqrt_grad,
-    "(T)-0.5 * y * x * x * x",
+    "rounded(rounded((T)-0.5 * rounded(y * x)) * x) * x",
     _by_both(
         "RsqrtGrad", _parts, lambda y, both: raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
     ),
@@ -143,7 +142,7 @@ for _name in ("ReciprocalGrad", "InvGrad"):
     _gradient_op(
         _name,
         _reciprocal_grad,
-        "-y * x * x",
+        "-rounded(x * x) * y",
         _by_both("ReciprocalGrad", _parts, _minus_two_y),
         "-dy y y: the gradient of y = 1 / x.",
     )
@@ -158,7 +157,7 @@ def _tanh_grad(y: Any, dy: Any, out: Any) -> None:
 _gradient_op(
     "TanhGrad",
     _tanh_grad,
-    "y * ((T)1 - x * x)",
+    "y * rounded((T)1 - rounded(x * x))",
     _by_both("TanhGrad", _holomorphic_parts, _minus_two_y),
     "dy (1 - y y): the gradient of y = tanh(x).",
     of_conjugate=False,
@@ -174,7 +173,7 @@ def _sigmoid_grad(y: Any, dy: Any, out: Any) -> None:
 _gradient_op(
     "SigmoidGrad",
     _sigmoid_grad,
-    "y * x * ((T)1 - x)",
+    "y * rounded(x * rounded((T)1 - x))",
     _by_both(
         "SigmoidGrad",
         _holomorphic_parts,
@@ -201,7 +200,7 @@ def _softplus_grad_gradient(op: Any, dz: Any) -> list[Any]:
 _gradient_op(
     "SoftplusGrad",
     _softplus_grad,
-    "x / ((T)1 + exp(-y))",
+    "x / rounded((T)1 + rounded(exp(-y)))",
     _softplus_grad_gradient,
     "gradients / (1 + exp(-features)): the gradient of softplus(features).",
     of_conjugate=False,

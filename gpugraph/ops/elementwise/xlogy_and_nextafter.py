@@ -80,7 +80,7 @@ def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
         attrs=_INEXACT,
         alias={},
         cpu=_unless_zero(0, compute),
-        elementwise=f"x == (T)0 ? (T)0 : x * {log.__name__}(y)",
+        elementwise=f"x == (T)0 ? (T)0 : x * rounded({log.__name__}(y))",
         grad=_log_gradient,
         doc=doc,
     )

@@ -9,6 +9,19 @@
 using std::isfinite;
 using std::isinf;
 using std::isnan;
+/* C's library has those of double alone, but a float's are float's, as in CUDA. */
+using std::ceil;
+using std::exp;
+using std::fabs;
+using std::floor;
+using std::fmax;
+using std::fmin;
+using std::fmod;
+using std::log;
+using std::log1p;
+using std::rint;
+using std::sqrt;
+using std::trunc;
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -31,6 +44,7 @@ typedef unsigned long long uint64_t;
 #define _Bool bool
 #define GG_INLINE static __device__ __forceinline__
 #define GG_FULL 0xffffffffu
+#include "float_to_integer.h"
 
 /* -- 16 bits in memory, float in registers */
 
@@ -41,6 +55,8 @@ GG_INLINE float gg_from_half(uint16_t bits) {
 }
 
 GG_INLINE uint16_t gg_to_half(float x) { return __half_raw(__float2half_rn(x)).x; }
+
+GG_INLINE float gg_as_half(float x) { return gg_from_half(gg_to_half(x)); }
 
 GG_INLINE float gg_from_bfloat16(uint16_t bits) { return __int_as_float((int)bits << 16); }
 

@@ -16,9 +16,10 @@ from gpugraph.base.dtypes import FLOATING, REAL, DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
+from gpugraph.ops.framework.kernel_registry import add_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.public_function import FeaturesFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
@@ -107,7 +108,7 @@ def _bind_relu_grad(context: KernelContext, dy: Any, features: Any, out: Any) ->
 
 
 relu = activation(
-    "Relu", Call(_relu), "x < (T)0 ? (T)0 : x", lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
+    "Relu", Call(_relu), "x <= (T)0 ? (T)0 : x", lambda op, dy: raw_ops.ReluGrad(dy, op.outputs[0]),
     "max(features, 0), elementwise, for real dtypes.", REAL, {0: 0},
 )  # fmt: skip
 activation_gradient(
@@ -138,7 +139,7 @@ def _bind_relu6_grad(context: KernelContext, dy: Any, features: Any, out: Any) -
 
 
 relu6 = activation(
-    "Relu6", Call(_relu6), "x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)",
+    "Relu6", Call(_relu6), "x <= (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)",
     lambda op, dy: raw_ops.Relu6Grad(dy, op.outputs[0]),
     "min(max(features, 0), 6), elementwise, for real dtypes.", REAL, {0: 0},
 )  # fmt: skip
@@ -146,6 +147,16 @@ activation_gradient(
     "Relu6Grad", "features", Call(make=_bind_relu6_grad), "x * (T)(y > (T)0 && y < (T)6)",
     _relu_grad_back, "gradients where 0 < features < 6, else 0", REAL, {0: 0},
 )  # fmt: skip
+
+
+for _name, _kernel, _expression in (
+    ("Relu", _relu, "x < (T)0 ? (T)0 : x"),
+    ("Relu6", _relu6, "x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)"),
+):  # NumPy gives -0 of -0, but 0 of other types
+    add_kernel(
+        _name, "GPU", Elementwise(_expression, Call(_kernel)), types={"T": [dtypes.float16]},
+        priority=1,
+    )  # fmt: skip
 
 
 # -- leaky relu
@@ -236,14 +247,15 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
 
 
 def _bind_elu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
-    positive = context.scratch(features.shape, context.input_types[0].base_dtype)
+    is_other = context.scratch(features.shape, dtypes.bool)
 
     def run() -> None:
-        np.maximum(features, 0, out=positive)
+        np.less(features, 0, out=is_other)
+        np.logical_not(is_other, out=is_other)
         np.minimum(features, 0, out=out)
         np.exp(out, out=out)
         np.subtract(out, 1, out=out)
-        np.add(out, positive, out=out)
+        np.copyto(out, features, where=is_other)
 
     return run
 
@@ -260,12 +272,12 @@ def _bind_elu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> C
 
 
 elu = activation(
-    "Elu", Call(make=_bind_elu), "x < (T)0 ? exp(x) - (T)1 : x",
+    "Elu", Call(make=_bind_elu), "x < (T)0 ? rounded(exp(x)) - (T)1 : x",
     lambda op, dy: raw_ops.EluGrad(dy, op.outputs[0]),
     "`features` where positive, else exp(features) - 1, elementwise, for floats.",
 )  # fmt: skip
 activation_gradient(
-    "EluGrad", "outputs", Call(make=_bind_elu_grad), "x * ((y > (T)0 ? (T)0 : y) + (T)1)",
+    "EluGrad", "outputs", Call(make=_bind_elu_grad), "x * rounded((y > (T)0 ? (T)0 : y) + (T)1)",
     exponential_grad_back, "gradients where outputs >= 0, else gradients * (outputs + 1)",
     alias={0: 0},
 )  # fmt: skip

@@ -24,6 +24,7 @@ from gpugraph.ops.nn.activations.relu_and_elu import (
 _SCALE = 1.0507009873554804934193349852946
 _ALPHA = 1.7580993408473768599402175208123
 """Constants of selu: the slope above 0, and the negated limit below (Klambauer et al. 2017)."""
+_SLOPE, _LIMIT = f"rounded((T){_SCALE})", f"rounded((T){_ALPHA})"
 
 
 # -- selu
@@ -31,15 +32,16 @@ _ALPHA = 1.7580993408473768599402175208123
 
 def _bind_selu(context: KernelContext, features: Any, out: Any) -> Callable[[], Any]:
     scale, alpha = (features.dtype.type(value) for value in (_SCALE, _ALPHA))
-    above = context.scratch(features.shape, context.input_types[0].base_dtype)
+    is_other = context.scratch(features.shape, dtypes.bool)
 
     def run() -> None:
-        np.maximum(features, 0, out=above)
-        np.multiply(above, scale, out=above)
+        np.less(features, 0, out=is_other)
+        np.logical_not(is_other, out=is_other)
         np.minimum(features, 0, out=out)
-        np.expm1(out, out=out)
+        np.exp(out, out=out)
+        np.subtract(out, 1, out=out)
         np.multiply(out, alpha, out=out)
-        np.add(out, above, out=out)
+        np.multiply(features, scale, out=out, where=is_other)
 
     return run
 
@@ -59,13 +61,14 @@ def _bind_selu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> 
 
 
 selu = activation(
-    "Selu", Call(make=_bind_selu), f"x < (T)0 ? (T){_ALPHA} * (exp(x) - (T)1) : (T){_SCALE} * x",
+    "Selu", Call(make=_bind_selu),
+    f"x < (T)0 ? {_LIMIT} * rounded(rounded(exp(x)) - (T)1) : {_SLOPE} * x",
     lambda op, dy: raw_ops.SeluGrad(dy, op.outputs[0]),
     "scale * features where positive, else scale * alpha * (exp(features) - 1), for floats.",
 )  # fmt: skip
 activation_gradient(
     "SeluGrad", "outputs", Call(make=_bind_selu_grad),
-    f"y < (T)0 ? x * (y + (T){_ALPHA}) : x * (T){_SCALE}", exponential_grad_back,
+    f"y < (T)0 ? x * rounded(y + {_LIMIT}) : x * {_SLOPE}", exponential_grad_back,
     "gradients * (outputs + scale * alpha) where outputs are negative, else times scale",
 )  # fmt: skip
 
@@ -108,13 +111,13 @@ def _softsign_grad_back(op: Any, ddy: Any) -> list[Any]:
 
 
 softsign = activation(
-    "Softsign", Call(make=_bind_softsign), "x / ((T)1 + (x < (T)0 ? -x : x))",
+    "Softsign", Call(make=_bind_softsign), "x / rounded((T)1 + fabs(x))",
     lambda op, dy: raw_ops.SoftsignGrad(dy, op.inputs[0]),
     "features / (|features| + 1), elementwise, for floats.",
 )  # fmt: skip
 activation_gradient(
     "SoftsignGrad", "features", Call(make=_bind_softsign_grad),
-    "x / (((T)1 + (y < (T)0 ? -y : y)) * ((T)1 + (y < (T)0 ? -y : y)))", _softsign_grad_back,
+    "x / rounded(rounded((T)1 + fabs(y)) * rounded((T)1 + fabs(y)))", _softsign_grad_back,
     "gradients / (|features| + 1) ** 2",
 )  # fmt: skip
 
