@@ -14,9 +14,8 @@ compiler that is missing, broken or slow: a `Compilation` then has no library, a
     XDG_CACHE_HOME    where objects are kept, in gpugraph/native; unset: ~/.cache
 
 Flags: `-O3 -march=native`, and what lets loops be vectorised without changing any result: no errno,
-no floating point traps, integers that wrap, arrays that may overlap, no contraction of products and
-sums, never -ffast-math. atan and atanh are calls: gcc has formulas for sin(atan(x)) that are wrong
-for NaN. The contract is in docs/native.md.
+no floating point traps, integers that wrap, no contraction, never -ffast-math. atan and atanh are
+calls: gcc's formulas for sin(atan(x)) are wrong for NaN. See docs/native.md for the contract.
 """
 
 from __future__ import annotations
