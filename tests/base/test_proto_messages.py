@@ -208,7 +208,6 @@ def test_set_fields_are_listed_in_the_order_of_their_numbers():
     assert tf.GPUOptions.Experimental.FromString(nested.SerializeToString()) == nested
 
 
-@pytest.mark.usefixtures("messages")
 def test_messages_of_protobuf_are_taken():
     """Wherever a message of ours is taken, one of protobuf's classes of the same name is."""
     cluster = messages_pb2.ClusterDef(job=[{"name": "ps", "tasks": {0: "a:1", 3: "b:2"}}])

@@ -39,7 +39,6 @@ def test_messages(spec: tf.train.ClusterSpec) -> None:
     assert tf.train.ClusterSpec(config.cluster_def) == spec
 
 
-@pytest.mark.usefixtures("messages")
 def test_messages_have_their_jobs_by_name() -> None:
     spec = tf.train.ClusterSpec({"worker": ["w:1"], "ps": {3: "p:3", 1: "p:1"}, "a": ["a:1"]})
     assert spec.jobs == ["worker", "ps", "a"]

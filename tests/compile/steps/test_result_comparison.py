@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpugraph.compile.steps.result_comparison import are_close
+from gpugraph.compile.steps.result_comparison import are_equal
 
 VALUES = np.linspace(-3, 3, 200, dtype=np.float32)
 
 
-def judged(array, wanted):
-    """Whether `found` would be taken for what was wanted."""
-    return are_close([np.asarray(array)], [np.asarray(wanted)])
+def judged(array, wanted, spread=None, exactly=False):
+    """Return whether the array would be taken for what was wanted."""
+    return are_equal([np.asarray(array)], [np.asarray(wanted)], exactly, spread)
 
 
 def test_last_bits_may_differ():
@@ -20,12 +20,22 @@ def test_last_bits_may_differ():
     assert judged(VALUES, VALUES)
 
 
-def test_a_few_elements_may_fall_on_the_other_side_of_a_threshold():
+def test_elements_may_fall_on_the_other_side_of_a_threshold_where_rounding_explains_it():
     steps = (VALUES > 0).astype(np.float32)
     other = steps.copy()
     other[99:101] = 1 - other[99:101]
-    assert judged(other, steps)
-    assert not judged(1 - steps, steps)
+    limits = np.zeros_like(steps)
+    limits[99:101] = 1
+    assert judged(other, steps, lambda: [limits])
+    assert not judged(other, steps)
+    assert not judged(1 - steps, steps, lambda: [limits])
+    assert not judged(other, steps, lambda: [limits], exactly=True)
+
+
+def test_a_single_wrong_element_is_found():
+    wrong = VALUES.copy()
+    wrong[7] *= 1.01
+    assert not judged(wrong, VALUES)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +58,9 @@ def test_flags_and_integers():
     assert judged(np.arange(9), np.arange(9))
 
 
-def test_what_is_not_finite_is_not_compared():
+def test_what_is_not_finite_has_to_be_the_same():
     wanted = np.array([np.nan, np.inf, 1.0, 2.0])
-    assert judged([1.0, 2.0, 1.0, 2.0], wanted)
-    assert not judged([np.nan, np.inf, np.nan, np.nan], wanted)
+    assert judged(wanted.copy(), wanted)
+    assert not judged([1.0, np.inf, 1.0, 2.0], wanted)
+    assert not judged([np.nan, -np.inf, 1.0, 2.0], wanted)
+    assert not judged([np.nan, np.inf, np.nan, 2.0], wanted)
