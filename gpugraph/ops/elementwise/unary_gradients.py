@@ -107,7 +107,6 @@ _gradient_op(
     "rounded((T)0.5 * y) / x",
     _sqrt_grad_gradient,
     "dy / (2 y): the gradient of y = sqrt(x).",
-    alias={0: 1},
 )
 
 
