@@ -8,7 +8,10 @@ nothing. TLS does, and both sides show a certificate.
 
 from __future__ import annotations
 
+import errno
 import ipaddress
+import socket
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +27,7 @@ _OPEN = (
 )
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
 _LEAST_KEY = 16
+_MOST_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
@@ -84,8 +88,39 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
     return grpc().secure_channel(address, credentials, options)
 
 
+def _free_port(host: str, port: int) -> int:
+    """The port if no listener has it at any address of the host, else 0; 0 stands for a free one.
+
+    gRPC is content with one address of a name. So of two servers one might have localhost's port of
+    IPv4 and the other that of IPv6, and who calls localhost would reach either.
+    """
+    number = port
+    with_addresses = socket.getaddrinfo(host.strip("[]") or None, 0, type=socket.SOCK_STREAM)
+    for family, kind, protocol, _, place in with_addresses:
+        with socket.socket(family, kind, protocol) as listener:
+            if sys.platform != "win32":  # elsewhere the option waits for no closed connection
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((place[0], number, *place[2:]))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return 0
+                continue  # such as an address of IPv6 where there is no IPv6
+            number = number or int(listener.getsockname()[1])
+    return number
+
+
 def add_port(server: Any, address: str, access: Access) -> int:
-    """Lets a server listen; the number of its port, or 0."""
+    """Lets a server listen at all addresses of a host; the number of its port, or 0."""
+    host, _, port = address.rpartition(":")
+    try:
+        tries = 1 if int(port) else _MOST_PORTS_TRIED
+        number = next(filter(None, (_free_port(host, int(port)) for _ in range(tries))), 0)
+    except (ValueError, OverflowError, OSError) as error:
+        raise RuntimeError(f"{address} is no address to listen at: {error}") from error
+    if not number:
+        raise RuntimeError(f"another listener has the port of {address}")
+    address = f"{host}:{number}"
     if access.tls is None:
         return int(server.add_insecure_port(address))
     ca, certificate, key = access.tls

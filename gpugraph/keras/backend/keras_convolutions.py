@@ -29,7 +29,9 @@ _AXES = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def order_of_axes(data_format: Any, rank: int) -> str:
-    """The axes of inputs with `rank` axes of space as ops name them: "NHWC"."""
+    """The axes of inputs with `rank` axes of space, 1 to 3, as ops name them: "NHWC"."""
+    if rank not in _AXES:
+        raise ValueError(f"Images have 1 to 3 axes of space, with a size for each, not {rank}")
     axes = _AXES[rank]
     return f"NC{axes}" if known_format(data_format) == "channels_first" else f"N{axes}C"
 
