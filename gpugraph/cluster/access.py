@@ -91,22 +91,25 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
 def _free_port(host: str, port: int) -> int:
     """The port if no listener has it at any address of the host, else 0; 0 stands for a free one.
 
-    gRPC is content with one address of a name. So of two servers one might have localhost's port of
-    IPv4 and the other that of IPv6, and who calls localhost would reach either.
+    gRPC is content with one address of a name, and takes both loopback addresses for localhost. So
+    of two servers one might have localhost's port of IPv4 and the other that of IPv6, and who calls
+    localhost would reach either.
     """
     number = port
-    with_addresses = socket.getaddrinfo(host.strip("[]") or None, 0, type=socket.SOCK_STREAM)
-    for family, kind, protocol, _, place in with_addresses:
-        with socket.socket(family, kind, protocol) as listener:
-            if sys.platform != "win32":  # elsewhere the option waits for no closed connection
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
+    hosts = ("127.0.0.1", "::1") if host == "localhost" else (host.strip("[]") or None,)
+    places = [
+        place for name in hosts for place in socket.getaddrinfo(name, 0, type=socket.SOCK_STREAM)
+    ]
+    for family, kind, protocol, _, place in places:
+        try:
+            with socket.socket(family, kind, protocol) as listener:
+                if sys.platform != "win32":  # elsewhere the option waits for no closed connection
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind((place[0], number, *place[2:]))
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE:
-                    return 0
-                continue  # such as an address of IPv6 where there is no IPv6
-            number = number or int(listener.getsockname()[1])
+                number = number or int(listener.getsockname()[1])
+        except OSError as error:  # others: such as an address of IPv6 where there is no IPv6
+            if error.errno == errno.EADDRINUSE:
+                return 0
     return number
 
 
