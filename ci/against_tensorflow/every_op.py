@@ -40,7 +40,19 @@ def _name(case: Case) -> str:
     return str(case["op"]).lstrip("_")
 
 
+def _make_graph_older(tf: Any, deprecation: Any) -> None:
+    """Gives the graph the version of the last producer that had a deprecated op type."""
+    if deprecation.version:
+        graph_def = tf.GraphDef()
+        graph_def.versions.producer = deprecation.version - 1
+        tf.import_graph_def(graph_def)
+
+
 def _by_gpugraph(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
+    declared = importlib.import_module("gpugraph.ops.framework.op_declaration").DECLARATIONS
+    messages = importlib.import_module("gpugraph.graph.client.node_messages")
+    op_def = messages.op_def_message(declared[case["op"]].op_def)
+    _make_graph_older(tf, op_def.deprecation)
     output = getattr(tf.raw_ops, case["op"])(*inputs, **attrs, name=_name(case))
     return list(output) if isinstance(output, (list, tuple)) else [output]
 
@@ -54,6 +66,7 @@ def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]
     op_def = registry.get(case["op"])
     if op_def is None:
         raise NotImplementedError(f"TensorFlow has no op type {case['op']}")
+    _make_graph_older(tf, op_def.deprecation)
     named = dict(zip((arg.name for arg in op_def.input_arg), inputs))
     for arg in op_def.input_arg:
         if arg.name not in named and arg.number_attr:

@@ -243,12 +243,17 @@ HANDLES = (resource, variant)
 """The types whose values are objects of a run or a session, in host memory: no numbers, no text."""
 
 OBJECTS = (string, *HANDLES)
-"""The types whose arrays hold Python objects."""
+"""The types whose elements are Python objects in arrays."""
 
-ALL = (*NUMERIC, bool, *OBJECTS)
-_QUANTIZED = (qint8, quint8, qint16, quint16, qint32)
-QUANTIZED_DTYPES = frozenset([*_QUANTIZED, *(dtype._as_ref for dtype in _QUANTIZED)])
+QUANTIZED = (qint8, quint8, qint16, quint16, qint32)
+ALL = (*NUMERIC, bool, *OBJECTS, *QUANTIZED)
+QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED)])
 """The types of integers that stand for real numbers, and their references."""
+
+
+def stored(array: Any) -> Any:
+    """The integers behind an array of a quantized type; any other array as it is."""
+    return array.view(array.dtype[0]) if array.dtype.names else array
 
 
 def _numpy_table() -> dict[type[Any], DType]:
@@ -271,7 +276,7 @@ def _names_table() -> dict[str, DType]:
 
 
 _BY_NUMPY_TYPE = _numpy_table()
-_QUANTIZED_BY_FIELD: dict[tuple[str, ...], DType] = {(dtype.name,): dtype for dtype in _QUANTIZED}
+_QUANTIZED_BY_FIELD: dict[tuple[str, ...], DType] = {(dtype.name,): dtype for dtype in QUANTIZED}
 _BY_NAME = _names_table()
 _BY_TYPE: dict[type[Any], DType] = {
     **_BY_NUMPY_TYPE,

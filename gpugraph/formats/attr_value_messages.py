@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.formats.tensor_proto import make_ndarray, tensor_proto_of
+from gpugraph.formats.tensor_proto import tensor_array, tensor_proto_of
 
 _FIELDS = {"string": "s", "int": "i", "float": "f", "bool": "b"}
 _FIELDS |= {name: name for name in ("type", "shape", "tensor", "func")}
@@ -88,7 +88,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "s": as_text,
     "type": as_dtype,
     "shape": as_shape,
-    "tensor": make_ndarray,
+    "tensor": tensor_array,
 }
 
 

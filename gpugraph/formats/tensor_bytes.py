@@ -27,6 +27,7 @@ _FIELD_OF: dict[DType, int] = {
     dtypes.uint32: 16,
     dtypes.uint64: 17,
     **dict.fromkeys((dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.uint16), 7),
+    **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
 """Elements that one value of a message may stand for."""

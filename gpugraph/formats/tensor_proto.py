@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.variant import Variant
 from gpugraph.formats import messages_pb2
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _FIELDS: dict[DType, str] = {
     dtypes.uint32: "uint32_val",
     dtypes.uint64: "uint64_val",
     dtypes.bool: "bool_val",
+    dtypes.variant: "variant_val",
     **dict.fromkeys(_AS_INT, "int_val"),
 }
 """The field of a TensorProto that holds values of a dtype."""
@@ -55,6 +57,7 @@ _STORED_AS: dict[DType, Any] = {
 _NEVER_AS_BYTES = frozenset(
     {
         *(dtypes.float16, dtypes.bfloat16, dtypes.string, dtypes.bool, dtypes.uint16),
+        dtypes.variant,
         *(dtypes.complex64, dtypes.complex128),
     }
 )
@@ -94,9 +97,15 @@ def write_tensor(
         proto.tensor_content = little.tobytes()
         return
     flat = np.ascontiguousarray(array).reshape(-1)
-    stored = flat.view(flat.dtype[0]) if dtype.is_quantized else flat
+    stored = dtypes.stored(flat)
     if dtype in _STORED_AS:
         stored = stored.astype(dtype.as_numpy_dtype).view(_STORED_AS[dtype])
+    if dtype is dtypes.variant:
+        for element in flat:
+            part = proto.variant_val.add(type_name=element.type_name, metadata=element.metadata)
+            for content in element.tensors:
+                part.tensors.add().MergeFromString(content)
+        return
     getattr(proto, _FIELDS[dtype]).extend(stored.tolist())
 
 
@@ -125,13 +134,25 @@ def make_ndarray(tensor: Any) -> NDArray[Any]:
     if not is_tensor_proto(tensor):
         raise TypeError(f"make_ndarray needs a TensorProto, but got {tensor!r:.200}")
     dtype = as_dtype(tensor.dtype).base_dtype
+    if dtype is dtypes.variant:
+        raise _unsupported(tensor, dtype)
+    return tensor_array(tensor)
+
+
+def _unsupported(tensor: Any, dtype: DType) -> TypeError:
+    return TypeError(
+        f"Unsupported tensor type: {tensor.dtype} ({dtype.name}: no op computes with it)"
+    )
+
+
+def tensor_array(tensor: Any) -> NDArray[Any]:
+    """As `make_ndarray`; variants are `Variant`s."""
+    dtype = as_dtype(tensor.dtype).base_dtype
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
         raise ValueError(f"A TensorProto needs a fully defined shape, but has {sizes}")
     if dtype not in _FIELDS:
-        raise TypeError(
-            f"Unsupported tensor type: {tensor.dtype} ({dtype.name}: no op computes with it)"
-        )
+        raise _unsupported(tensor, dtype)
     if tensor.tensor_content and dtype is not dtypes.string:
         little = np.dtype(dtype.as_numpy_dtype)
         content = np.frombuffer(tensor.tensor_content, little.newbyteorder("<"))
@@ -141,10 +162,10 @@ def make_ndarray(tensor: Any) -> NDArray[Any]:
 
 def _typed_values(tensor: Any, dtype: DType) -> NDArray[Any]:
     values = getattr(tensor, _FIELDS[dtype])
-    if dtype is dtypes.string:
-        texts = np.empty(len(values), object)
-        texts[:] = list(values)
-        return texts
+    if dtype in dtypes.OBJECTS:
+        elements = np.empty(len(values), object)
+        elements[:] = list(values) if dtype is dtypes.string else list(map(_variant, values))
+        return elements
     numpy_type = np.dtype(dtype.as_numpy_dtype)
     if dtype in _STORED_AS:
         return np.array(values, _STORED_AS[dtype]).view(numpy_type)
@@ -152,6 +173,11 @@ def _typed_values(tensor: Any, dtype: DType) -> NDArray[Any]:
         return np.array(values, numpy_type[0]).view(numpy_type)
     kind = np.int64 if dtype in _AS_INT else numpy_type
     return np.array(values, kind).astype(numpy_type)
+
+
+def _variant(message: Any) -> Variant:
+    tensors = tuple(part.SerializeToString(deterministic=True) for part in message.tensors)
+    return Variant(message.type_name, message.metadata, tensors)
 
 
 def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:

@@ -44,12 +44,28 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
     result = value if read is None else read(attr.name, value)
     if kind == "type":
         check_allowed(attr, result, attr.name, op_type)
+    elif kind == "string":
+        _check_text(attr, result, op_type)
     elif attr.minimum is not None and result < attr.minimum:
         raise ValueError(
             f"Attr '{attr.name}' of '{op_type}' Op passed {result} less than minimum "
             f"{attr.minimum}."
         )
     return result
+
+
+def _check_text(attr: AttrDef, text: str, op_type: str) -> None:
+    """ValueError for a text that the attr does not take."""
+    if attr.allowed and text not in attr.allowed:
+        raise ValueError(
+            f"Attr '{attr.name}' of '{op_type}' Op passed string '{text}' not in: "
+            f"{quoted(attr.allowed)}."
+        )
+
+
+def quoted(texts: Sequence[str]) -> str:
+    """Texts as messages list them: `"SAME", "VALID"`."""
+    return ", ".join(f'"{text}"' for text in texts)
 
 
 def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> None:

@@ -15,7 +15,8 @@ R float64: RandomPoissonV2
 T bool: Where
 T complex64: Angle ComplexAbs Conj Imag Real
 T float32: AdjustContrastv2 AdjustHue AdjustSaturation CTCBeamSearchDecoder CTCGreedyDecoder
-T float32: CTCLoss Complex DrawBoundingBoxes DrawBoundingBoxesV2 HSVToRGB LRN LRNGrad LeakyRelu
+T float32: CTCLoss Complex DrawBoundingBoxes DrawBoundingBoxesV2 HSVToRGB HistogramSummary
+T float32: LRN LRNGrad LeakyRelu
 T float32: LeakyReluGrad MaxPool MaxPool3DGrad MaxPoolGrad MaxPoolGradV2 MaxPoolV2 NextAfter
 T float32: NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
 T float32: RGBToHSV
@@ -24,16 +25,18 @@ T int32: InTopKV2 InvertPermutation StatelessRandomNormal StatelessRandomUniform
 T int32: StatelessTruncatedNormal
 T uint8: EncodePng
 TI int64: OneHot
-T_threshold float32: NonMaxSuppressionV2 NonMaxSuppressionV4
+T_threshold float32: NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4
+TInput float32: MaxPool3DGrad
 Taxis int64: UniqueV2 UniqueWithCountsV2
 Tblock_shape int32: BatchToSpaceND SpaceToBatchND
+Tcomplex complex64: BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D
 Tcomplex complex64: FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D
 Tcrops int32: BatchToSpaceND
 Tdim int32: ExpandDims
 Tidx int32: All Any ArgMax ArgMin BatchToSpace BroadcastTo ConcatV2 Cumprod Cumsum
 Tidx int32: CumulativeLogsumexp EuclideanNorm LinSpace Max Mean Min Prod Range ReverseV2 Sum
 Tidx int32: UnravelIndex
-Tindex int64: MatrixBandPart
+Tindex int64: BatchMatrixBandPart MatrixBandPart
 Tindices int64: SparseTensorDenseMatMul
 Tlabels int64: SparseSoftmaxCrossEntropyWithLogits
 Tlen int64: ReverseSequence SplitV

@@ -14,6 +14,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.misfit import Misfit as Misfit
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.version import GRAPH_DEF_VERSION
 
 
 def _nothing(_: int) -> Any:
@@ -21,9 +22,15 @@ def _nothing(_: int) -> Any:
 
 
 class InferContext:
-    """Shapes and dtypes of the inputs, attrs, and the values of inputs where they are constant."""
+    """Shapes and dtypes of the inputs, attrs, and the values of inputs where they are constant.
 
-    __slots__ = ("_dtypes", "_maker", "_partial", "_value", "attrs", "num_outputs", "shapes")
+    Attributes:
+      producer: the version of the graph.
+    """
+
+    __slots__ = (
+        "_dtypes", "_maker", "_partial", "_value", "attrs", "num_outputs", "producer", "shapes",
+    )  # fmt: skip
 
     is_building = False
     """Whether the graph is being built: TensorFlow leaves some sizes open then."""
@@ -41,6 +48,7 @@ class InferContext:
         self.shapes = shapes
         self.attrs = attrs
         self.num_outputs = num_outputs
+        self.producer = GRAPH_DEF_VERSION
         self._dtypes = dtypes
         self._value = value
         self._partial = partial

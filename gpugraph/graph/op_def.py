@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
+from gpugraph.base.errors import UnimplementedError
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import write_attr
 
@@ -61,6 +62,7 @@ class OpDef(NamedTuple):
     `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded
     or merged with its like. `host_inputs` and `host_outputs` are the argument indices that live
     in host memory whatever the device (axes, shapes: what the kernel's caller must read).
+    `deprecation`: the first version of graphs that can't have it, and what to use.
     """
 
     name: str
@@ -74,6 +76,18 @@ class OpDef(NamedTuple):
     host_inputs: frozenset[int] = frozenset()
     host_outputs: frozenset[int] = frozenset()
     summary: str = ""
+    deprecation: tuple[int, str] | None = None
+
+    def check_available(self, producer: int) -> None:
+        """UnimplementedError where graphs of this version have the op type no more."""
+        if self.deprecation is not None and producer >= self.deprecation[0]:
+            version, explanation = self.deprecation
+            raise UnimplementedError(
+                None,
+                None,
+                f"Op {self.name} is not available in GraphDef version {producer}. It has been "
+                f"removed in version {version}. {explanation}.",
+            )
 
 
 def host_slots(

@@ -11,8 +11,9 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.formats.attr_value_messages import KINDS, as_text, read_attr_value
 from gpugraph.formats.tensor_proto import proto_value_count
+from gpugraph.graph.attr_values import quoted
 from gpugraph.graph.client.client_graph import arg_types
-from gpugraph.graph.client.node_messages import CONSTANT_ATTRS, OWN_ATTRS
+from gpugraph.graph.client.node_messages import OWN_ATTRS
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.default_types import default_of
@@ -83,8 +84,6 @@ def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
 
 
 def _may_be_dropped(key: str, message: Any, op_def: OpDef) -> bool:
-    if CONSTANT_ATTRS.get(op_def.name, ("",))[0] == key:
-        return True
     if key not in _LATER:
         return False
     neutral = _LATER[key]
@@ -117,6 +116,8 @@ def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
         raise node_error(f"{least} {attr.minimum}\n\t", name, op_def)
     if field == "list":
         return _list(attr, message, name, op_def)
+    if attr.kind == "string" and attr.allowed:
+        _check_text(attr, as_text(message.s), name, op_def)
     try:
         return read_attr_value(message)
     except (TypeError, ValueError) as error:
@@ -137,6 +138,16 @@ def _dtype(attr: AttrDef, number: int, name: str, op_def: OpDef) -> DType:
             op_def,
         )
     return dtype
+
+
+def _check_text(attr: AttrDef, text: str, name: str, op_def: OpDef) -> None:
+    if text not in attr.allowed:
+        raise node_error(
+            f"Value for attr '{attr.name}' of \"{text}\" is not in the list of allowed values: "
+            f"{quoted(attr.allowed)}\n\t",
+            name,
+            op_def,
+        )
 
 
 def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:

@@ -94,6 +94,7 @@ class _Call:
     def __init__(self, nodes: NodeImport, op: Operation) -> None:
         self.graph = nodes.graph
         self.library = nodes.library
+        self.producer = nodes.made_by
         self.op = op
         self.attrs = op._attrs
 
@@ -125,7 +126,7 @@ class _Call:
         mapped |= {(source[0], -1): tensor.op for source, tensor in mapped.items()}
         index = GraphDefIndex(body.nodes, mapped)
         names = {node: self.graph.unique_name(node) for node in index.names}
-        nodes = NodeImport(self.graph, index, names, mapped, library)
+        nodes = NodeImport(self.graph, index, names, mapped, library, self.producer)
         library.active.append(name)
         try:
             nodes.make()

@@ -31,7 +31,8 @@ def extend_graph(graph: Graph, graph_def: Any) -> None:
                 mapped[source] = op if source[1] < 0 else op._outputs[source[1]]
     index = GraphDefIndex(graph_def.node, mapped)
     names = {name: name for name in (*graph._by_name, *new)}
-    nodes = NodeImport(graph, index, names, mapped, FunctionLibrary(graph_def.library))
+    library = FunctionLibrary(graph_def.library)
+    nodes = NodeImport(graph, index, names, mapped, library, versions.producer)
     nodes.make()
     enter_nodes(nodes)
     merge_versions(graph, versions)

@@ -63,7 +63,8 @@ def import_graph_def(
     versions = readable_versions(graph_def.versions)
     index = GraphDefIndex(graph_def.node, mapped)
     library = FunctionLibrary(graph_def.library, producer_op_list)
-    nodes = NodeImport(graph, index, _names(graph, index, scope), mapped, library)
+    names = _names(graph, index, scope)
+    nodes = NodeImport(graph, index, names, mapped, library, versions.producer)
     nodes.make()
     _check_all_used(nodes)
     found = None if elements is None else [_element(nodes, text) for text in elements]

@@ -40,8 +40,9 @@ class NodeImport:
     """The operations of one GraphDef while they are made.
 
     names: the names of the nodes in the graph. mapped: the tensors and operations that stand for
-    sources (`input_map`); `used` are those of them that nodes take. calls: the operations that call
-    functions of the library, in order.
+    sources (`input_map`); `used` are those of them that nodes take. producer: the version of the
+    GraphDef, by which op types and shapes count. calls: the operations that call functions of the
+    library, in order.
     """
 
     def __init__(
@@ -51,12 +52,15 @@ class NodeImport:
         names: Mapping[str, str],
         mapped: Mapping[Source, Any],
         library: FunctionLibrary,
+        producer: int,
     ) -> None:
         self.graph = graph
         self.index = index
         self.names = names
         self.mapped = mapped
         self.library = library
+        self.producer = min(producer, graph._versions.producer)
+        self.made_by = producer
         self.calls: list[Operation] = []
         self.used: set[Source] = set()
         self.ops: dict[str, Operation] = {}  # by the node's name in the file, in order
@@ -119,6 +123,7 @@ class NodeImport:
             op_def, attrs = OpDef(node.op, is_stateful=True), raw_attrs(node)
             types = self._guesses.output_types(number)
         else:
+            op_def.check_available(self.made_by)
             attrs = read_attrs(node, op_def, full)
             self._guesses.settle(op_def, attrs, inputs)
             complete(attrs, op_def, [tensor._dtype for tensor in inputs], full)
@@ -223,14 +228,14 @@ class NodeImport:
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
                 continue
             before = [tensor._shape for tensor in op._outputs]
-            infer_shapes(op)
+            infer_shapes(op, self.producer)
             for tensor, shape in zip(op._outputs, before):
                 tensor._shape = tensor._shape.merge_with(shape)
 
     def _infer(self, op: Operation, node: Any) -> None:
         """The static shapes: by inference, and those that the file says."""
         if op._op_def.infer is not None:
-            infer_shapes(op)
+            infer_shapes(op, self.producer)
             _check_sizes(op)
         if op.type in ("Merge", "RefMerge") and any(
             self._is_back(self.index.by_name[node.name], source)

@@ -6,18 +6,12 @@ from gpugraph.base.errors import NotFoundError, OpError, UnimplementedError
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
-from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
 
 
 def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
     """Return the error for a node whose op type is not here; None where it is."""
     if op_type in OP_DEFS:
         return None
-    if op_type in REMOVED:
-        try:
-            removed_function(op_type)()
-        except UnimplementedError as error:
-            return error
     if reason := left_out_reason(op_type):
         return UnimplementedError(
             None, None, f"Node '{node_name}' is of op type '{op_type}', which is left out: "

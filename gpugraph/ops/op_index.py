@@ -144,19 +144,34 @@ older_types.data_format_ops DataFormatDimMap DataFormatVecPermute
 older_types.in_place_op_types DeepCopy Empty InplaceAdd InplaceSub InplaceUpdate
     TensorStridedSliceUpdate
 older_types.non_max_suppression_types NonMaxSuppression NonMaxSuppressionV2
+older_types.older_tensor_arrays TensorArray TensorArrayGrad TensorArrayGradV2 TensorArrayPack
+    TensorArrayUnpack TensorArrayV2
+older_types.ops_of_old_graphs AdjustContrast BatchNormWithGlobalNormalization
+    BatchNormWithGlobalNormalizationGrad BatchSelfAdjointEig Conv3DBackpropFilter
+    Conv3DBackpropInput PlaceholderV2 QuantizeAndDequantize RandomCrop RandomPoisson
+    SelfAdjointEig TopK
 older_types.padded_convolution FusedPadConv2D FusedResizeAndPadConv2D
 older_types.pooling_by_tensors MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2
-older_types.renamed_op_types BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D
-    BatchIFFT3D BatchMatMul BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag
-    BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve BatchMatrixSolveLs
-    BatchMatrixTriangularSolve BatchSelfAdjointEigV2 BatchSvd BiasAddV1 HashTable InitializeTable
+older_types.renamed_op_types BatchCholesky BatchCholeskyGrad BatchFFT BatchFFT2D BatchFFT3D
+    BatchIFFT BatchIFFT2D BatchIFFT3D BatchMatMul BatchMatrixBandPart BatchMatrixDeterminant
+    BatchMatrixDiag BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve
+    BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEigV2 BatchSvd BiasAddV1
+    FIFOQueue FixedLengthRecordReader HashTable IdentityReader InitializeTable
     InitializeTableFromTextFile LookupTableExport LookupTableFind LookupTableImport
     LookupTableInsert LookupTableSize Mod MutableHashTable MutableHashTableOfTensors
-    ScatterNdNonAliasingAdd Snapshot StackClose StackPop StackPush
+    PaddingFIFOQueue PriorityQueue QueueClose QueueDequeue QueueDequeueMany QueueDequeueUpTo
+    QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize RandomShuffleQueue
+    ReaderNumRecordsProduced ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset
+    ReaderRestoreState ReaderSerializeState ScatterNdNonAliasingAdd Snapshot StackClose StackPop
+    StackPush TFRecordReader TensorArrayClose TensorArrayCloseV2 TensorArrayConcat
+    TensorArrayConcatV2 TensorArrayGather TensorArrayGatherV2 TensorArrayRead TensorArrayReadV2
+    TensorArrayScatter TensorArrayScatterV2 TensorArraySize TensorArraySizeV2 TensorArraySplit
+    TensorArraySplitV2 TensorArrayWrite TensorArrayWriteV2 TextLineReader WholeFileReader
 older_types.state_op_types Stack Variable
 older_types.unique_along_axis UniqueV2 UniqueWithCountsV2
 parsing.json_examples DecodeJSONExample
 parsing.parse_example ParseExample ParseSingleExample
+parsing.parse_example_v2 ParseExampleV2
 parsing.parse_sequence_example ParseSequenceExample ParseSingleSequenceExample
 parsing.serialized_sparse DeserializeManySparse DeserializeSparse SerializeManySparse
     SerializeSparse

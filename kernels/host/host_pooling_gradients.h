@@ -7,8 +7,9 @@
 
 /* -- the gradient of the largest */
 
-/* Of some channels, the number (within the part that is inside) of each window's largest element;
-   -1 where none is larger than the lowest number. `place` holds whole vectors. */
+/* Of some channels, the number (within the part that is inside) of each window's largest element:
+   the first until a larger one comes, also where it is NaN; -1 where nothing is inside. `place`
+   holds whole vectors. */
 static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t from,
                                     const gg_window *w, int64_t channels, gg_real *place) {
     const gg_pool *p = work->p;
@@ -16,7 +17,10 @@ static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t 
     for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
         GG_NAME(gg_vector) best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0}, found, number;
         found = number = (GG_NAME(gg_vector)){0};
-        found -= 1;
+        if (w->rows > 0 && w->columns > 0)
+            best = GG_NAME(gg_first)(work->images + from + c, channels - c, work->images_end);
+        else
+            found -= 1;
         for (int64_t i = 0; i < w->rows; i++)
             for (int64_t j = 0; j < w->columns; j++, number += 1) {
                 const gg_real *at = work->images + from + i * row + j * p->channels + c;
@@ -51,9 +55,9 @@ static void GG_NAME(gg_max_back_four)(const gg_real *images, const gg_real *give
     int64_t at[4] = {0, channels, row, row + channels};
     GG_NAME(gg_vector) nothing = {0};
     for (int64_t c = 0; c + GG_REAL_LANES <= channels; c += GG_REAL_LANES) {
-        GG_NAME(gg_vector) best = -(gg_real)INFINITY - nothing, found = nothing - 1;
+        GG_NAME(gg_vector) best = *(const GG_NAME(gg_vector) *)(images + c), found = nothing;
         GG_NAME(gg_vector) slope = *(const GG_NAME(gg_vector) *)(given + c);
-        GG_UNROLL for (int e = 0; e < 4; e++) {
+        GG_UNROLL for (int e = 1; e < 4; e++) {
             GG_NAME(gg_vector) x = *(const GG_NAME(gg_vector) *)(images + at[e] + c);
             GG_NAME(gg_mask) is_larger = x > best;
             best = GG_NAME(gg_chosen)(is_larger, x, best);

@@ -258,5 +258,6 @@ def test_sets_hold_what_they_say():
     assert all(d.is_complex for d in dtypes.COMPLEX)
     assert set(dtypes.REAL) == {*dtypes.FLOATING, *dtypes.INTEGRAL}
     assert {d.name for d in dtypes.NUMERIC} == set(NUMERIC)
-    assert {d.name for d in dtypes.ALL} == {*NUMBERS, "variant"}
-    assert len(dtypes.ALL) == len(NUMBERS) + 1
+    quantized = {d.name for d in dtypes.QUANTIZED}
+    assert {d.name for d in dtypes.ALL} == {*NUMBERS, "variant", *quantized}
+    assert len(dtypes.ALL) == len(NUMBERS) + 6

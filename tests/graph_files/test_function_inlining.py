@@ -12,6 +12,7 @@ from google.protobuf import text_format
 import gpugraph as tf
 
 LIBRARY = """
+versions { producer: 134 }
 library {
   function { signature { name: "double"
       input_arg { name: "x" type_attr: "T" } output_arg { name: "y" type_attr: "T" }

@@ -285,7 +285,6 @@ def test_bad_arguments_are_refused(options: Any, error: type[Exception], said: s
 def test_op_types_that_are_not_here_fail_in_a_run_that_needs_them() -> None:
     for op_type, error, said in (
         ("Foo", tf.errors.NotFoundError, "Op type not registered 'Foo'"),
-        ("TopK", tf.errors.UnimplementedError, "removed in version 7. Use TopKV2 instead"),
         ("Abort", tf.errors.UnimplementedError, "left out: raise the error in Python"),
     ):
         with tf.Graph().as_default() as graph, tf.Session() as session:

@@ -23,7 +23,16 @@ from gpugraph.ops.framework.op_evaluation import ArrayContext
 
 from .sampling import Sample
 
-__all__ = ["Alone", "Built", "args_by_slot", "gpu_refusal", "infer", "kernels", "run_together"]
+__all__ = [
+    "Alone",
+    "Built",
+    "args_by_slot",
+    "gpu_refusal",
+    "infer",
+    "kernels",
+    "make_graph_older",
+    "run_together",
+]
 __all__ += ["same_bits"]
 
 
@@ -162,6 +171,13 @@ def same_bits(one: Any, other: Any) -> bool:
     return a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
 
 
+def make_graph_older(producer: int) -> None:
+    """Gives the default graph the version of an older producer, as an import does."""
+    graph_def = tf.GraphDef()
+    graph_def.versions.producer = producer
+    tf.import_graph_def(graph_def)
+
+
 class Built:
     """The op in a graph: inputs fed by placeholders, host inputs constants, refs variables.
 
@@ -174,6 +190,8 @@ class Built:
         self, op_type: str, sample: Sample, device: str = "", opened: str = "", known: bool = True
     ) -> None:
         self.decl = DECLARATIONS[op_type]
+        if self.decl.op_def.deprecation is not None:
+            make_graph_older(self.decl.op_def.deprecation[0] - 1)
         self.feeds: dict[Any, Any] = {}
         self.opened, self.known = opened, known
         self.variables: list[Any] = []

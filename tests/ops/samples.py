@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.ops.older_types.renamed_op_types import RENAMED
 from gpugraph.ops.state.resource_variable_ops import LOWERED
 
 from . import (
@@ -23,6 +24,7 @@ from . import (
     samples_of_integrals,
     samples_of_linalg,
     samples_of_mathematics,
+    samples_of_old_graphs,
     samples_of_older_types,
     samples_of_pictures,
     samples_of_places,
@@ -55,6 +57,7 @@ assert samples_of_factors.UNSLOPED
 assert samples_of_images.IN_SINGLE
 assert samples_of_places.PLACED and samples_of_ctc.SPOKEN
 assert samples_of_integrals.NODES.size
+assert samples_of_old_graphs.NORMED
 assert samples_of_recurrence.GATED
 assert samples_of_pictures.png_file and samples_of_texts.ENCODED is not None
 assert samples_of_training.FORMULAS
@@ -152,7 +155,7 @@ UNSAMPLED = {
             *("ParseExample", "ParseSingleExample", "ParseSequenceExample", "ParseTensor"),
             *("ParseSingleSequenceExample", "SerializeTensor", "SerializeSparse"),
             *("SerializeManySparse", "DeserializeSparse", "DeserializeManySparse"),
-            "DecodeJSONExample",
+            *("DecodeJSONExample", "ParseExampleV2"),
         ),
         "it reads or writes messages: tests/ops/parsing has it run",
     ),
@@ -206,6 +209,16 @@ UNSAMPLED = {
         "its numbers are of dtypes that NumPy does not have: test_quantization_ops.py has it run",
     ),
     "SparseCross": "what it does to each row is a hash: test_sparse_cross.py has it run",
+    **dict.fromkeys(
+        (
+            *(name for name in RENAMED if name.startswith(("Queue", "Reader", "TensorArray"))),
+            *(name for name in RENAMED if name.endswith(("Queue", "Reader"))),
+            *("TensorArray", "TensorArrayV2", "TensorArrayGrad", "TensorArrayGradV2"),
+            *("TensorArrayPack", "TensorArrayUnpack", "PlaceholderV2", "RandomCrop"),
+            *("RandomPoisson", "QuantizeAndDequantize"),
+        ),
+        "graphs of old producers have it: test_ops_of_old_graphs.py has it run",
+    ),
     "Variable": "it is memory: test_state_op_types.py has it run",
     "Timestamp": "it is another number each time: test_timestamp.py has it run",
     **dict.fromkeys(

@@ -47,14 +47,14 @@ class MessageProofs:
                 hmac.new(hmac.digest(key, side, _SHA), digestmod=_SHA)
                 for side in (b"caller", b"server")
             ]
-            self._own, self._others = reversed(codes) if is_server else codes
+            self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
         """The next message that is sent, of these parts, with its code."""
         if not self._has_key:
             return b"".join(parts)
         self._num_sent += 1
-        return b"".join((*parts, _code(self._own, self._num_sent, parts)))
+        return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
         """The next message that came, without its code; UnauthenticatedError for a wrong one."""
@@ -63,7 +63,7 @@ class MessageProofs:
         self._num_came += 1
         view = memoryview(content)
         message, code = view[:-_CODE_BYTES], view[-_CODE_BYTES:]
-        if not hmac.compare_digest(code, _code(self._others, self._num_came, (message,))):
+        if not hmac.compare_digest(code, _code(self._receiving, self._num_came, (message,))):
             raise UnauthenticatedError.of_no_node(
                 "A message does not prove that its sender has the key of this cluster"
             )

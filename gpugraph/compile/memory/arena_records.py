@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from gpugraph.base.dtypes import string
+from gpugraph.base.dtypes import OBJECTS
 from gpugraph.compile.unit.compile_unit import Home, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import ArenaRecord, BufferRecord, LoopRecord
@@ -47,7 +47,7 @@ def loop_records(unit: Unit) -> tuple[LoopRecord, ...]:
 def _kept(unit: Unit, node: Node, place: int) -> BufferRecord:
     edge = node.input_edge(_KEPT_INPUT[node.type])
     shape, dtype = unit.shapes[edge.src.id][edge.src_output], edge.src.output_types[edge.src_output]
-    elements = shape.num_elements() if dtype.base_dtype is not string else None
+    elements = shape.num_elements() if dtype.base_dtype not in OBJECTS else None
     name, origin = _maker(unit, edge.src, edge.src_output)
     num_bytes = (elements or 0) * dtype.base_dtype.itemsize
     return BufferRecord(name, num_bytes, place, place, shape.sizes, dtype.base_dtype, origin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpugraph.base.dtypes import string
+from gpugraph.base.dtypes import QUANTIZED_DTYPES, string, variant
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.compile.unit.compile_unit import Target, node_error
 from gpugraph.devices import DeviceFactory
@@ -177,6 +177,10 @@ _STRINGS_ARE_HANDLES = frozenset(("GetSessionHandle", "GetSessionTensor", "Delet
 """Op types whose strings name tensors on a device: these lie there, the strings on the host."""
 
 
+_ON_HOST = frozenset({string, variant, *QUANTIZED_DTYPES})
+"""The dtypes that only the CPU has."""
+
+
 def _runs_on(node: Node, device_type: str) -> bool:
     entry = find_kernel(node.type, device_type, node.attrs)
     if entry is None or isinstance(entry.kernel, HostOnly):
@@ -185,7 +189,7 @@ def _runs_on(node: Node, device_type: str) -> bool:
         return True
     if node.type in _STRINGS_ARE_HANDLES:
         return True
-    return string not in node.output_types and string not in node.input_types
+    return _ON_HOST.isdisjoint(node.output_types) and _ON_HOST.isdisjoint(node.input_types)
 
 
 def _why_not(group: Group, device_type: str) -> str:

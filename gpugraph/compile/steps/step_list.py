@@ -25,7 +25,7 @@ from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import Frame
-from gpugraph.graph.nodes.node_and_edge import Edge, origins
+from gpugraph.graph.nodes.node_and_edge import FORWARDING, Edge, origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import Clock, Run, Step, StepKind
 
@@ -94,7 +94,7 @@ class StepList(Arrays):
                 continue
             state = self.variable(storage.node)
             states[edge.dst_input] = state
-            if not node.op_def.allows_uninitialized_input:
+            if not (node.op_def.allows_uninitialized_input or _moves_reference(node)):
                 self._guard(node, storage.node, edge.src, state)
         return states
 
@@ -117,6 +117,12 @@ class StepList(Arrays):
                 if is_cell(storage):
                     self._cells_by_end[storage.last][storage] = None
         return [self.cell(storage) for storage in self._cells_by_end.get(end, ())]
+
+
+def _moves_reference(node: Node) -> bool:
+    """Whether a node only carries a reference into or out of a branch or loop."""
+    moves = node.node_class in FORWARDING or node.node_class is NodeClass.MERGE
+    return moves and node.output_types[0].is_ref_dtype
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:

@@ -47,6 +47,7 @@ NOT_NATIVE: dict[DType, str] = {
     dtypes.string: "strings are Python objects",
     dtypes.resource: "resources are Python objects",
     dtypes.variant: "variants are Python objects",
+    **dict.fromkeys(dtypes.QUANTIZED, "quantized numbers are only moved"),
 }
 """The dtypes that they don't, and why."""
 

@@ -103,6 +103,8 @@ class Graph(Scopes, Collections):
         """The one way an operation comes into the graph: whole, or not at all."""
         if self._finalized:
             self._check_not_finalized()
+        if op_def.deprecation is not None:
+            op_def.check_available(self._versions.producer)
         in_context = False
         for tensor in inputs:
             maker = tensor.op
@@ -356,12 +358,14 @@ def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
 
 
 @uninterrupted
-def infer_shapes(op: Operation) -> None:
+def infer_shapes(op: Operation, producer: int | None = None) -> None:
     """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
 
+    producer: the version of the graph, where it is not that of the op's graph.
     It is a TypeError where inference raised one, else a ValueError.
     """
     context = _OpContext(op)
+    context.producer = op.graph._versions.producer if producer is None else producer
     try:
         try:
             shapes = op._op_def.infer(context)  # type: ignore[misc]

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gpugraph.base.dtypes import DType, as_dtype, bool as bool_type
+from gpugraph.base.dtypes import as_dtype, bool as bool_type
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import as_bytes, write_attr
 from gpugraph.formats.tensor_proto import write_tensor
 from gpugraph.graph.client.inlined_call import InlinedCall, written_calls
 from gpugraph.graph.default_types import default_of
-from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
+from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef, VersionDef
 
 _LARGEST = (2 << 30) - 1
 """Bytes of a message, by protobuf."""
@@ -27,21 +27,33 @@ OWN_ATTRS = {
                     "Tcomplex"),
     "BatchMatrixBandPart": "Tindex",
     "BiasAddV1": "data_format",
+    "FixedLengthRecordReader": "encoding",
 }  # fmt: skip
 """The attr that an op type has here and not in TensorFlow."""
-
-CONSTANT_ATTRS: dict[str, tuple[str, str, Any]] = {
-    "CropAndResizeGradBoxes": ("method", "string", "bilinear")
-}
-"""The attr that an op type has in TensorFlow and not here, with its kind and only value."""
-
-_ARGUMENTS = {"ref": "resource"}
-"""The name in TensorFlow of inputs of dtype resource."""
 
 _OWN_OP_TYPES = frozenset({"InitializedValue"})
 """Op types of graphs that only this package has."""
 
-_AGGREGATES = frozenset({"Add", "AddN", "AddV2"})
+_AGGREGATES = frozenset({"AccumulateNV2", "AddN", "AddV2"})
+
+_STATEFUL_HERE = frozenset(
+    ("EnsureShape", "FractionalAvgPool", "FractionalMaxPool", "MatchingFiles", "Placeholder")
+    + ("PlaceholderV2", "ReadFile", "TensorSummary")
+)
+"""Op types that are neither folded nor merged here, which TensorFlow does not call stateful."""
+
+_TRANSFORMS = {f"{name}FFT{axes}" for name in ("R", "IR") for axes in ("", "2D", "3D")}
+LATER_ATTRS = frozenset(
+    {
+        ("CollectiveReduce", "timeout_seconds"),
+        ("ConcatOffset", "shape_type"),
+        *((f"DepthwiseConv2dNative{suffix}", "explicit_paddings")
+          for suffix in ("", "BackpropFilter", "BackpropInput")),
+        *((name, attr) for name in _TRANSFORMS for attr in ("Treal", "Tcomplex")),
+    }
+)  # fmt: skip
+"""Attrs of later TensorFlows, which messages leave out where they have their default: 1.15 refuses
+nodes that have them."""
 
 
 def node_def_of(op: Any) -> Any:
@@ -68,24 +80,23 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
         ]
     )
     node.input.extend([f"^{control.name}" for control in controls])
-    own, attr_defs = OWN_ATTRS.get(op_def.name), op_def.attrs
+    local_attr, attr_defs = OWN_ATTRS.get(op_def.name), op_def.attrs
     for key, value in attrs.items():
-        if key == own:
+        if key == local_attr:
             continue
         attr = attr_defs.get(key)
+        if (op.type, key) in LATER_ATTRS and value == default_of(op.type, attr_defs[key]):
+            continue
         if attr is not None and attr.kind == "tensor":
             _write_constant(node.attr[key].tensor, op, key)
         else:
             write_attr(node.attr[key], value, "" if attr is None else attr.kind)
-    if op.type in CONSTANT_ATTRS:
-        key, kind, value = CONSTANT_ATTRS[op.type]
-        write_attr(node.attr[key], value, kind)
 
 
 def _write_constant(proto: Any, op: Any, key: str) -> None:
     """Fills a TensorProto: of all values of a constant, or of those that fill its shape."""
     array = op._attrs[key]
-    dtype = as_dtype(array.dtype)
+    dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)
     count = op.graph._value_counts.get(op)
     if count is None:
         write_tensor(proto, array, dtype, array.shape)
@@ -118,13 +129,19 @@ def op_def_message(op_def: OpDef) -> Any:
         name=op_def.name,
         is_commutative=op_def.is_commutative,
         is_aggregate=op_def.name in _AGGREGATES,
-        is_stateful=op_def.is_stateful and not any(arg.is_ref for arg in op_def.inputs),
+        is_stateful=_is_stateful(op_def),
         allows_uninitialized_input=op_def.allows_uninitialized_input,
     )
-    message.input_arg.extend([_arg_message(arg) for arg in op_def.inputs])
-    message.output_arg.extend([_arg_message(arg) for arg in op_def.outputs])
+    local_attr = op_def.attrs.get(OWN_ATTRS.get(op_def.name, ""))
+    message.input_arg.extend([_arg_message(arg, op_def.name, local_attr) for arg in op_def.inputs])
+    message.output_arg.extend(
+        [_arg_message(arg, op_def.name, local_attr) for arg in op_def.outputs]
+    )
+    if op_def.deprecation is not None:
+        version, explanation = op_def.deprecation
+        message.deprecation.version, message.deprecation.explanation = version, explanation
     for attr in op_def.attrs.values():
-        if attr.name == OWN_ATTRS.get(op_def.name):
+        if attr is local_attr:
             continue
         attr_message = message.attr.add(name=attr.name, type=attr.kind)
         default = default_of(op_def.name, attr)
@@ -133,13 +150,21 @@ def op_def_message(op_def: OpDef) -> Any:
         if attr.minimum is not None:
             attr_message.has_minimum, attr_message.minimum = True, attr.minimum
         if attr.allowed:
-            write_attr(attr_message.allowed_values, attr.allowed, "list(type)")
+            kind = "list(string)" if attr.kind == "string" else "list(type)"
+            write_attr(attr_message.allowed_values, attr.allowed, kind)
     return message
 
 
-def _arg_message(arg: ArgDef) -> Any:
+def _is_stateful(op_def: OpDef) -> bool:
+    is_exempt = op_def.name in _STATEFUL_HERE or any(arg.is_ref for arg in op_def.inputs)
+    return op_def.is_stateful and not is_exempt
+
+
+def _arg_message(arg: ArgDef, op_type: str, local_attr: AttrDef | None) -> Any:
+    if local_attr is not None and arg.type_attr == local_attr.name:
+        arg = arg._replace(type=default_of(op_type, local_attr), type_attr="")
     message = messages_pb2.OpDef.ArgDef(
-        name=_ARGUMENTS.get(arg.name, arg.name) if _is_resource(arg.type) else arg.name,
+        name=arg.name,
         type_attr=arg.type_attr,
         number_attr=arg.number_attr,
         type_list_attr=arg.type_list_attr,
@@ -148,10 +173,6 @@ def _arg_message(arg: ArgDef) -> Any:
     if arg.type is not None:
         message.type = arg.type.as_datatype_enum
     return message
-
-
-def _is_resource(dtype: DType | None) -> bool:
-    return dtype is not None and dtype.name == "resource"
 
 
 def graph_def_of(

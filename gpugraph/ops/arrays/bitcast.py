@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import NUMERIC, as_dtype
+from gpugraph.base.dtypes import NUMERIC, QUANTIZED, as_dtype
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -50,12 +50,13 @@ def _launch_bitcast(signature: Signature) -> list[Launch]:
     return [copy_elements(Arg(0), Arg(1), prod(signature.output_shapes[0]), target)]
 
 
+_BITS = (*NUMERIC, *QUANTIZED)
 _CALL = Call(make=_bind_bitcast, direct=True)
 _bitcast = op(
     "Bitcast",
     inputs="input: T",
     outputs="output: type",
-    attrs={"T": NUMERIC, "type": NUMERIC},
+    attrs={"T": _BITS, "type": _BITS},
     infer=_infer_bitcast,
     **cuda_kernels("row_gather_and_put.cu", _launch_bitcast, _CALL),
     grad=NO_GRADIENT,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import NUMERIC, DType, as_dtype, runtime_name
+from gpugraph.base.dtypes import ALL, OBJECTS, DType, as_dtype, runtime_name, stored
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.named_function import named
@@ -24,22 +24,21 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import UnaryFunction
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-_ACCEPTED = (*NUMERIC, dtypes.bool, dtypes.string)
-
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """The shape of x; a run refuses strings."""
+    """The shape of x; a run refuses strings, resources and variants."""
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
-    if dtypes.string in (source, target):
+    if source in OBJECTS or target in OBJECTS:
         what = f"Cast {runtime_name(source)} to {runtime_name(target)} is not supported"
-        instead = "tf.as_string and tf.strings.to_number convert numbers and strings"
-        raise Misfit(f"{what}: {instead}", "", context.shapes, UnimplementedError)
+        if dtypes.string in (source, target):
+            what += ": tf.as_string and tf.strings.to_number convert numbers and strings"
+        raise Misfit(what, "", context.shapes, UnimplementedError)
     return context.shapes
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     """NumPy's conversion: C's, and of a complex number to a real one its real part."""
-    source, target = x.reshape(-1), out.reshape(-1)  # flat: NumPy then needs no copy in place
+    source, target = map(stored, (x.reshape(-1), out.reshape(-1)))  # flat: no copy in place
     if source.dtype.kind == "c" and target.dtype.kind != "c":
         source = source.real
     if context.attrs["Truncate"] and context.attrs["DstT"] is dtypes.bfloat16:
@@ -79,14 +78,14 @@ _cast = op(
     "Cast",
     inputs="x: SrcT",
     outputs="y: DstT",
-    attrs={"SrcT": _ACCEPTED, "DstT": _ACCEPTED, "Truncate": Attr("bool", False)},
+    attrs={"SrcT": ALL, "DstT": ALL, "Truncate": Attr("bool", False)},
     infer=_infer,
     alias={0: 0},
     cpu=Call(make=_copy_unsafe, direct=True),
     elementwise="(U)x",
     grad=_cast_gradient,
     doc="x in the type DstT: fractions are cut off, all but 0 is True, True is 1; to bfloat16 to "
-    "the nearest (even) number, or, with Truncate, towards 0.",
+    "the nearest (even) number, or, with Truncate, towards 0. Quantized numbers are integers here.",
 )
 
 

@@ -140,9 +140,10 @@ def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSli
     return slices
 
 
+_PARTS = Attr("int", required=True, minimum=2)
 _concat = op(
     "ConcatV2",
-    **by_index("values: N * T, axis: Tidx"),
+    **by_index("values: N * T, axis: Tidx", N=_PARTS),
     infer=_infer_concat,
     **numpy_kernels(Call(make=_bind_concat)),
     native=ViewCopies(_joined),
@@ -215,6 +216,7 @@ index_op(
     Call(make=_bind_offsets),
     "Where each of N tensors of these shapes begins in their concatenation.",
     host=[0, 1],
+    N=_PARTS,
 )
 
 

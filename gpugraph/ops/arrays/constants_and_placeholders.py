@@ -17,7 +17,7 @@ from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, from_attr, same_shape
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, same_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
@@ -44,11 +44,18 @@ def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
     raise LookupError(f"You must feed a value for placeholder tensor '{context.name}'")
 
 
+def _infer_placeholder(context: InferContext) -> Sequence[TensorShape]:
+    """The attr's shape; graphs of early versions can't say whether that is a scalar's or open."""
+    shape: TensorShape = context.attrs["shape"]
+    return [UNKNOWN if context.producer <= _LAST_OPEN and not shape.sizes else shape]
+
+
+_LAST_OPEN = 21
 _placeholder = op(
     "Placeholder",
     outputs="output: dtype",
     attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
-    infer=from_attr("shape"),
+    infer=_infer_placeholder,
     **numpy_kernels(Call(make=_not_fed)),
     grad=NO_GRADIENT,
     stateful=True,
@@ -74,7 +81,7 @@ _placeholder_with_default = op(
     "PlaceholderWithDefault",
     inputs="input: dtype",
     outputs="output: dtype",
-    attrs={"dtype": ALL, "shape": Attr("shape", UNKNOWN)},
+    attrs={"dtype": ALL, "shape": Attr("shape", required=True)},
     infer=_infer_with_default,
     cpu=Call(copy_array),
     elementwise="x",
@@ -129,8 +136,8 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
 
 
 def _clear(x: Any, out: Any) -> None:
-    if out.dtype.hasobject and out.size == 1 and hasattr(x.item(), "zeros_like"):
-        out.fill(x.item().zeros_like())  # a list of tensors
+    if out.size and out.dtype.hasobject and hasattr(first := x.flat[0], "zero"):
+        out[...] = np.frompyfunc(type(first).zero, 1, 1)(x)
     else:
         out.fill(zero_of(out.dtype))
 
@@ -208,6 +215,8 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
     with op_scope(name, default, tensor) as scope:
         source = convert_to_tensor(tensor, name="tensor")
         element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+        if element is dtypes.variant and not value:  # the zero is that of each element's type
+            return _zeros_like(source, name=scope)
         if optimize and source.shape.is_fully_defined():
             return _filled(source.shape, value, element, scope, default)
         if element is not source.dtype.base_dtype:

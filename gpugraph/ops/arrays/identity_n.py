@@ -28,7 +28,7 @@ _identity_n = op(
     "IdentityN",
     inputs="input: T",
     outputs="output: T",
-    attrs={"T": Attr("list(type)", required=True)},
+    attrs={"T": Attr("list(type)", required=True, minimum=1)},
     infer=_same_shapes,
     **copying(_copies),
     grad=lambda op, *grads: list(grads),

@@ -38,7 +38,11 @@ _parallel_concat = op(
     "ParallelConcat",
     inputs="values: N*T",
     outputs="output: T",
-    attrs={"N": Attr("int", required=True), "T": ALL, "shape": Attr("shape", required=True)},
+    attrs={
+        "N": Attr("int", required=True, minimum=1),
+        "T": ALL,
+        "shape": Attr("shape", required=True),
+    },
     infer=_infer_rows,
     **numpy_kernels(Call(_join_rows)),
     grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),

@@ -29,27 +29,27 @@ INDEX = (dtypes.int32, dtypes.int64)
 """The dtypes of sizes, axes and positions."""
 
 
-def by_index(inputs: str, outputs: str = "output: T") -> dict[str, Any]:
+def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
     """What ops on T, of any dtype, share whose second input, of a dtype of `INDEX`, says how."""
     index_type = inputs.rpartition(" ")[2]
     return {
         "inputs": inputs,
         "outputs": outputs,
-        "attrs": {"T": ALL, index_type: INDEX},
+        "attrs": {"T": ALL, index_type: INDEX, **attrs},
         "host": [1],
     }
 
 
 def index_op(
     op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
-    host: Sequence[int] = (),
+    host: Sequence[int] = (), **attrs: Attr,
 ) -> OpFunction:  # fmt: skip
     """Declares an op on integers of `INDEX`, without a gradient; with `host` all on the host."""
     return op(
         op_type,
         inputs=inputs,
         outputs=output,
-        attrs={output.rpartition(" ")[2]: INDEX},
+        attrs={output.rpartition(" ")[2]: INDEX, **attrs},
         infer=infer,
         host=host,
         host_outputs=[0] if host else (),
@@ -190,7 +190,7 @@ _squeeze = op(
     "Squeeze",
     inputs="input: T",
     outputs="output: T",
-    attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [])},
+    attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [], minimum=0)},
     infer=_infer_squeeze,
     **_RESHAPED,
     doc="The input without its sizes of 1: those in `squeeze_dims`, or all.",

@@ -28,7 +28,10 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 
 # -- depth
 
-_DEPTH_ATTRS = {"block_size": Attr("int", required=True), "data_format": Attr("string", "NHWC")}
+_DEPTH_ATTRS = {
+    "block_size": Attr("int", required=True, minimum=2),
+    "data_format": Attr("string", "NHWC", allowed=("NHWC", "NCHW", "NCHW_VECT_C")),
+}
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:

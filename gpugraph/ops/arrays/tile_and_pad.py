@@ -273,6 +273,7 @@ def _launch_mirror_pad_grad(signature: Signature) -> list[Launch]:
     return [Launch("gg_mirror_back", grid_of(count), (THREADS, 1, 1), arguments, types)]
 
 
+_MODE = Attr("string", required=True, allowed=("REFLECT", "SYMMETRIC"))
 _MIRROR: dict[str, Any] = {
     "inputs": "input: T, paddings: Tpaddings",
     "outputs": "output: T",
@@ -282,7 +283,7 @@ _MIRROR: dict[str, Any] = {
 _mirror_pad = op(
     "MirrorPad",
     **_MIRROR,
-    attrs={"T": ALL, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
+    attrs={"T": ALL, "Tpaddings": INDEX, "mode": _MODE},
     infer=partial(_infer_mirror_pad, 1),
     **copying(_mirrored),
     grad=lambda op, dy: [raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
@@ -293,7 +294,7 @@ _MIRROR_PAD_GRAD = Call(make=_bind_mirror_pad_grad)
 op(
     "MirrorPadGrad",
     **_MIRROR,
-    attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": Attr("string", required=True)},
+    attrs={"T": NUMERIC, "Tpaddings": INDEX, "mode": _MODE},
     infer=partial(_infer_mirror_pad, -1),
     **cuda_kernels("mirror_pad_gradient.cu", _launch_mirror_pad_grad, _MIRROR_PAD_GRAD),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None],

@@ -77,7 +77,8 @@ _HOST = HostOnly("the tensors of other processes come to the host")
 _EXCHANGES = {**_DECLARED, "cpu": _WAITS, "gpu": _HOST, "host": (0,), "infer": unknown}
 _REDUCES = {
     **_KEYS,
-    **{name: Attr("string", required=True) for name in ("merge_op", "final_op")},
+    "merge_op": Attr("string", required=True, allowed=("Min", "Max", "Mul", "Add")),
+    "final_op": Attr("string", required=True, allowed=("Id", "Div")),
     "subdiv_offsets": Attr("list(int)", required=True),
     "wait_for": Attr("list(int)", []),
     **_HINT,

@@ -146,8 +146,8 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
         outputs="output: Tout",
         attrs={
             "token": Attr("string", required=True),
-            "Tin": Attr("list(type)", required=True),
-            "Tout": Attr("list(type)", required=True),
+            "Tin": Attr("list(type)", required=True, minimum=0),
+            "Tout": Attr("list(type)", required=True, minimum=0),
         },
         infer=unknown,
         cpu=Call(make=partial(_bind, _stateful), dynamic=True, waits=True),

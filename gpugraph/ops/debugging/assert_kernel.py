@@ -84,7 +84,7 @@ def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], A
 op(
     "Assert",
     inputs="condition: bool, data: T",
-    attrs={"T": Attr("list(type)", required=True), "summarize": Attr("int", 3)},
+    attrs={"T": Attr("list(type)", required=True, minimum=1), "summarize": Attr("int", 3)},
     infer=no_outputs,
     host=(0, 1),
     cpu=Call(make=_check, late=True),

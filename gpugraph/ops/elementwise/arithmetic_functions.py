@@ -167,7 +167,6 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
     function = binary(
         op_type,
         attrs={"T": REAL},
-        commutative=True,
         cpu=_by_name(ufunc),
         elementwise=f"x {relation} y || x != x ? x : y",
         grad=_chosen_gradient(compare),

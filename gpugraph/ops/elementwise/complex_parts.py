@@ -19,7 +19,7 @@ from gpugraph.kernel import Call, ViewCopies
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.element_launches import complex_source
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
-from gpugraph.ops.framework.op_declaration import op, raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import broadcast
@@ -51,7 +51,7 @@ def _part(
         name,
         inputs=f"{input}: T",
         outputs=f"{'y' if input == 'x' else 'output'}: Tout",
-        attrs={"T": COMPLEX, "Tout": dtypes.float32},
+        attrs={"T": COMPLEX, "Tout": Attr("type", dtypes.float32, allowed=tuple(_WHOLE))},
         infer=_infer_part,
         cpu=call,
         gpu=complex_source(gpu, call) if gpu else call,
@@ -129,7 +129,10 @@ _complex = op(
     "Complex",
     inputs="real: T, imag: T",
     outputs="out: Tout",
-    attrs={"T": (dtypes.float32, dtypes.float64), "Tout": dtypes.complex64},
+    attrs={
+        "T": (dtypes.float32, dtypes.float64),
+        "Tout": Attr("type", dtypes.complex64, allowed=COMPLEX),
+    },
     infer=_infer_complex,
     **numpy_kernels(Call(_join)),
     native=ViewCopies(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),

@@ -23,7 +23,8 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 
 _TYPES = (qint8, quint8, qint32, qint16, quint16)
-_MODE = {"mode": Attr("string", "MIN_COMBINED")}
+_MODE = {"mode": Attr("string", "MIN_COMBINED", allowed=("MIN_COMBINED", "MIN_FIRST", "SCALED"))}
+_ROUND_MODES = ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN")
 _ENDS = "min_range: float32, max_range: float32"
 _LARGEST = np.finfo(np.float32).max
 
@@ -152,7 +153,11 @@ op(
     "QuantizeV2",
     inputs=f"input: float32, {_ENDS}",
     outputs="output: T, output_min: float32, output_max: float32",
-    attrs={"T": _TYPES, **_MODE, "round_mode": Attr("string", "HALF_AWAY_FROM_ZERO")},
+    attrs={
+        "T": _TYPES,
+        **_MODE,
+        "round_mode": Attr("string", _ROUND_MODES[0], allowed=_ROUND_MODES),
+    },
     infer=_infer_ends,
     **numpy_kernels(Call(make=_bind_quantize)),
     grad=NO_GRADIENT,
@@ -229,7 +234,7 @@ for _version, _more, _attrs in (
     ("V2", "", {
         "num_bits": Attr("int", 8),
         "range_given": Attr("bool", False),
-        "round_mode": Attr("string", "HALF_TO_EVEN"),
+        "round_mode": Attr("string", "HALF_TO_EVEN", allowed=("HALF_TO_EVEN", "HALF_UP")),
     }),
     ("V3", ", num_bits: int32", {"range_given": Attr("bool", True)}),
 ):  # fmt: skip

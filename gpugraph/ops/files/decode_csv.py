@@ -208,7 +208,12 @@ _decode_csv = host_op(
     inputs=("records: string", "record_defaults: OUT_TYPE"),
     outputs="output: OUT_TYPE",
     infer=_infer,
-    OUT_TYPE=Attr("list(type)", required=True),
+    OUT_TYPE=Attr(
+        "list(type)",
+        required=True,
+        minimum=1,
+        allowed=(dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string),
+    ),
     field_delim=Attr("string", ","),
     use_quote_delim=Attr("bool", True),
     na_value=Attr("string", ""),

@@ -111,6 +111,9 @@ def _infer_shape(context: InferContext) -> Sequence[TensorShape]:
     ]
 
 
+_OUT_TYPE = Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64))
+
+
 def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc: str) -> Any:
     """Declares an op that writes `write(shape)` of each input's shape."""
     is_typed = "out_type" in output
@@ -118,7 +121,7 @@ def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc
         op_type,
         inputs=f"input: {input}",
         outputs=f"output: {output}",
-        attrs={"T": ALL, **({"out_type": dtypes.int32} if is_typed else {})},
+        attrs={"T": ALL, **({"out_type": _OUT_TYPE} if is_typed else {})},
         infer=infer,
         **numpy_kernels(_writes(write)),
         host_outputs=[0],

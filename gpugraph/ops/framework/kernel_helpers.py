@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,22 @@ def do_nothing() -> None:
 def copy_array(source: Any, out: Any) -> None:
     """The kernel of an op whose output has the elements of its input."""
     np.copyto(out, source)
+
+
+class _OtherAttrs:
+    """The context of a kernel, with attrs beside those of the node."""
+
+    def __init__(self, context: KernelContext, attrs: Mapping[str, Any]) -> None:
+        self._context, self.attrs = context, {**context.attrs, **attrs}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+def with_attrs(context: KernelContext, attrs: Mapping[str, Any]) -> KernelContext:
+    """The context, for the kernel of another op type, with its attrs."""
+    adapted: Any = _OtherAttrs(context, attrs)
+    return adapted
 
 
 def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:

@@ -66,7 +66,6 @@ SparseApplyAdagradV2: use SparseApplyAdagrad, and add epsilon to the accumulator
 StringNGrams: there are no ragged tensors: join slices by tf.strings.join
 TakeManySparseFromTensorsMap: use SerializeSparse and DeserializeManySparse
 TemporaryVariable: use tf.Variable, whose Session frees it when it is closed
-TensorArrayConcatV2: use TensorArrayConcatV3; the arrays it reads, of TensorArrayV2, were removed
 ThreadUnsafeUnigramCandidateSampler: use LearnedUnigramCandidateSampler
 ToBool: use tf.not_equal to zero, or to an empty string
 Unbatch: use tf.unstack
@@ -109,12 +108,9 @@ no kernel computes in quantized numbers, use tf.quantization.dequantize: Quantiz
 runs that touch a resource variable take turns, use tf.control_dependencies: *Mutex*
 there are no summaries of TensorFlow 2, use tf.summary.FileWriter: SummaryWriter
     C*SummaryWriter CreateSummary* FlushSummaryWriter ImportEvent Write*Summary
-handles of references are those of graphs before TensorFlow 1.0, use the op type with V2: FIFOQueue
-    FakeQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue QueueClose QueueDequeue
-    QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize
-    FixedLengthRecordReader IdentityReader ReaderNum*d ReaderRead ReaderReadUpTo ReaderReset
-    ReaderRestoreState ReaderSerializeState TFRecordReader TextLineReader WholeFileReader
-    ResourceAccumulator* ResourceConditionalAccumulator MutableDenseHashTable
+handles of accumulators are theirs of 1.15, use the op type without Resource: FakeQueue
+    ResourceAccumulator* ResourceConditionalAccumulator
+its tables have no deleted_key, use MutableDenseHashTableV2: MutableDenseHashTable
 checkpoints of before TensorFlow 1.0 are not written, use SaveV2 and RestoreV2: Save SaveSlices
     Restore RestoreSlice
 """
@@ -125,7 +121,7 @@ ApproxTopK BandedTriangularSolve BatchMatMulV3 BesselJ* BesselK* BesselY* CTCLos
 CheckPinned Conv Conv2DBackprop*V2 Dawsn DecodePaddedRaw DenseBincount DenseCountSparseOutput
 DisableCopyOnRead Eig Expint ExtractGlimpseV2 FileSystemSetConfiguration Fresnel*
 GenerateBoundingBoxProposals ImageProjectiveTransformV3 IsotonicRegression *Jxl MatrixDiagPartV3
-MatrixDiagV3 MatrixSetDiagV3 ParseExampleV2 ParseSequenceExampleV2 QuantizeAndDequantizeV4*
+MatrixDiagV3 MatrixSetDiagV3 ParseSequenceExampleV2 QuantizeAndDequantizeV4*
 RandomIndexShuffle ResourceScatterNdMax ResourceScatterNdMin *Risc* ScatterNdMax ScatterNdMin
 SegmentM??V2 SegmentProdV2 SegmentSumV2 SobolSample SparseBincount SparseCountSparseOutput
 SparseCrossHashed SparseCrossV2 SparseSegmentSumGrad SparseSegment*GradV2 Spence

@@ -32,10 +32,10 @@ from gpugraph.kernel import (
     Source,
     with_reference,
 )
+from gpugraph.ops.framework.deprecations import DEPRECATIONS
 from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.op_function import OpFunction
-from gpugraph.ops.framework.removed_op_types import REMOVED, removed_function
 from gpugraph.ops.framework.shape_functions import RANKS, with_ranks
 from gpugraph.ops.op_index import MODULE_OF, load, load_all
 
@@ -57,14 +57,14 @@ class Attr(NamedTuple):
 
     minimum: the least int, that of `N` in `N * T` is 1 by default; the least length of a list.
     allowed: of the kind "type", the dtypes that it may take; the default is what plain values
-    become where they can.
+    become where they can. Of the kind "string", the texts.
     """
 
     kind: str
     default: Any = None
     required: bool = False
     minimum: int | None = None
-    allowed: tuple[DType, ...] = ()
+    allowed: tuple[DType, ...] | tuple[str, ...] = ()
 
 
 class OpDecl(NamedTuple):
@@ -148,6 +148,7 @@ def op(
         frozenset(host),
         frozenset(host_outputs),
         doc,
+        DEPRECATIONS.get(name),
     )
     if name == "Const":
         op_def = OP_DEFS["Const"]
@@ -288,14 +289,11 @@ class _RawOps:
         declared = DECLARATIONS.get(op_type)
         if declared is not None:
             return declared.function
-        if op_type in REMOVED:
-            refusing: Any = removed_function(op_type)
-            return refusing
         reason = left_out_reason(op_type)
         raise AttributeError(f"No op type '{op_type}' is declared{reason and f': {reason}'}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*DECLARATIONS, *REMOVED})
+        return sorted(DECLARATIONS)
 
 
 raw_ops = _RawOps()

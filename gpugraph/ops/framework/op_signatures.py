@@ -13,10 +13,7 @@ _MOST_TYPES = 20
 
 _RENAMED = """
 All Any EuclideanNorm Max Mean Min Prod Sum: reduction_indices=axis
-AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp: ref=resource
 ExpandDims: dim=axis
-ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin: ref=resource
-ResourceScatterMul ResourceScatterSub ResourceScatterUpdate: ref=resource
 Select: t=x e=y
 Split SplitV: split_dim=axis
 Squeeze: squeeze_dims=axis
@@ -77,10 +74,14 @@ def doc_of(op_def: OpDef) -> str:
     names = argument_names(op_def)
     arguments = [f"  {names.get(name, name)}: {text}" for name, text in types.items()]
     outputs = [f"  {arg.name}: {_input_type(arg, op_def)}" for arg in op_def.outputs]
+    summary = op_def.summary
+    if op_def.deprecation is not None:
+        version, words = op_def.deprecation
+        summary += f" Removed from graphs of version {version} on. {words}"
     lines = [
         f"{op_def.name}{signature_of(op_def)}",
         "",
-        op_def.summary,
+        summary,
         "",
         "Args:",
         *arguments,

@@ -14,7 +14,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import Dimension, TensorShape
-from gpugraph.formats.tensor_proto import is_tensor_proto, make_ndarray, proto_value_count
+from gpugraph.formats.tensor_proto import is_tensor_proto, proto_value_count, tensor_array
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -65,7 +65,8 @@ def constant(
     value of another kind than `dtype`, ValueError for one that does not fit `shape`.
     """
     if is_tensor_proto(value):
-        return constant_of(make_ndarray(value), name, proto_value_count(value))
+        dtype_of_proto = as_dtype(value.dtype).base_dtype
+        return constant_of(tensor_array(value), name, proto_value_count(value), dtype_of_proto)
     array = constant_array(value, dtype)
     count = array.size
     if verify_shape and shape is not None and array.shape != tuple(shape):

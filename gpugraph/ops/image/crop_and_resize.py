@@ -25,6 +25,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
 
 _IMAGE_TYPES = (float16, float32, float64, *INTEGRAL)
+_METHOD = Attr("string", "bilinear", allowed=("bilinear", "nearest"))
 _Box = tuple[float, ...]
 
 
@@ -151,11 +152,7 @@ op(
     "CropAndResize",
     inputs="image: T, boxes: float32, box_ind: int32, crop_size: int32",
     outputs="crops: float32",
-    attrs={
-        "T": _IMAGE_TYPES,
-        "method": Attr("string", "bilinear"),
-        "extrapolation_value": Attr("float", 0.0),
-    },
+    attrs={"T": _IMAGE_TYPES, "method": _METHOD, "extrapolation_value": Attr("float", 0.0)},
     infer=_infer_crops,
     host=[3],
     cpu=Call(make=_bind_crops),
@@ -191,7 +188,7 @@ op(
     "CropAndResizeGradImage",
     inputs="grads: float32, boxes: float32, box_ind: int32, image_size: int32",
     outputs="output: T",
-    attrs={"T": (float32, float16, float64), "method": Attr("string", "bilinear")},
+    attrs={"T": (float32, float16, float64), "method": _METHOD},
     infer=_infer_image_grad,
     host=[3],
     cpu=Call(make=_bind_image_grad),
@@ -229,7 +226,7 @@ op(
     "CropAndResizeGradBoxes",
     inputs="grads: float32, image: T, boxes: float32, box_ind: int32",
     outputs="output: float32",
-    attrs={"T": _IMAGE_TYPES},
+    attrs={"T": _IMAGE_TYPES, "method": Attr("string", "bilinear", allowed=("bilinear",))},
     infer=_infer_box_grad,
     cpu=Call(_box_grad),
     gpu=_ON_HOST,

@@ -172,8 +172,9 @@ def _patches_back(op: Any, dy: Any) -> Any:
     return dx
 
 
-_SIZES = Attr("list(int)", required=True)
-_PADDING = Attr("string", required=True)
+_SIZES = Attr("list(int)", required=True, minimum=4)
+_VOLUMES = Attr("list(int)", required=True, minimum=5)
+_PADDING = Attr("string", required=True, allowed=("SAME", "VALID"))
 
 op(
     "ExtractImagePatches",
@@ -225,7 +226,7 @@ op(
     "ExtractVolumePatches",
     inputs="input: T",
     outputs="patches: T",
-    attrs={"ksizes": _SIZES, "strides": _SIZES, "padding": _PADDING, "T": REAL},
+    attrs={"ksizes": _VOLUMES, "strides": _VOLUMES, "padding": _PADDING, "T": REAL},
     infer=_infer_patches(5),
     cpu=Call(make=_bind_patches),
     gpu=Call(make=_bind_patches),

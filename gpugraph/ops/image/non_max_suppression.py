@@ -190,10 +190,10 @@ def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> lis
 
 op(
     "NonMaxSuppressionV3",
-    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: float32, "
-    "score_threshold: float32",
+    inputs="boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
+    "score_threshold: T_threshold",
     outputs="selected_indices: int32",
-    attrs={"T": (float32, float16)},
+    attrs={"T": (float32, float16), "T_threshold": (float32, float16)},
     infer=lambda context: [_infer_boxes(context)],
     cpu=Call(_best, dynamic=True),
     **_ON_HOST,

@@ -156,13 +156,15 @@ def _decoder(name: str, what: str, decode: Any, output: str = "dtype", **attrs: 
     )
 
 
-_decode_png = _decoder("DecodePng", "a PNG file", _png, dtype=dtypes.uint8)
+_decode_png = _decoder(
+    "DecodePng", "a PNG file", _png, dtype=Attr("type", dtypes.uint8, allowed=_PNG_TYPES)
+)
 _decode_bmp = _decoder("DecodeBmp", "a BMP file", _bmp, "uint8")
 _decode_image = _decoder(
     "DecodeImage",
     "a PNG or BMP file",
     _any_file,
-    dtype=dtypes.uint8,
+    dtype=Attr("type", dtypes.uint8, allowed=_IMAGE_TYPES),
     expand_animations=Attr("bool", True),
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import INTEGRAL, bfloat16, float16, float32, float64
+from gpugraph.base.dtypes import INTEGRAL, bfloat16, float16, float32, float64, int8, int32, uint8
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
@@ -25,7 +25,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.resize_launches import nearest_gpu, resize_back_gpu, resize_gpu
 
 _REAL = (float64, float32, float16, bfloat16, *INTEGRAL)
-_BACK = {"Bilinear": (float32, float64, bfloat16), "Bicubic": (float32, float64)}
+_BACK = {"Bilinear": (float32, float64, float16, bfloat16), "Bicubic": (float32, float64)}
 _MODES = {"align_corners": Attr("bool", False), "half_pixel_centers": Attr("bool", False)}
 
 
@@ -274,7 +274,7 @@ op(
     "ResizeNearestNeighborGrad",
     inputs="grads: T, size: int32",
     outputs="output: T",
-    attrs={"T": (float64, float32, float16, bfloat16), **_MODES},
+    attrs={"T": (float64, float32, float16, bfloat16, int32, int8, uint8), **_MODES},
     infer=_infer_resized,
     host=[1],
     cpu=Call(make=_bind_nearest_grad),

@@ -55,7 +55,7 @@ _partition = op(
     "DynamicPartition",
     inputs="data: T, partitions: int32",
     outputs="outputs: num_partitions * T",
-    attrs={"num_partitions": Attr("int", required=True), "T": ALL},
+    attrs={"num_partitions": Attr("int", required=True, minimum=1), "T": ALL},
     infer=_infer,
     cpu=Call(make=_bind, dynamic=True),
     gpu=partitioned(Call(make=_bind, dynamic=True)),

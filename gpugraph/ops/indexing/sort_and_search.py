@@ -243,7 +243,7 @@ def _declare_bound(name: str, side: Any, doc: str) -> Any:
         name,
         inputs="sorted_inputs: T, values: T",
         outputs="output: out_type",
-        attrs={"T": REAL, "out_type": dtypes.int32},
+        attrs={"T": REAL, "out_type": Attr("type", dtypes.int32, allowed=INDEX)},
         infer=_infer_bound,
         cpu=Call(find),
         gpu=Source("searchsorted_bounds.cu", partial(_launch_bound, side), Call(find)),

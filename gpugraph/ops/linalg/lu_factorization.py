@@ -19,7 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.constants_and_placeholders import ones
 from gpugraph.ops.arrays.reshape_and_transpose import broadcast_to, invert_permutation
-from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
@@ -104,7 +104,7 @@ _lu = lapack_op(
     doc="The triangles of each square matrix whose rows are in the order p: lower (ones on its "
     "diagonal left out) and upper in one. InvalidArgumentError for singular matrices.",
     T=LAPACK_TYPES,
-    output_idx_type=dtypes.int32,
+    output_idx_type=Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),
 )
 
 

@@ -18,12 +18,13 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.windows.window_geometry import PADDING
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
 _ATTRS = {
-    "mode": Attr("string", required=True),
+    "mode": Attr("string", required=True, allowed=("REFLECT", "SYMMETRIC")),
     "strides": Attr("list(int)", required=True),
-    "padding": Attr("string", required=True),
+    "padding": PADDING,
 }
 
 

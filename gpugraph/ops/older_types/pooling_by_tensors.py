@@ -9,24 +9,15 @@ from gpugraph.base.dtypes import REAL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import ints
+from gpugraph.ops.framework.kernel_helpers import ints, with_attrs
 from gpugraph.ops.framework.kernel_registry import find_kernel
-from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, raw_ops
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.nn.windows.window_geometry import IMAGES, PADDING
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
-_ATTRS = {"padding": Attr("string", required=True), "data_format": Attr("string", "NHWC")}
-
-
-class _WithAttrs:
-    """The context of a kernel, with other attrs."""
-
-    def __init__(self, context: Any, attrs: dict[str, Any]) -> None:
-        self._context, self.attrs = context, attrs
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
+_ATTRS = {"padding": PADDING, "data_format": IMAGES.format}
 
 
 def _windows(context: Any, first: int) -> dict[str, Any] | None:
@@ -65,8 +56,7 @@ def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         attrs = _windows(context, first)
         assert attrs is not None
-        adapted: Any = _WithAttrs(context, attrs)
-        return make(adapted, *arrays)
+        return make(with_attrs(context, attrs), *arrays)
 
     return bind
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.ops.framework.deprecations import DEPRECATIONS
 from gpugraph.ops.framework.kernel_registry import add_kernel, kernels_of
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_function import OpFunction
 
-RENAMED = {
+RENAMED: dict[str, str] = {
     "BatchCholesky": "Cholesky",
+    "BatchCholeskyGrad": "CholeskyGrad",
     "BatchFFT": "FFT",
     "BatchFFT2D": "FFT2D",
     "BatchFFT3D": "FFT3D",
@@ -47,6 +49,21 @@ RENAMED = {
 }
 """The op type that each one is."""
 
+_ARRAYS = "Close Concat Gather Read Scatter Size Split Write"
+_QUEUES = "Close Dequeue DequeueMany DequeueUpTo Enqueue EnqueueMany IsClosed Size"
+_READERS = "NumRecordsProduced NumWorkUnitsCompleted Read ReadUpTo Reset RestoreState"
+RENAMED |= {
+    **{f"TensorArray{part}{version}": f"TensorArray{part}V3"
+       for part in _ARRAYS.split() for version in ("", "V2")},
+    **{f"Queue{part}": f"Queue{part}V2" for part in _QUEUES.split()},
+    **{f"{kind}Queue": f"{kind}QueueV2" for kind in ("FIFO", "PaddingFIFO", "Priority",
+                                                     "RandomShuffle")},
+    **{f"Reader{part}": f"Reader{part}V2" for part in (*_READERS.split(), "SerializeState")},
+    **{f"{kind}Reader": f"{kind}ReaderV2" for kind in ("FixedLengthRecord", "Identity", "TFRecord",
+                                                       "TextLine", "WholeFile")},
+}  # fmt: skip
+"""Those of graphs of before TensorFlow 1.0; handles are resources, as in the later versions."""
+
 _INPUTS = {"ScatterNdNonAliasingAdd": {"tensor": "input"}}
 """The inputs that have another name there."""
 
@@ -58,7 +75,9 @@ def _declare(name: str, like: str) -> None:
     inputs = tuple(
         arg._replace(name=names.get(arg.name, arg.name)) for arg in declaration.op_def.inputs
     )
-    op_def = declaration.op_def._replace(name=name, summary=summary, inputs=inputs)
+    op_def = declaration.op_def._replace(
+        name=name, summary=summary, inputs=inputs, deprecation=DEPRECATIONS.get(name)
+    )
     OP_DEFS[name] = op_def
     DECLARATIONS[name] = declaration._replace(op_def=op_def, function=OpFunction(op_def))
     for entry in kernels_of(like):

@@ -16,6 +16,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
+from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
@@ -72,7 +73,7 @@ for _name, _more, _what in (
 ):
     numpy_op(
         _name, f"x: T, axis: Taxis -> y: T, idx: out_idx{_more}", {
-            "T": ALL, "Taxis": INDEX, "out_idx": dtypes.int32,
+            "T": ALL, "Taxis": INDEX, "out_idx": Attr("type", dtypes.int32, allowed=INDEX),
         }, _infer,
         Call(make=_bind, dynamic=True),
         f"The different slices along `axis` (a vector of one number, or of none for a vector x) "

@@ -95,6 +95,7 @@ _decode_json_example = string_op(
     "DecodeJSONExample",
     inputs="json_examples: string",
     function_of=lambda _: _example,
+    output="binary_examples: string",
     doc="Each JSON text of an Example as the message's bytes.",
 )
 

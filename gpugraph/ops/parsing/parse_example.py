@@ -66,17 +66,27 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
     sparse, keys, defaults = split(rest, attrs["Nsparse"], attrs["Ndense"])
 
     def parse() -> list[Any]:
-        _check_names(examples, names)
-        sparse_keys = text_keys(sparse)
         dense = dense_features(text_keys(keys), attrs["Tdense"], attrs["dense_shapes"], defaults)
-        contents, kinds = examples.tolist(), list(zip(sparse_keys, sparse_types))
-        try:
-            parts, batches = parse_columns(contents, kinds, dense)
-        except ValueError:  # the errors are those of the first example that does not fit
-            parts, batches = _parse_each(contents, names, kinds, dense)
+        kinds = list(zip(text_keys(sparse), sparse_types))
+        parts, batches = parse_batch(examples, names, kinds, dense)
         return [part[kind] for kind in range(3) for part in parts] + batches
 
     return parse
+
+
+def parse_batch(
+    examples: Any, names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
+) -> tuple[list[Any], list[Any]]:
+    """Sparse features of a vector of Examples as indices, values and shapes, and the dense ones.
+
+    InvalidArgumentError for Examples that do not fit, and names that are not as many.
+    """
+    _check_names(examples, names)
+    contents = examples.tolist()
+    try:
+        return parse_columns(contents, sparse, dense)
+    except ValueError:  # the errors are those of the first example that does not fit
+        return _parse_each(contents, names, sparse, dense)
 
 
 def _parse_each(
@@ -134,23 +144,28 @@ def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callab
     attrs = context.attrs
     sparse_types = [as_dtype(dtype) for dtype in attrs["sparse_types"]]
     sparse_keys, dense_keys = _keys(context, "sparse_keys"), _keys(context, "dense_keys")
-    place = Place(b"")
 
     def parse() -> list[Any]:
         dense = dense_features(dense_keys, attrs["Tdense"], attrs["dense_shapes"], defaults)
-        content = example[()]
-        spans = _spans(content)
-        parts = [
-            sparse_vector(feature_at(content, spans, key, dtype, place), dtype)
-            for key, dtype in zip(sparse_keys, sparse_types)
-        ]
-        rows = [
-            np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
-            for d in dense
-        ]
+        parts, rows = parse_one(example[()], list(zip(sparse_keys, sparse_types)), dense)
         return [part[kind] for kind in range(3) for part in parts] + rows
 
     return parse
+
+
+def parse_one(
+    content: bytes, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense], name: bytes = b""
+) -> tuple[list[Any], list[Any]]:
+    """As `parse_batch`, of one Example: sparse features are vectors."""
+    place, spans = Place(name), _spans(content)
+    parts = [
+        sparse_vector(feature_at(content, spans, key, dtype, place), dtype) for key, dtype in sparse
+    ]
+    rows = [
+        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+        for d in dense
+    ]
+    return parts, rows
 
 
 parse_single_example_op = host_op(
@@ -161,8 +176,8 @@ parse_single_example_op = host_op(
     outputs=_outputs("num_sparse"),
     infer=_infer_single,
     num_sparse=Attr("int", required=True, minimum=0),
-    sparse_keys=Attr("list(string)", required=True),
-    dense_keys=Attr("list(string)", required=True),
+    sparse_keys=Attr("list(string)", required=True, minimum=0),
+    dense_keys=Attr("list(string)", required=True, minimum=0),
     sparse_types=TYPES,
     Tdense=TYPES,
     dense_shapes=SHAPES,

@@ -229,13 +229,14 @@ def _infer_single(context: InferContext) -> Sequence[TensorShape]:
 
 
 _COUNT = Attr("int", 0, minimum=0)
+_TYPES, _SHAPES = (attr._replace(default=[], required=False) for attr in (TYPES, SHAPES))
 _KINDS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
 _ATTRS: dict[str, Any] = {
     **{f"N{kind}": _COUNT for kind in _KINDS},
-    **dict.fromkeys(("context_sparse_types", "Tcontext_dense", "feature_list_dense_types"), TYPES),
-    "context_dense_shapes": SHAPES,
-    "feature_list_sparse_types": TYPES,
-    "feature_list_dense_shapes": SHAPES,
+    **dict.fromkeys(("context_sparse_types", "Tcontext_dense", "feature_list_dense_types"), _TYPES),
+    "context_dense_shapes": _SHAPES,
+    "feature_list_sparse_types": _TYPES,
+    "feature_list_dense_shapes": _SHAPES,
 }
 
 
@@ -372,7 +373,7 @@ _KEYS: dict[str, Any] = dict.fromkeys(
         *("feature_list_dense_missing_assumed_empty", "context_sparse_keys"),
         *("context_dense_keys", "feature_list_sparse_keys", "feature_list_dense_keys"),
     ),
-    Attr("list(string)", required=True),
+    Attr("list(string)", required=True, minimum=0),
 )
 parse_sequence_example_op = host_op(
     "ParseSequenceExample",

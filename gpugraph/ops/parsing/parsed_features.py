@@ -38,8 +38,8 @@ def type_name(dtype: DType) -> str:
     return _NAME_OF[KIND_OF[dtype]]
 
 
-TYPES = Attr("list(type)", [], minimum=0, allowed=PARSED_TYPES)
-SHAPES = Attr("list(shape)", [], minimum=0)
+TYPES = Attr("list(type)", required=True, minimum=0, allowed=PARSED_TYPES)
+SHAPES = Attr("list(shape)", required=True, minimum=0)
 COUNT = Attr("int", minimum=0)
 
 

@@ -20,6 +20,7 @@ from gpugraph.ops.strings.string_ops import host_op
 STORABLE: tuple[DType, ...] = (
     *(*dtypes.FLOATING, *dtypes.COMPLEX, dtypes.bool, dtypes.int32, dtypes.int8, dtypes.int16),
     *(dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64, dtypes.string),
+    *dtypes.QUANTIZED,
 )
 """The dtypes of tensors that a message holds."""
 

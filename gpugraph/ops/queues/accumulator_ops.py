@@ -71,7 +71,7 @@ for _type, _container, _what in (
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
         **SHARING,  # before the reduction, as TensorFlow has them
-        reduction_type=Attr("string", "MEAN"),
+        reduction_type=Attr("string", "MEAN", allowed=("MEAN", "SUM")),
     )
 
 

@@ -96,7 +96,7 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
 _QUEUES = ("FIFOQueueV2", "PaddingFIFOQueueV2", "RandomShuffleQueueV2", "PriorityQueueV2")
 _COMPONENTS = {
     "component_types": Attr("list(type)", required=True, minimum=1),
-    "shapes": Attr("list(shape)", []),
+    "shapes": Attr("list(shape)", [], minimum=0),
     "capacity": Attr("int", -1),
 }
 _SHUFFLING = {
@@ -111,8 +111,8 @@ for _type, _class, _attrs, _doc in (
         "PriorityQueueV2",
         ByPriority,
         {
-            "component_types": Attr("list(type)", []),
-            "shapes": Attr("list(shape)", required=True),
+            "component_types": Attr("list(type)", [], minimum=0),
+            "shapes": Attr("list(shape)", required=True, minimum=0),
             "capacity": Attr("int", -1),
         },
         "by the number in component 0, the least first",

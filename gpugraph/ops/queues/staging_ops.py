@@ -151,7 +151,12 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
         partial(_bind_map_stage, _ordered),
         "Puts values of a tuple under a key, as soon as there is room.",
         inputs="key: int64, indices: int32, values: fake_dtypes",
-        attrs={**_ATTRS, "fake_dtypes": _TYPES},
+        attrs={
+            **_BOUNDS,
+            "dtypes": Attr("list(type)", required=True),
+            "fake_dtypes": _TYPES,
+            **SHARING,
+        },
         host=(0, 1),
     )
     for _type, _keeps, _doc in (

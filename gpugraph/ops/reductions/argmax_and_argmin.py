@@ -19,7 +19,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
-from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.reductions.axis_launches import Axis, best_place
 from gpugraph.ops.reductions.reduction_ops import INTEGER_MIN, MAX, MIN
@@ -128,7 +128,7 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
         attrs={
             "T": (*REAL, dtypes.bool),
             "Tidx": (dtypes.int32, dtypes.int64),
-            "output_type": dtypes.int64,
+            "output_type": Attr("type", dtypes.int64, allowed=(dtypes.int32, dtypes.int64)),
         },
         infer=_infer,
         host=[1],

@@ -212,7 +212,10 @@ _histogram = op(
     "HistogramFixedWidth",
     inputs="values: T, value_range: T, nbins: int32",
     outputs="out: dtype",
-    attrs={"T": _COUNTED, "dtype": dtypes.int32},
+    attrs={
+        "T": _COUNTED,
+        "dtype": Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),
+    },
     infer=_infer_histogram,
     host=[2],
     **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),

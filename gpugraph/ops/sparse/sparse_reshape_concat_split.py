@@ -225,7 +225,11 @@ sparse_op(
     "SparseConcat", _infer_concat, Call(make=_bind_concat, dynamic=True),
     inputs="indices: N * int64, values: N * T, shapes: N * int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
-    attrs={"concat_dim": Attr("int", required=True), "T": ALL},
+    attrs={
+        "concat_dim": Attr("int", required=True),
+        "N": Attr("int", required=True, minimum=2),
+        "T": ALL,
+    },
     doc="Sparse tensors joined along a dimension, the result in row-major order. "
     "InvalidArgumentError where they differ in another dimension.",
 )  # fmt: skip
@@ -271,7 +275,7 @@ sparse_op(
     inputs="split_dim: scalar int64, indices: matrix int64, values: vector T, shape: vector int64",
     outputs="output_indices: num_split * int64, output_values: num_split * T, "
     "output_shape: num_split * int64",
-    attrs={"num_split": Attr("int", required=True), "T": ALL},
+    attrs={"num_split": Attr("int", required=True, minimum=1), "T": ALL},
     doc="A sparse tensor cut along a dimension into num_split parts, the first ones larger by one "
     "where it doesn't divide.",
 )  # fmt: skip

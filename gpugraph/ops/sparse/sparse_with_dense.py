@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float32, float64, int32
+from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float16, float32, float64, int32
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.graph.inference_context import InferContext
@@ -189,7 +189,7 @@ sparse_dense_matmul_op = sparse_op(
     inputs="a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     outputs="product: T",
     attrs={
-        "T": (float64, float32, bfloat16, int32, *COMPLEX),
+        "T": (float64, float32, float16, bfloat16, int32, *COMPLEX),
         "Tindices": INDEX,
         "adjoint_a": Attr("bool", False),
         "adjoint_b": Attr("bool", False),

@@ -91,7 +91,10 @@ lowered_op(
     "VarHandleOp",
     Lowering("VariableV2"),
     outputs="resource: resource",
-    attrs=state.VARIABLE_ATTRS,
+    attrs={
+        **{key: state.VARIABLE_ATTRS[key] for key in ("container", "shared_name")},
+        **state.VARIABLE_ATTRS,
+    },
     infer=scalar,
     doc="The handle of a variable that lives as long as its session.",
 )
@@ -118,7 +121,7 @@ lowered_op(
     Lowering("Shape"),
     inputs="input: resource",
     outputs="output: out_type",
-    attrs={"out_type": dtypes.int32},
+    attrs={"out_type": Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64))},
     infer=_infer_shape,
     doc="The sizes of the variable, a vector.",
 )
@@ -196,14 +199,21 @@ def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequen
     return infer
 
 
-def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -> None:
+def _declare(
+    name: str,
+    like_type: str,
+    dtype_attr: str,
+    attrs: Sequence[str],
+    own_attrs: Mapping[str, Attr] = MappingProxyType({}),
+) -> None:
     """Declares the op `name`, which changes by a handle as `like_type` does by a reference."""
     like = DECLARATIONS[like_type].op_def
     inputs = []
     for arg in like.inputs:
         kind = arg.type.name if arg.type is not None else arg.type_attr
+        label = "resource" if arg.name == "ref" and not name.startswith(_OF_REF) else arg.name
         inputs.append(
-            f"{arg.name}: {'resource' if arg.is_ref else dtype_attr if kind == 'T' else kind}"
+            f"{label}: {'resource' if arg.is_ref else dtype_attr if kind == 'T' else kind}"
         )
     lowered_op(
         name,
@@ -212,11 +222,18 @@ def _declare(name: str, like_type: str, dtype_attr: str, attrs: Sequence[str]) -
         attrs={
             dtype_attr: like.attrs["T"].allowed,
             **{key: _attr(like.attrs[key]) for key in attrs},
+            **own_attrs,
         },
         infer=_infer_like(like, dtype_attr),
         doc=f"As {like_type}, by a handle, and without an output: {like.summary}",
     )
     BY_HANDLE[like_type] = ByHandle(name, dtype_attr)
+
+
+_OF_REF = ("ResourceScatterNd", "ResourceStridedSlice")
+"""The beginnings of op types whose handle is called `ref` nevertheless."""
+
+_LOCKING = {"use_locking": Attr("bool", True)}
 
 
 def _attr(attr: AttrDef) -> Any:
@@ -231,7 +248,7 @@ _declare("ResourceStridedSliceAssign", "StridedSliceAssign", "T", ("Index", *MAS
 for _kind in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
     _declare(f"ResourceScatter{_kind}", f"Scatter{_kind}", "dtype", ("Tindices",))
 for _kind in ("Update", "Add", "Sub"):
-    _declare(f"ResourceScatterNd{_kind}", f"ScatterNd{_kind}", "T", ("Tindices", "use_locking"))
+    _declare(f"ResourceScatterNd{_kind}", f"ScatterNd{_kind}", "T", ("Tindices",), _LOCKING)
 for _kind in UPDATES:
     for _apply in (f"Apply{_kind}", f"SparseApply{_kind}"):
         if _apply in DECLARATIONS:

@@ -16,16 +16,10 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
 from gpugraph.ops.strings.native_hashes import ManyHashes
 from gpugraph.ops.strings.string_ops import host_op
-
-
-def _infer(context: InferContext) -> Sequence[TensorShape]:
-    count = context.attrs["num_buckets"]
-    if count < 1:
-        raise ValueError(f"Attr 'num_buckets' passed {count} less than minimum 1.")
-    return [context.shapes[0]]
 
 
 def _by(function: Callable[[bytes], int], name: str) -> Callable[[KernelContext], ManyHashes]:
@@ -65,8 +59,8 @@ for _suffix, _input, _function, _attrs, _what in _BUCKETS:
         f"The {_what} modulo `num_buckets`.",
         f"{_input}: string",
         "output: int64",
-        _infer,
-        num_buckets=Attr("int", required=True),
+        same_shape(0),
+        num_buckets=Attr("int", required=True, minimum=1),
         **_attrs,
     )
 

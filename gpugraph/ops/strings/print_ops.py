@@ -61,7 +61,7 @@ _print_op = op(
     outputs="output: T",
     attrs={
         "T": ALL,
-        "U": Attr("list(type)", required=True),
+        "U": Attr("list(type)", required=True, minimum=0),
         "message": Attr("string", ""),
         "first_n": Attr("int", -1),
         "summarize": Attr("int", 3),

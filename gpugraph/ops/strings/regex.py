@@ -200,7 +200,7 @@ string_op(
     "StaticRegexFullMatch",
     lambda context: _matcher(_attr_bytes(context.attrs["pattern"])),
     "RegexFullMatch with the pattern as an attr.",
-    output="bool",
+    output="output: bool",
     pattern=_NEEDED,
 )
 

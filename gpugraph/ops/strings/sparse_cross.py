@@ -110,7 +110,7 @@ op(
         "hashed_output": Attr("bool", required=True),
         "num_buckets": Attr("int", required=True, minimum=0),
         "hash_key": Attr("int", required=True),
-        **{key: Attr("list(type)", required=True, allowed=_TYPES) for key in _LISTS},
+        **{key: Attr("list(type)", required=True, minimum=0, allowed=_TYPES) for key in _LISTS},
         **dict.fromkeys(("out_type", "internal_type"), _TYPES),
     },
     doc="For each row all combinations of one feature of each input, joined by _X_ or hashed.",

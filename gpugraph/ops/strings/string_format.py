@@ -46,7 +46,7 @@ host_op(
     "The template, a scalar string, with each placeholder in it replaced by an input's text.",
     inputs="inputs: T",
     infer=_infer,
-    T=Attr("list(type)", required=True),
+    T=Attr("list(type)", required=True, minimum=0),
     template=Attr("string", "%s"),
     placeholder=Attr("string", "%s"),
     summarize=Attr("int", 3),

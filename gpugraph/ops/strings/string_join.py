@@ -56,6 +56,7 @@ _string_join = host_op(
     "The strings at each index of all inputs, joined; scalars are joined at every index.",
     inputs="inputs: N * string",
     infer=_infer_join,
+    N=Attr("int", required=True, minimum=1),
     separator=_SEPARATOR,
 )
 

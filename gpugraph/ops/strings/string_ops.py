@@ -28,7 +28,7 @@ from gpugraph.ops.framework.shape_functions import same_shape
 
 _HOST = HostOnly("strings live on the host")
 _SAME_SHAPE = same_shape(0)
-_UNITS = ("BYTE", "UTF8_CHAR")
+_UNIT = Attr("string", "BYTE", allowed=("BYTE", "UTF8_CHAR"))
 
 
 def host_op(
@@ -61,7 +61,7 @@ def string_op(
     function_of: Callable[[KernelContext], Callable[[Any], Any]],
     doc: str,
     inputs: str = "input: string",
-    output: str = "string",
+    output: str = "output: string",
     infer: InferFunction = _SAME_SHAPE,
     **attrs: Any,
 ) -> OpFunction:
@@ -75,15 +75,7 @@ def string_op(
 
         return run
 
-    outputs = f"output: {output}"
-    return host_op(op_type, Call(make=bind), doc, inputs, outputs, infer, **attrs)
-
-
-def _unit(attrs: Any) -> str:
-    unit: str = attrs["unit"]
-    if unit not in _UNITS:
-        raise invalid_argument(f"unit must be one of {_UNITS}, not '{unit}'")
-    return unit
+    return host_op(op_type, Call(make=bind), doc, inputs, output, infer, **attrs)
 
 
 def _starts(text: bytes) -> list[int]:
@@ -95,15 +87,15 @@ def _starts(text: bytes) -> list[int]:
 
 
 def _length(context: KernelContext) -> Callable[[bytes], Any]:
-    return len if _unit(context.attrs) == "BYTE" else lambda text: len(_starts(text))
+    return len if context.attrs["unit"] == "BYTE" else lambda text: len(_starts(text))
 
 
 _string_length = string_op(
     "StringLength",
     _length,
     "The number of bytes, or UTF-8 characters by `unit`, of each string.",
-    output="int32",
-    unit=Attr("string", "BYTE"),
+    output="output: int32",
+    unit=_UNIT,
 )
 
 
@@ -174,7 +166,7 @@ def _infer_substr(context: InferContext) -> Sequence[TensorShape]:
 def _bind_substr(
     context: KernelContext, texts: Any, pos: Any, length: Any, out: Any
 ) -> Callable[[], Any]:
-    by_bytes = _unit(context.attrs) == "BYTE"
+    by_bytes = context.attrs["unit"] == "BYTE"
 
     def run() -> None:
         spread: list[Any] = [*np.broadcast_arrays(texts, pos, length)]
@@ -204,7 +196,7 @@ _substr = host_op(
     inputs="input: string, pos: T, len: T",
     infer=_infer_substr,
     T=(dtypes.int32, dtypes.int64),
-    unit=Attr("string", "BYTE"),
+    unit=_UNIT,
 )
 
 

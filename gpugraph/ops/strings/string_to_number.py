@@ -184,15 +184,6 @@ def _number(text: str, wanted: DType) -> Any:
     return wanted.as_numpy_dtype(float(text.partition("(")[0]))
 
 
-_string_to_number = string_op(
-    "StringToNumber",
-    _reader,
-    "Each string read as a number of `out_type`. InvalidArgumentError for other strings.",
-    inputs="string_tensor: string",
-    output="out_type",
-    out_type=Attr("type", dtypes.float32),
-)
-
 _OUT_TYPES = (
     dtypes.float32,
     dtypes.float64,
@@ -200,6 +191,14 @@ _OUT_TYPES = (
     dtypes.int64,
     dtypes.uint32,
     dtypes.uint64,
+)
+_string_to_number = string_op(
+    "StringToNumber",
+    _reader,
+    "Each string read as a number of `out_type`. InvalidArgumentError for other strings.",
+    inputs="string_tensor: string",
+    output="output: out_type",
+    out_type=Attr("type", dtypes.float32, allowed=_OUT_TYPES),
 )
 
 
@@ -219,10 +218,4 @@ def string_to_number(
         if string_tensor is not None:
             raise ValueError("Cannot specify both 'string_tensor' and 'input'")
         string_tensor = input
-    if as_dtype(out_type) not in _OUT_TYPES:
-        names = ", ".join(dtype.name for dtype in _OUT_TYPES)
-        raise TypeError(
-            f"Value passed to parameter 'out_type' has DataType {as_dtype(out_type).name} not in "
-            f"list of allowed values: {names}"
-        )
     return _string_to_number(string_tensor, out_type=out_type, name=name)

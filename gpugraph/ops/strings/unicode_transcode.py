@@ -13,7 +13,6 @@ from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.strings.string_ops import string_op
 
-_ERRORS = ("strict", "replace", "ignore")
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
 _LAST_CONTROL = "\x1f"
 _LARGEST = 0x10FFFF
@@ -34,8 +33,6 @@ def _decoding(attrs: Any) -> Callable[[bytes], str]:
         b"a".decode(encoding, "ignore")  # not all codecs are of texts
     except (LookupError, UnicodeError):
         raise _refusal(f"Could not create converter for input encoding: {encoding}") from None
-    if errors not in _ERRORS:
-        raise _refusal(f"errors must be one of {_ERRORS}, not '{errors}'")
     replacement = attrs["replacement_char"]
     if not 0 <= replacement <= _LARGEST:
         raise _refusal(f"replacement_char {replacement} is no Unicode character")
@@ -57,10 +54,6 @@ def _decoding(attrs: Any) -> Callable[[bytes], str]:
 
 def _transcode(context: KernelContext) -> Callable[[bytes], bytes]:
     attrs, decode = context.attrs, _decoding(context.attrs)
-    if attrs["output_encoding"] not in _OUTPUTS:
-        raise _refusal(
-            f"output_encoding must be one of {tuple(_OUTPUTS)}, not '{attrs['output_encoding']}'"
-        )
     to = _OUTPUTS[attrs["output_encoding"]]
     insert = _replacement(attrs) if attrs["errors"] != "ignore" else ""
     controls = dict.fromkeys(range(ord(_LAST_CONTROL) + 1), insert)
@@ -79,8 +72,8 @@ _unicode_transcode = string_op(
     _transcode,
     "Each string, read as input_encoding, in output_encoding.",
     input_encoding=Attr("string", required=True),
-    output_encoding=Attr("string", required=True),
-    errors=Attr("string", "replace"),
+    output_encoding=Attr("string", required=True, allowed=tuple(_OUTPUTS)),
+    errors=Attr("string", "replace", allowed=("strict", "replace", "ignore")),
     replacement_char=Attr("int", 0xFFFD),
     replace_control_characters=Attr("bool", False),
 )

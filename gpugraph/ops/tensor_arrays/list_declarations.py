@@ -40,6 +40,7 @@ def list_op(
     doc: str,
     attrs: dict[str, Any] | None = None,
     infer: InferFunction = scalar,
+    stateful: bool = False,
 ) -> None:
     """Declare an op on lists; `compute(attrs, *inputs)` returns its output, or a tuple of them."""
     specs = inputs.split(", ")
@@ -67,7 +68,7 @@ def list_op(
         op_type, inputs=inputs, outputs=outputs, infer=infer, grad=grad,
         attrs=ELEMENT if attrs is None else attrs,
         cpu=Call(make=bind, late=True, direct=True), gpu=_HOST, host=tuple(range(len(are_lists))),
-        host_outputs=tuple(lists), doc=doc,
+        host_outputs=tuple(lists), stateful=stateful, doc=doc,
     )  # fmt: skip
 
 

@@ -182,6 +182,7 @@ list_op(
     ],
     "The first `size` elements; more are not set.",
     {},
+    stateful=True,  # as TensorFlow has it
 )  # fmt: skip
 
 

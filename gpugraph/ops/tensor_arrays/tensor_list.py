@@ -117,7 +117,7 @@ class TensorList:
             row[...] = item
         return rows
 
-    def zeros_like(self) -> TensorList:
+    def zero(self) -> TensorList:
         """Return a list of zeros of the shapes of the elements."""
         return self.with_items(
             None if item is None else self._zeros(TensorShape.of(item.shape)) for item in self.items

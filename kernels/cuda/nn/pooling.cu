@@ -1,6 +1,6 @@
-/* Pooling of images and volumes, and its gradients. The largest element of a window is the first
-   one that is larger than all before it; a window of NaNs or of the lowest number has none. The
-   gradients are sums, in order, over the windows that hold a pixel: nothing is added atomically.
+/* Pooling of images and volumes, and its gradients. The largest element of a window is the last
+   one that is larger than all before it. In images that may be the first, whatever it is; a window
+   of volumes that has nothing but NaN and the lowest number has none. The gradients are sums, in order, over the windows that hold a pixel: nothing is added atomically.
 
    GG_PACK: channels of a thread. GG_NUMBER: the type of an element's number in its window; its
    highest number means that there is none. GG_LOWEST: where the search starts.
@@ -65,7 +65,7 @@ GG_INLINE void gg_find(const gg_pixel &p, const T *base, const gg_layout &from, 
                 const gg_items seen = gg_read<GG_PACK>(base + place, aligned);
 #pragma unroll
                 for (int e = 0; e < GG_PACK; e++)
-                    if (T_LOAD(seen.of[e]) > best[e]) {
+                    if (T_LOAD(seen.of[e]) > best[e] || (!GG_VOLUME && number[e] == GG_NONE)) {
                         best[e] = T_LOAD(seen.of[e]);
                         number[e] = (GG_NUMBER)((a * y.window + i) * x.window + j);
                         where[e] = place + e * from.c;

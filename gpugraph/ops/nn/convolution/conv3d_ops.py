@@ -30,7 +30,7 @@ from gpugraph.ops.nn.windows.window_geometry import (
 )
 
 _ATTRS = {
-    "strides": Attr("list(int)", required=True),
+    "strides": Attr("list(int)", required=True, minimum=5),
     "padding": PADDING,
     "data_format": VOLUMES.format,
     "dilations": Attr("list(int)", [1, 1, 1, 1, 1]),

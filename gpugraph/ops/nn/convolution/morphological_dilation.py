@@ -35,8 +35,8 @@ from gpugraph.ops.nn.windows.window_geometry import (
 )
 
 _ATTRS = {
-    "strides": Attr("list(int)", required=True),
-    "rates": Attr("list(int)", required=True),
+    "strides": Attr("list(int)", required=True, minimum=4),
+    "rates": Attr("list(int)", required=True, minimum=4),
     "padding": PADDING,
 }
 

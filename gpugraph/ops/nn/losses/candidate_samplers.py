@@ -38,22 +38,19 @@ _RESERVED = 512
 """Blocks of random words that are reserved per candidate, however many it takes."""
 
 _COUNTS = {
-    "num_true": Attr("int", required=True),
-    "num_sampled": Attr("int", required=True),
+    "num_true": Attr("int", required=True, minimum=1),
+    "num_sampled": Attr("int", required=True, minimum=1),
     "unique": Attr("bool", required=True),
 }
 _OUTPUTS = (
     "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32"
 )
-_RANGE = {"range_max": Attr("int", required=True)}
+_RANGE = {"range_max": Attr("int", required=True, minimum=1)}
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     attrs = context.attrs
     batch, columns = of_rank(context.shapes[0], 2, "true_classes")
-    for key in ("num_true", "num_sampled", "range_max"):
-        if attrs.get(key, 1) < 1:
-            raise ValueError(f"{key} must be at least 1, but is {attrs[key]}")
     if columns is not None and columns != attrs["num_true"]:
         raise ValueError(
             f"true_classes must have num_true columns, expected: {columns} was: {attrs['num_true']}"
@@ -160,8 +157,8 @@ _fixed_unigram = _sampler(
         "vocab_file": Attr("string", ""),
         "distortion": Attr("float", 1.0),
         "num_reserved_ids": Attr("int", 0),
-        "num_shards": Attr("int", 1),
-        "shard": Attr("int", 0),
+        "num_shards": Attr("int", 1, minimum=1),
+        "shard": Attr("int", 0, minimum=0),
         "unigrams": Attr("list(float)", []),
     },
     "Classes by given weights to the power of `distortion`, of a file or `unigrams`.",

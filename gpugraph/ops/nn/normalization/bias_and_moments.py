@@ -65,7 +65,7 @@ def _bias_add_back(op: Any, dy: Any) -> list[Any]:
     return [dy, raw_ops.BiasAddGrad(dy, data_format=op.attrs["data_format"])]
 
 
-_BIAS_ATTRS = {"T": NUMERIC, "data_format": Attr("string", "NHWC")}
+_BIAS_ATTRS = {"T": NUMERIC, "data_format": Attr("string", "NHWC", allowed=("NHWC", "NCHW"))}
 
 _bias_add = op(
     "BiasAdd",

@@ -238,7 +238,7 @@ for _name, _reduce, _gradient, _what in (
         inputs="value: T",
         outputs="output: T, row_pooling_sequence: int64, col_pooling_sequence: int64",
         attrs={
-            "pooling_ratio": Attr("list(float)", required=True),
+            "pooling_ratio": Attr("list(float)", required=True, minimum=4),
             "pseudo_random": Attr("bool", False),
             **_OVERLAPPING,
             "deterministic": Attr("bool", False),

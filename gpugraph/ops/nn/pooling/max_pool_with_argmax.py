@@ -32,8 +32,8 @@ from gpugraph.ops.nn.windows.window_geometry import (
 
 _INDEX = (dtypes.int32, dtypes.int64)
 _ATTRS = {
-    "ksize": Attr("list(int)", required=True),
-    "strides": Attr("list(int)", required=True),
+    "ksize": Attr("list(int)", required=True, minimum=4),
+    "strides": Attr("list(int)", required=True, minimum=4),
     "padding": PADDING,
     "include_batch_in_index": Attr("bool", False),
 }
@@ -153,7 +153,12 @@ op(
     "MaxPoolWithArgmax",
     inputs="input: T",
     outputs="output: T, argmax: Targmax",
-    attrs={"Targmax": dtypes.int64, "T": REAL, **_ATTRS},
+    attrs={
+        **{key: _ATTRS[key] for key in ("ksize", "strides")},
+        "Targmax": Attr("type", dtypes.int64, allowed=_INDEX),
+        **_ATTRS,
+        "T": REAL,
+    },
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     grad=_back,

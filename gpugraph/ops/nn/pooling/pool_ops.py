@@ -7,8 +7,9 @@ declare those of one layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,11 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
 
 
 class _Places:
-    """For each window the number of its largest element, which `calls` find at each run."""
+    """For each window the number of its largest element, which `calls` find at each run.
+
+    Of images the first element counts until a larger one comes, as in TensorFlow, also where it
+    is NaN; a window of volumes that has nothing but NaN and -inf has none.
+    """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
         self.axes = _axes(layout, context, source)
@@ -101,9 +106,13 @@ class _Places:
             partial(best.fill, _lowest(best.dtype)),
             partial(self.place.fill, -1),
         ]
-        for seen, top, place, here, number in self.steps(source, best):
+        unset = context.scratch(shape, dtypes.bool) if layout is IMAGES else self.here
+        for seen, top, none, place, here, number in self.steps(source, best, unset):
+            self.calls.append(partial(np.greater, seen, top, here))
+            if layout is IMAGES:
+                self.calls.append(partial(np.less, place, 0, none))
+                self.calls.append(partial(np.logical_or, here, none, here))
             self.calls += [
-                partial(np.greater, seen, top, here),
                 partial(np.copyto, top, seen, where=here),
                 partial(np.copyto, place, np.int32(number), where=here),
             ]
@@ -258,8 +267,8 @@ def _mean_gradient_shapes(signature: Signature) -> Sequence[tuple[int, ...]]:
 
 def _attrs(layout: Layout) -> dict[str, Attr]:
     return {
-        "ksize": Attr("list(int)", required=True),
-        "strides": Attr("list(int)", required=True),
+        "ksize": Attr("list(int)", required=True, minimum=layout.num_axes + 2),
+        "strides": Attr("list(int)", required=True, minimum=layout.num_axes + 2),
         "padding": PADDING,
         "data_format": layout.format,
     }
@@ -278,6 +287,7 @@ def _op(
     grad: Callable[..., Any],
     doc: str,
     host: Sequence[int] = (),
+    more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
     """Declares a pooling op or a gradient of one; only those over images have native kernels."""
     kernel = Call(make=unless_empty(partial(bind, layout)))
@@ -285,7 +295,7 @@ def _op(
         name,
         inputs=inputs,
         outputs="output: T",
-        attrs={"T": types, **_attrs(layout)},
+        attrs={"T": types, **_attrs(layout), **more_types},
         infer=partial(infer, layout),
         host=host,
         cpu=kernel,
@@ -319,8 +329,10 @@ def _declare_max(
         launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
         grad=gradient, doc="The largest element of each window; padding counts for nothing.",
     )  # fmt: skip
+    other = "T" if layout is IMAGES else "TInput"
     _op(
-        layout, grad_name, _GRADIENT_INPUTS, types=types, infer=_infer_max_back,
+        layout, grad_name, f"orig_input: {other}, orig_output: {other}, grad: T", types=types,
+        infer=_infer_max_back, more_types={} if layout is IMAGES else {other: types},
         bind=_bind_max_back, launches=max_gradient_launches,
         native=("gg_max_pool_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_grad_name),

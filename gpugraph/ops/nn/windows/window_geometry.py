@@ -29,13 +29,13 @@ from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
 
-PADDING = Attr("string", required=True)
+PADDING = Attr("string", required=True, allowed=("SAME", "VALID"))
 CONV_ATTRS = {
     "strides": Attr("list(int)", required=True),
     "use_cudnn_on_gpu": Attr("bool", True),
-    "padding": PADDING,
+    "padding": Attr("string", required=True, allowed=(*PADDING.allowed, "EXPLICIT")),
     "explicit_paddings": Attr("list(int)", []),
-    "data_format": Attr("string", "NHWC"),
+    "data_format": Attr("string", "NHWC", allowed=("NHWC", "NCHW")),
     "dilations": Attr("list(int)", [1, 1, 1, 1]),
 }
 """The attrs of all convolutions of images."""
@@ -195,7 +195,7 @@ class Layout(NamedTuple):
     @property
     def format(self) -> Attr:
         """The attr `data_format`, with channels last by default."""
-        return Attr("string", self.last)
+        return Attr("string", self.last, allowed=(self.last, self.first))
 
     def channels_last(self, attrs: Attrs) -> bool:
         """Whether the data format has channels last; ValueError for an unknown format."""

@@ -1,0 +1,27 @@
+"""What an element of a tensor of dtype variant is: an object of a type that C++ code knows by name.
+
+Graphs hold them as constants. Ops here move them, and know the zero of a few.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_NUMBERS = ("int", "float", "double", "bool", "int64", "int32")
+
+
+class Variant(NamedTuple):
+    """The fields of a VariantTensorDataProto; `tensors` are serialized."""
+
+    type_name: str
+    metadata: bytes
+    tensors: tuple[bytes, ...] = ()
+
+    def zero(self) -> Variant:
+        """The zero of its type. ValueError for what is no number."""
+        if self.type_name not in _NUMBERS:
+            raise ValueError(
+                "No unary variant unary_op function found for unary variant op enum: 1 Variant "
+                f"type_name: {self.type_name} for device type: CPU"
+            )
+        return Variant(self.type_name, bytes(len(self.metadata)))
