@@ -75,6 +75,14 @@ _LIST = [
         "lacks T",
         "the functions make it of other ops for complex numbers",
     ),
+    Known(
+        "FusedBatchNormGradV[23]",
+        "in",
+        "its scale may be float64 too, so that gradients can be checked",
+    ),
+    Known(
+        "MatrixExponential", "deprecated", "tf.linalg.expm is this op here, and many ops in 1.15"
+    ),
     Known("ClipByValue", "lacks T", "complex numbers have no order"),
     Known(
         "(Sparse)?Accumulator(Apply|Take)Gradient",

@@ -208,14 +208,14 @@ add(
     "ConcatV2",
     lambda v: case([v(2, 3), v(2, 1), v(2, 2)], np.array(1, np.int32)),
     lambda v: case([v(2), v(0), v(1)], np.array(0)),
-    lambda v: case([v(2, 3)], np.array(-2, np.int32)),
+    lambda v: case([v(2, 3), v(1, 3)], np.array(-2, np.int32)),
     lambda v: case([v(0, 3), v(0, 3)], np.array(1, np.int32)),
     reference=lambda parts, axis: np.concatenate(parts, int(axis)),
 )
 add(
     "ConcatOffset",
     lambda v: case(np.array(1, np.int32), [i32(2, 3), i32(2, 1), i32(2, 2)]),
-    lambda v: case(np.array(-1, np.int32), [i32(3)]),
+    lambda v: case(np.array(-1, np.int32), [i32(3), i32(2)]),
     types=[dtypes.int32],
     reference=lambda axis, shapes: tuple(
         np.eye(shape.size, dtype=np.int32)[axis] * sum(each[axis] for each in shapes[:at])

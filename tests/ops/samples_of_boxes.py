@@ -125,14 +125,17 @@ _CORNERS = [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 2.6, 1, 3.6], [5, 
 add(
     "NonMaxSuppressionV3",
     *[
-        lambda v, iou=iou, most=most: case(
+        lambda v, iou=iou, most=most, dtype=dtype: case(
             np.array(_CORNERS, v.dtype.as_numpy_dtype),
             np.array([0.5, 0.75, 0.25, 0.875, 0.0625], v.dtype.as_numpy_dtype),
             np.array(most, np.int32),
-            np.array(iou, np.float32),
-            np.array(0.125, np.float32),
+            np.array(iou, dtype),
+            np.array(0.125, dtype),
         )
-        for iou, most in ((0.5, 9), (0.2, 9), (1.0, 2))
+        for iou, most, dtype in (
+            *((0.5, 9, np.float32), (0.2, 9, np.float32), (1.0, 2, np.float32)),
+            (0.25, 9, np.float16),
+        )
     ],
     lambda v: case(v(0, 4), v(0), np.array(2, np.int32), np.float32(0.5), np.float32(0)),
     reference=_best,

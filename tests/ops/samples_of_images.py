@@ -102,7 +102,7 @@ for _kind in ("Bilinear", "Bicubic"):
         lambda v: case(np.float32(v(1, 3, 2, 1)), v(1, 4, 4, 1), align_corners=True),
         lambda v: case(np.float32(v(1, 6, 8, 1)), v(1, 4, 4, 1), half_pixel_centers=True),
         lambda v: case(np.float32(v(0, 2, 2, 1)), v(0, 2, 2, 1)),
-        types=[*FLOATS, dtypes.bfloat16] if _kind == "Bilinear" else FLOATS,
+        types=[*FLOATS, dtypes.float16, dtypes.bfloat16] if _kind == "Bilinear" else FLOATS,
         reference=lambda dy, x, kind=_kind, **modes: _resized_back(kind, dy, x, **modes),
         tolerance=8,
     )

@@ -25,6 +25,7 @@ add(
     "AdjustContrast",
     lambda v: case(v(2, 3, 4, 2), _FLOAT(2), _FLOAT(-1), _FLOAT(1)),
     lambda v: case(v(3, 2, 1), _FLOAT(0.5), _FLOAT(-9), _FLOAT(9)),
+    lambda v: case(v(0, 3, 2, 1), _FLOAT(0.5), _FLOAT(-9), _FLOAT(9)),
     reference=_contrast,
     tolerance=8,
 )
@@ -77,7 +78,7 @@ def _normed_back(
 
 
 _UNSCALED = {**NORMED, "scale_after_normalization": False}
-_REAL = [dtypes.float64, dtypes.float32]
+_REAL = [dtypes.float64, dtypes.float32, dtypes.float16, dtypes.bfloat16]
 for _attrs in (NORMED, _UNSCALED):
     add(
         "BatchNormWithGlobalNormalization",
@@ -90,6 +91,7 @@ for _attrs in (NORMED, _UNSCALED):
     add(
         "BatchNormWithGlobalNormalizationGrad",
         lambda v, a=_attrs: case(v(2, 3, 2, 4), v(4), abs(v(4)), v(4), v(2, 3, 2, 4), **a),
+        lambda v, a=_attrs: case(v(0, 3, 2, 4), v(4), abs(v(4)), v(4), v(0, 3, 2, 4), **a),
         reference=_normed_back,
         types=_REAL,
         tolerance=32,
@@ -105,6 +107,7 @@ for _name in ("SelfAdjointEig", "BatchSelfAdjointEig"):
     add(
         _name,
         lambda v: case(np.diag(np.arange(3)).astype(v.dtype.as_numpy_dtype)),
+        lambda v: case(v(0, 2, 2)),
         reference=_eig,
         tolerance=8,
     )
@@ -113,6 +116,9 @@ for _name in ("Conv3DBackpropInput", "Conv3DBackpropFilter"):
         _name,
         lambda v: case(
             v(1, 2, 2, 2, 1), v(1, 1, 1, 1, 2), v(1, 2, 2, 2, 2), strides=[1] * 5, padding="VALID"
+        ),
+        lambda v: case(
+            v(0, 2, 2, 2, 1), v(1, 1, 1, 1, 2), v(0, 2, 2, 2, 2), strides=[1] * 5, padding="VALID"
         ),
         reference=(
             (lambda x, w, dy, **_: np.einsum("ndhwo,abcio->ndhwi", dy, w))

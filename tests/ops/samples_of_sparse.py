@@ -18,7 +18,10 @@ SHAPE = i64(4, 3)
 NOWHERE = np.zeros((0, 2), np.int64)
 CUBE = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 1, 1]], np.int64)
 MATMUL_TYPES = representatives(
-    (dtypes.float64, dtypes.float32, dtypes.bfloat16, dtypes.int32, dtypes.complex64)
+    (
+        *(dtypes.float64, dtypes.float32, dtypes.float16, dtypes.bfloat16),
+        *(dtypes.int32, dtypes.complex64),
+    )
 )
 FLOATS = representatives((dtypes.float64, dtypes.float32))
 

@@ -444,9 +444,10 @@ STOPPED = {
 """Inputs on which an op depends and that have no gradient all the same."""
 ZERO_IF_COMPLEX = {"Sign"}
 """Ops whose gradient is zero by decree where they depend on the angle of complex numbers."""
-ONCE = {"Dilation2D"}
+ONCE = {"BatchNormWithGlobalNormalization", "Dilation2D"}
 """Ops whose gradient has none itself."""
 REFUSES = {
+    "BatchNormWithGlobalNormalizationGrad",
     "Dilation2DBackpropFilter",
     "Dilation2DBackpropInput",
     "IgammaGradA",

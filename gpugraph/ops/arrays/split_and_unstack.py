@@ -12,6 +12,7 @@ from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import Dimension, TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Signature
+from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
@@ -152,7 +153,7 @@ _split = op(
     infer=_infer_parts(1, 0, _even_lengths),
     host=[0],
     **copying(_cut_evenly),
-    grad=lambda op, *dys: [None, raw_ops.ConcatV2(_each(op, dys), op.inputs[0])],
+    grad=lambda op, *dys: [None, concat(_each(op, dys), op.inputs[0])],
     doc="The tensor cut into `num_split` equal parts along an axis.",
 )
 
@@ -191,7 +192,7 @@ _split_v = op(
     infer=_infer_parts(0, 2, _asked_lengths),
     host=[1, 2],
     **copying(_cut),
-    grad=lambda op, *dys: [raw_ops.ConcatV2(_each(op, dys), op.inputs[2]), None, None],
+    grad=lambda op, *dys: [concat(_each(op, dys), op.inputs[2]), None, None],
     doc="The tensor cut along an axis into parts of the given sizes, one of which may be -1.",
 )
 

@@ -35,7 +35,6 @@ Conv3DBackpropFilter 10 Conv3DBackpropFilterV2
 Conv3DBackpropInput 10 Conv3DBackpropInputV2
 FixedLengthRecordReader 26 FixedLengthRecordReaderV2
 IdentityReader 26 IdentityReaderV2
-MatrixExponential 27 Python implementation tf.linalg.matrix_exponential instead.
 SelfAdjointEig 11 SelfAdjointEigV2 instead.
 TFRecordReader 26 TFRecordReaderV2
 TextLineReader 26 TextLineReaderV2

@@ -10,7 +10,6 @@ import numpy as np
 from gpugraph.base.dtypes import (
     ALL,
     FLOATING,
-    NUMERIC,
     REAL,
     float16,
     float32,
@@ -137,7 +136,7 @@ numpy_op(
 # -- normalization
 
 _NORM_ATTRS: dict[str, Any] = {
-    "T": NUMERIC,
+    "T": FLOATING,
     "variance_epsilon": Attr("float", required=True),
     "scale_after_normalization": Attr("bool", required=True),
 }
@@ -197,6 +196,10 @@ def _norm_gradient(operation: Any, dy: Any) -> Any:
     return [dx, dm, dv, db, dg]
 
 
+def _refuse_gradient(op: Any, *dys: Any) -> Any:
+    raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+
+
 numpy_op(
     "BatchNormWithGlobalNormalization", "t: T, m: T, v: T, beta: T, gamma: T -> result: T",
     _NORM_ATTRS, _infer_norm(0), Call(make=_bind_norm),
@@ -207,7 +210,7 @@ numpy_op(
     "BatchNormWithGlobalNormalizationGrad",
     "t: T, m: T, v: T, gamma: T, backprop: T -> dx: T, dm: T, dv: T, db: T, dg: T",
     _NORM_ATTRS, _infer_norm(4), Call(make=_bind_norm_back),
-    "The gradients of BatchNormWithGlobalNormalization by its inputs.",
+    "The gradients of BatchNormWithGlobalNormalization by its inputs.", _refuse_gradient,
 )  # fmt: skip
 
 # -- matrices

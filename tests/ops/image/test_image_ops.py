@@ -367,7 +367,7 @@ class TestBoxes:
     def test_refused(self):
         with pytest.raises(tf.errors.OutOfRangeError, match="box_ind"):
             run(tf.image.crop_and_resize(IMAGES, self.BOXES, [0, 1, 2], [2, 2]))
-        with pytest.raises(tf.errors.InvalidArgumentError, match="method"):
+        with pytest.raises(ValueError, match="Attr 'method'"):
             run(tf.image.crop_and_resize(IMAGES, self.BOXES, [0, 1, 1], [2, 2], "cubic"))
         with pytest.raises(tf.errors.InvalidArgumentError, match="iou_threshold"):
             run(tf.image.non_max_suppression(self.BOXES, [0.0, 1.0, 2.0], 2, 2.0))
@@ -384,7 +384,9 @@ def test_patches_of_volumes_have_planes_rows_and_columns():
     assert result.shape == (1, 1, 2, 2, 4)
     assert result[0, 0, 1, 1].tolist() == [10, 11, 22, 23]
     assert back[0, :, :, 0, 0].tolist() == [[1, 0, 1], [1, 0, 1]]
-    for sizes in ([1, 2, 2, 1], [2, 2, 2, 2, 1], [1, 0, 2, 2, 1]):
+    with pytest.raises(ValueError, match="less than minimum 5"):
+        tf.extract_volume_patches(volume, [1, 2, 2, 1], [1, 1, 1, 1, 1], "VALID")
+    for sizes in ([2, 2, 2, 2, 1], [1, 0, 2, 2, 1]):
         with pytest.raises(ValueError, match=r"\[1, planes, rows, columns, 1\], positive"):
             tf.extract_volume_patches(volume, sizes, [1, 1, 1, 1, 1], "VALID")
     with pytest.raises(ValueError, match="rank"):

@@ -289,16 +289,15 @@ class _Version(NamedTuple):
 
     suffix: str
     by_channel: str
-    scale: str
     types: dict[str, Any]
     third: bool
 
 
 _WIDE = (float32, float64)
 _VERSIONS = (
-    _Version("", "T", "T", {"T": _WIDE}, False),
-    _Version("V2", "U", "float32", {"T": FLOATING, "U": _WIDE}, False),
-    _Version("V3", "U", "float32", {"T": FLOATING, "U": _WIDE}, True),
+    _Version("", "T", {"T": _WIDE}, False),
+    _Version("V2", "U", {"T": FLOATING, "U": _WIDE}, False),
+    _Version("V3", "U", {"T": FLOATING, "U": _WIDE}, True),
 )
 _ATTRS = {
     "epsilon": Attr("float", 0.0001),
@@ -314,7 +313,7 @@ def _declare(version: _Version) -> Any:
     backward = f"FusedBatchNormGrad{version.suffix}"
     op(
         backward,
-        inputs=["y_backprop: T", "x: T", f"scale: {version.scale}", *reserves],
+        inputs=["y_backprop: T", "x: T", f"scale: {u}", *reserves],
         outputs=["x_backprop: T"]
         + [f"{n}: {u}" for n in ("scale_backprop", "offset_backprop")]
         + [f"reserve_space_{n}: {u}" for n in ((4, 5) if version.third else (3, 4))],
