@@ -80,7 +80,6 @@ def test_one_of_them_may_be_fed():
         (tf.multiply, tf.float32),
         (lambda x, y: x + y, tf.float32),
         (tf.equal, tf.float32),
-        (tf.maximum, tf.int32),
         (tf.logical_and, tf.bool),
         (lambda x, y: tf.add_n([x, y]), tf.float32),
     ],
