@@ -355,8 +355,7 @@ def summary(phase: Phase) -> str:
 
 
 def worst_minute(seconds: float, kinds: Sequence[str]) -> tuple[Phase, Phase]:
-    """The phases without and with the stranger."""
-    os.environ["GPUGRAPH_CLUSTER_KEY"] = KEY
+    """The phases without and with the stranger; GPUGRAPH_CLUSTER_KEY is KEY."""
     with server_process() as (address, pid):
         measure(address, pid, 1.0)
         usual = measure(address, pid, max(seconds / 4, 1.0))
@@ -385,6 +384,7 @@ def main() -> int:
     if options.strange:
         be_strange(options.strange, options.seconds, options.kinds)
         return 0
+    os.environ["GPUGRAPH_CLUSTER_KEY"] = KEY
     usual, disturbed = worst_minute(options.seconds, options.kinds)
     print("undisturbed: ", summary(usual))
     print("disturbed:   ", summary(disturbed))
