@@ -2,9 +2,11 @@
 
     python tests/explained_programs.py PROGRAMS RUNS [ROWS]
 
-prints a JSON object: of all explanations, how often a step was native, waiting or plain, the
-reasons, and the differences: steps called native whose NumPy kernel a run called, or the reverse,
-and summaries whose counts are not those of the steps. ROWS: of the fed matrices, in place of few.
+prints a JSON object: of the last explanation of each plan, how many steps are native, waiting and
+plain, and the reasons; how many steps of a state were compared with runs; and the differences:
+steps called native, in explanations and labels of traced runs, whose NumPy kernel a run called, or
+the reverse, and summaries whose counts are not those of the steps. ROWS: one plan a program, of so
+many rows, in place of plans of few rows.
 
 A kernel that NumPy runs is bound by its device, so that the calls of what that returns tell, beside
 all that the package says of itself, which steps are not native. Steps whose state a run changes
@@ -25,10 +27,10 @@ import numpy as np
 import gpugraph as tf
 from gpugraph.devices.device import HostDevice
 from gpugraph.kernel import KernelContext
-from gpugraph.session.explanation import Explanation
+from gpugraph.session.explanation import CodeRecord, Explanation
 
 COLUMNS = 8
-SHAPES = 12
+SHAPES = 10
 """Numbers of rows that each program is fed: more than a session has plans of exact shapes for."""
 
 CALLED: Counter[str] = Counter()
@@ -59,6 +61,12 @@ def count_calls() -> None:
     HostDevice.bind = counting  # type: ignore[method-assign]
 
 
+def either(i: Any, y: Any) -> Any:
+    """The body of a loop that takes either branch in turn."""
+    is_even = tf.equal(i % 2, 0)
+    return i + 1, tf.cond(is_even, lambda: tf.tanh(y) + 1.0, lambda: tf.nn.softmax(y) * 2.0)
+
+
 def program(chance: np.random.RandomState, x: Any) -> list[Any]:
     """The fetches of a random program of a matrix of open rows."""
     weights = tf.Variable(tf.ones([COLUMNS, COLUMNS]) / COLUMNS)
@@ -81,6 +89,7 @@ def program(chance: np.random.RandomState, x: Any) -> list[Any]:
         lambda a, b: tf.while_loop(
             lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(tf.matmul(y, weights)) + b), [0, a]
         )[1],
+        lambda a, b: tf.while_loop(lambda i, _: i < 3, either, [0, a + b])[1],
     ]
     for _ in range(chance.randint(2, 10)):
         one, other = (values[chance.randint(len(values))] for _ in range(2))
@@ -100,19 +109,43 @@ def counts_of(explanation: Explanation) -> tuple[int, ...]:
     return tuple(int(match[1]) if match else 0 for match in found)
 
 
-def wrong_names(before: Explanation, after: Explanation) -> list[str]:
-    """The steps whose kernels were called by a run between two explanations, or were not, though
-    these say otherwise."""
+def settled_steps(before: Explanation, after: Explanation) -> list[CodeRecord]:
+    """The steps whose state a run between two explanations has not changed, and whose calls by
+    NumPy are counted."""
     ends = {step.name: step for step in after.codes}
-    wrong = []
-    for step in before.codes:
-        is_settled = ends.get(step.name) == step and not step.reason.startswith("until both")
-        is_alone = sum(other.name == step.name for other in before.codes) == 1
-        if not is_settled or not is_alone or step.name not in BOUND:
-            continue
-        if (step.state == "native") == bool(CALLED[step.name]):
-            wrong.append(f"{step}: {CALLED[step.name]} calls by NumPy")
-    return wrong
+    times = Counter(step.name for step in before.codes)
+    return [
+        step
+        for step in before.codes
+        if step.name in BOUND and times[step.name] == 1 and ends.get(step.name) == step
+        if step.reason != "until both ways are timed"
+    ]
+
+
+def wrong_steps(settled: Sequence[CodeRecord]) -> list[str]:
+    """The steps that a run has done by another way than explanations say."""
+    return [
+        f"{step}: {CALLED[step.name]} calls by NumPy"
+        for step in settled
+        if (step.state == "native") is bool(CALLED[step.name])
+    ]
+
+
+def wrong_labels(session: Any, fetches: Any, feeds: Any) -> list[str]:
+    """The steps of a traced run whose labels say native where NumPy ran, or the reverse."""
+    options, metadata = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
+    before = session.explain(fetches, feeds)
+    CALLED.clear()
+    session.run(fetches, feeds, options=options, run_metadata=metadata)
+    names = {step.name for step in settled_steps(before, session.explain(fetches, feeds))}
+    labels = [stats.timeline_label for stats in metadata.step_stats.dev_stats[0].node_stats]
+    times = Counter(label.partition(" = ")[0] for label in labels)
+    return [
+        f"{label}: {CALLED[name]} calls by NumPy"
+        for label in labels
+        if (name := label.partition(" = ")[0]) in names and times[name] == 1
+        if bool(re.search(r"\), native( of |$)", label)) is bool(CALLED[name])
+    ]
 
 
 def main(programs: int, runs: int, rows: int = 0) -> dict[str, Any]:
@@ -120,6 +153,7 @@ def main(programs: int, runs: int, rows: int = 0) -> dict[str, Any]:
     count_calls()
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    compared: Counter[str] = Counter()
     wrong: list[str] = []
     for seed in range(programs):
         chance = np.random.RandomState(seed)
@@ -134,17 +168,20 @@ def main(programs: int, runs: int, rows: int = 0) -> dict[str, Any]:
                     CALLED.clear()
                     session.run(fetches, feeds)
                     after = session.explain(fetches, feeds)
-                    wrong += wrong_names(before, after)
+                    settled = settled_steps(before, after)
+                    compared.update(step.state for step in settled)
+                    wrong += wrong_steps(settled)
                     before = after
                     kinds = Counter(step.state for step in after.codes)
                     counts = tuple(kinds[kind] for kind in ("native", "waiting", "plain"))
                     if counts_of(after) != (len(after.codes), *counts):
                         wrong.append(f"{after.summary()} of {counts}")
+                wrong += wrong_labels(session, fetches, feeds)
                 states.update(step.state for step in after.codes)
                 reasons.update(step.reason for step in after.codes if step.reason)
                 if rows:
                     break
-    return {"states": states, "reasons": reasons, "wrong": wrong[:20]}
+    return {"states": states, "reasons": reasons, "compared": compared, "wrong": wrong[:20]}
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[in
 
 
 def step_words(time: StepTime) -> str:
-    """"native" for a step that native code ran, else its kind; empty for a single kernel."""
+    """ "native" for a step that native code ran, else its kind; empty for a single kernel."""
     return "native" if time.code == NATIVE else _WORDS.get(time.step.kind, "")
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from gpugraph.base.interruptions.fork_gate import GATE
-from gpugraph.plan.step_code import StepCode, plain_code
 from gpugraph.plan.run_clock import Clock
+from gpugraph.plan.step_code import StepCode, plain_code
 
 Run = Callable[[], Any]
 

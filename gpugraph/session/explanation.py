@@ -143,14 +143,13 @@ class Explanation:
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])
             names.append(f"{step.name} ({step.op_type})")
-        return "\n".join(
-            wrapped(
-                f"{_CODE_WORDS[state]}{f' ({_first_words(reason)})' if reason else ''}: {len(names)} steps: "
-                f"{', '.join(names[:MOST_NAMES])}{' ...' if len(names) > MOST_NAMES else ''}",
-                width,
-            )
-            for (state, reason), names in sorted(groups.items())
-        )
+        lines = []
+        for (state, reason), names in sorted(groups.items()):
+            head = _CODE_WORDS[state] + (f" ({_first_words(reason)})" if reason else "")
+            rest = " ..." if len(names) > MOST_NAMES else ""
+            line = f"{head}, {len(names)} steps: {', '.join(names[:MOST_NAMES])}{rest}"
+            lines.append(wrapped(line, width))
+        return "\n".join(lines)
 
     def _on_host(self) -> str:
         """How many kernels run on the host, with the commonest reasons."""

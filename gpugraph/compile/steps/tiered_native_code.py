@@ -24,12 +24,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Piece, Programs, compile_pieces, translate
 from gpugraph.compile.steps.step_tier import StepTier, failure_text, native_step, tell
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import (
-    FINDINGS,
-    NotNativeError,
-    one_blas_thread,
-    runtime_reason,
-)
+from gpugraph.devices.native import FINDINGS, NotNativeError, one_blas_thread, runtime_reason
 from gpugraph.plan import NATIVE, Step, StepCode, StepSequence
 
 WORTHWHILE_S = 0.01
