@@ -1,15 +1,21 @@
-"""`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why."""
+"""`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
+
+A plan is printed when it is compiled, before its first run. What became native by its end is a line
+when the program is over.
+"""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import sys
+from collections.abc import Callable
 
 from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
 from gpugraph.plan import Placement
-from gpugraph.session.direct_session import PLAN_LISTENERS
+from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
 from gpugraph.session.explanation import Explanation, placement_table
+from gpugraph.session.fitted_columns import wrapped
 
 
 def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,25 +39,43 @@ def explain_command(options: argparse.Namespace) -> int:
     """Runs the program; its exit status. Prints its plans on the standard error."""
     count = 0
     placed: dict[str, Placement] = {}
+    ends: dict[int, str] = {}
 
-    def show(explanation: Explanation) -> None:
+    def show(explanation: Explanation) -> Callable[[Explanation], None]:
         nonlocal count
         count += 1
+        number = count
+
+        def at_end(last: Explanation) -> None:
+            ends[number] = last.native()
+
         for op in explanation.placed:
             placed.setdefault(op.name, op)
         text = _text(explanation, options)
         sys.stdout.flush()  # what the program printed comes before
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
+        return at_end
 
     program = Program.of(options)
     try:
         with answered(program), listening(PLAN_LISTENERS, show):
             return run_program(program)
     finally:
+        sys.stdout.flush()
+        end_plans()
+        if not options.pass_name:
+            _print_ends(ends, options)
         if options.placement:
-            sys.stdout.flush()
             print(f"-- placement of {len(placed)} operations in {count} plans", file=sys.stderr)
             print(placement_table(placed.values(), _width(options)), file=sys.stderr, flush=True)
+
+
+def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
+    """Prints the steps of each plan that were native when it ended."""
+    if ends:
+        print("-- native code when each plan ended", file=sys.stderr)
+    for number, text in sorted(ends.items()):
+        print(wrapped(f"plan {number}: {text}", _width(options)), file=sys.stderr, flush=True)
 
 
 def _width(options: argparse.Namespace) -> int | None:

@@ -59,7 +59,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def listening(listeners: list[Any], listener: Callable[..., None]) -> Iterator[None]:
+def listening(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
     """Within it, the listener is among the listeners."""
     listeners.append(listener)
     try:

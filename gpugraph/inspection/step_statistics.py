@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from gpugraph.base.version import GRAPH_DEF_VERSION
 from gpugraph.formats import messages_pb2
 from gpugraph.inspection.plain_messages import PlainMessage, plain_message
-from gpugraph.plan import GraphRecord, NodeRecord, Step, TensorRecord, all_steps
+from gpugraph.plan import NATIVE, GraphRecord, NodeRecord, Step, TensorRecord, all_steps
 from gpugraph.runtime import StepTime, StepTrace
 
-_KINDS = """native: native; measure: its sizes; flag: whether a condition holds;
+_KINDS = """measure: its sizes; flag: whether a condition holds;
 fetch: its copy to the host; joined: one launch; loop: a loop; region: under a condition;
 concurrent: calls at the same time"""
 _WORDS = dict(entry.strip().split(": ") for entry in _KINDS.split(";"))
@@ -38,7 +38,7 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
     by_device: dict[str, list[PlainMessage]] = {device: [] for device in live}
     for time in trace.times:
         place, members = _place(time.step, known), member_names(time.step, graph, known)
-        label = timeline_label(time.step, place.node, members[1:])
+        label = timeline_label(time, place.node, members[1:])
         stats = _node_stats(trace, time, place, graph, live, ends)
         stats.timeline_label, stats.thread_id = label, threads[time.thread]
         ends |= dict.fromkeys(members, time.ended)
@@ -76,9 +76,9 @@ def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[in
     return place, known[last][0] if last in known else place
 
 
-def step_words(step: Step) -> str:
-    """What there is to say of a kind of step; empty for a single kernel."""
-    return "in part native" if " .. " in step.name else _WORDS.get(step.kind, "")
+def step_words(time: StepTime) -> str:
+    """ "native" for a step that native code ran, else its kind; empty for a single kernel."""
+    return "native" if time.code == NATIVE else _WORDS.get(time.step.kind, "")
 
 
 def _place(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _Place:
@@ -154,13 +154,14 @@ def allocator_name(device: str) -> str:
     return kind if kind == "cpu" and index in ("", "0") else f"{kind}_{index}"
 
 
-def timeline_label(step: Step, node: NodeRecord | None, members: Sequence[str]) -> str:
+def timeline_label(time: StepTime, node: NodeRecord | None, members: Sequence[str]) -> str:
     """`name = Op(inputs)`, and what a step of several operations computes."""
+    step = time.step
     inputs = [] if node is None or " .. " in step.name else list(node.inputs)
     if node is not None and node.received is not None:
         inputs = [f"{node.received[0]} @{node.received[1]}"]
     label = f"{step.name} = {step.op_type}({', '.join(inputs)})"
-    word = step_words(step)
+    word = step_words(time)
     if word:
         label += f", {word}"
     if members:

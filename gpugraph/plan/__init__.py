@@ -35,6 +35,7 @@ from gpugraph.plan.plan_steps import (
     failed_step as failed_step,
     note_step as note_step,
     noting_step as noting_step,
+    step_codes as step_codes,
 )
 from gpugraph.plan.run_clock import (
     INTERRUPTED as INTERRUPTED,
@@ -45,4 +46,10 @@ from gpugraph.plan.run_clock import (
     TimeLimit as TimeLimit,
     check_run as check_run,
     give_early as give_early,
+)
+from gpugraph.plan.step_code import (
+    GRAPH as GRAPH,
+    NATIVE as NATIVE,
+    StepCode as StepCode,
+    plain_code as plain_code,
 )

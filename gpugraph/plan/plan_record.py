@@ -128,6 +128,8 @@ class Plan:
     `sized_in_run`: by device, how many tensors have no place in the arena, and the device's bytes.
     `loops`: what their iterations keep beside it.
 
+    `at_end` is called once, when the plan's memory is released.
+
     `graph_record` is there once a run was traced (`graph_record.py`).
 
     Runs have the context `context`, where NumPy's floating point warnings are off (setting that
@@ -168,6 +170,7 @@ class Plan:
     memory: Any = None
     holder: dict[int, Plan] = field(default_factory=dict)
     has_arena_in: Callable[[Any], bool] = bool
+    at_end: Callable[[], object] | None = None
     context: contextvars.Context = field(default_factory=contextvars.Context, init=False)
     loads: tuple[Callable[[Any], Any], ...] = field(default=(), init=False)
     guarded: StepSequence = field(init=False)
@@ -195,4 +198,11 @@ class Plan:
     def release(self) -> None:
         """Releases the plan's memory; it is stale from now on."""
         self.stale = True
+        self.end()
         self.release_memory()
+
+    def end(self) -> None:
+        """Calls `at_end`, unless it was called."""
+        at_end, self.at_end = self.at_end, None
+        if at_end is not None:
+            at_end()

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.plan.run_clock import Clock
+from gpugraph.plan.step_code import StepCode, plain_code
 
 Run = Callable[[], Any]
 
@@ -36,7 +37,8 @@ StepKind = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One thing that a run does, and its name. `group` holds the steps of which it consists."""
+    """One thing that a run does, and its name. `group` holds the steps of which it consists;
+    `code` returns the code that runs a single step at the moment."""
 
     name: str
     op_type: str
@@ -47,6 +49,7 @@ class Step:
     kind: StepKind = "kernel"
     output_bytes: int = 0
     group: StepGroup | None = None
+    code: Callable[[], StepCode] = plain_code
 
     @classmethod
     def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
@@ -78,6 +81,10 @@ class StepGroup(ABC):
     def notes(self) -> Sequence[str]:
         """What runs have decided about the steps so far, line by line."""
         return ()
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The single steps, without guards of variables, and the code that runs each of them."""
+        return step_codes(self.steps)
 
     def unguarded(self) -> Run:
         """What runs them without the guards of variables; `run` itself where there are none."""
@@ -166,6 +173,15 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
         yield step
         if step.group is not None:
             yield from all_steps(step.group.steps)
+
+
+def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
+    """The single steps of steps, without guards of variables, and the code that runs each now."""
+    for step in steps:
+        if step.group is not None:
+            yield from step.group.codes()
+        elif step.kind != "guard":
+            yield step, step.code()
 
 
 def note_step(error: BaseException, step: Step) -> None:

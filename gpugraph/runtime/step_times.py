@@ -8,7 +8,7 @@ from threading import get_ident
 from time import perf_counter_ns, time_ns
 from typing import Any, NamedTuple
 
-from gpugraph.plan import Step
+from gpugraph.plan import Step, StepCode
 
 
 class StepTime(NamedTuple):
@@ -16,7 +16,7 @@ class StepTime(NamedTuple):
 
     `sized` is how many more bytes its device had given out after it than before the run: what is
     sized in the run. `begun` is when the executor took it up, `started` and `returned` are around
-    its call, `ended` is when its device had computed it.
+    its call, `ended` is when its device had computed it. `code` is the code that ran a single step.
     """
 
     step: Step
@@ -26,6 +26,7 @@ class StepTime(NamedTuple):
     ended: int
     thread: int
     sized: int = 0
+    code: StepCode | None = None
 
 
 @dataclass(slots=True)
@@ -64,4 +65,5 @@ def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | No
         wait()
     ended, zero = perf_counter_ns(), trace.start_ns
     moments = (begun - zero, started - zero, returned - zero, ended - zero)
-    trace.times.append(StepTime(step, *moments, get_ident(), trace.sized(step.device)))
+    code = step.code() if step.group is None else None
+    trace.times.append(StepTime(step, *moments, get_ident(), trace.sized(step.device), code))

@@ -8,6 +8,7 @@ When a device is full, plans that no thread runs give their memory up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import get_ident
 from typing import Any
 from weakref import WeakSet
@@ -46,8 +47,9 @@ from gpugraph.session.explanation import Explanation, log_placements
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
-PLAN_LISTENERS: list[Callable[[Explanation], None]] = []
-"""Called with each new plan's explanation: how the command line explains a program's plans."""
+PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
+"""Called with each new plan's explanation: how the command line explains a program's plans. They
+return a function to call with the explanation of the plan as it ends, or None."""
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
 """Those that there are, for forks."""
@@ -176,8 +178,14 @@ class DirectSession(SessionBackend):
         if self.options.config.log_device_placement:
             log_placements(plan, self._logged)
         for listener in PLAN_LISTENERS:
-            listener(self.explanation(plan))
+            at_end = listener(self.explanation(plan))
+            if at_end is not None:
+                plan.at_end = partial(self._explain_end, plan, at_end)
         return plan
+
+    def _explain_end(self, plan: Plan, at_end: Callable[[Explanation], None]) -> None:
+        """Calls `at_end` with the explanation of a plan that ends."""
+        at_end(self.explanation(plan))
 
     def explanation(self, plan: Plan) -> Explanation:
         """How a plan runs, and what settings of runs by now have no effect."""
@@ -244,3 +252,10 @@ class DirectSession(SessionBackend):
             self._has_devices = False
         finally:
             self._closing.pop(0, None)
+
+
+def end_plans() -> None:
+    """Tells listeners of plans that the program is over: their sessions may still be open."""
+    for session in list(SESSIONS):
+        for plan in session.plans.all():
+            plan.end()

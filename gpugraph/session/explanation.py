@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 
 from gpugraph.base.html_tables import folded, html_table
 from gpugraph.memory import human_readable_bytes
@@ -18,6 +19,7 @@ from gpugraph.plan import (
     Plan,
     Transfer,
     all_steps,
+    step_codes,
 )
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
@@ -32,8 +34,39 @@ MOST_HTML_ROWS = 300
 """Rows of a table that a notebook shows."""
 
 
+MOST_NAMES = 8
+"""Steps of one kind of code that are named."""
+
+MOST_LETTERS = 120
+"""Letters of a reason that the summary and the lines of the steps give."""
+
+_CODE_WORDS = {
+    "native": "in native calls",
+    "graph": "in CUDA graphs",
+    "waiting": "waiting",
+    "plain": "not native",
+}
+
+
+class CodeRecord(NamedTuple):
+    """A step and the code that ran it when the plan was explained.
+
+    state: "native", "graph" (a CUDA graph), "waiting" (its kernel until its code is there) or
+    "plain" (its kernel for good). reason: why it waits, or is not native; else empty.
+    """
+
+    name: str
+    op_type: str
+    device: str
+    state: str
+    reason: str
+
+
 class Explanation:
     """Where each op of a run is and why, what goes between devices, what each pass did.
+
+    `codes` has the code that ran each step when the plan was explained: a later explanation of the
+    same plan may find more native.
 
     `str()` is all of it: `summary()`, the placement in five lines; `passes()`, what each pass did;
     `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
@@ -54,16 +87,15 @@ class Explanation:
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
-        nested = [step for step in all_steps(plan.steps) if step.kind != "guard"]
-        self._step_devices = [step.device for step in nested if step.group is None]
-        self._stretches = [
-            (step.device, sum(member.kind != "guard" for member in step.group.steps))
-            for step in nested
-            if step.kind == "stretch" and step.group is not None
+        self.codes = [
+            CodeRecord(step.name, step.op_type, step.device, code.state, code.reason)
+            for step, code in step_codes(plan.steps)
         ]
-
         self.notes: Sequence[str] = [
-            note for step in nested if step.group is not None for note in step.group.notes
+            note
+            for step in all_steps(plan.steps)
+            if step.group is not None
+            for note in step.group.notes
         ]
 
     def device_of(self, name: str) -> str:
@@ -85,24 +117,39 @@ class Explanation:
         host, with the reasons."""
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
-            ("steps", _counts(self._step_devices)),
+            ("steps", _counts(step.device for step in self.codes)),
             ("fused", self._report("fuse").summary),
-            ("native", self._native()),
+            ("native", self.native()),
             ("on the host", self._on_host()),
         ]
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
 
-    def _native(self) -> str:
-        """How many steps are part of native calls, or of CUDA graphs."""
-        calls = graphs = 0
-        for device, count in self._stretches:
-            if _short(device).startswith("CPU:"):
-                calls += count
-            else:
-                graphs += count
-        parts = [f"{calls} in native calls"] if calls else []
-        parts += [f"{graphs} in CUDA graphs"] if graphs else []
-        return f"{' and '.join(parts) or 'none'} of {len(self._step_devices)} steps"
+    def native(self) -> str:
+        """How many steps run by native code or in CUDA graphs now, how many wait for that and how
+        many never will, with the commonest reasons."""
+        counts = Counter(step.state for step in self.codes)
+        words = {"native": "in native calls", "graph": "in CUDA graphs"}
+        parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+        text = f"{' and '.join(parts) or 'none'} of {len(self.codes)} steps"
+        for state, verb in (("waiting", "wait"), ("plain", "are not")):
+            reasons = Counter(step.reason for step in self.codes if step.state == state)
+            if reasons:
+                text += f"; {reasons.total()} {verb} ({_commonest(reasons)})"
+        return text
+
+    def code_lines(self, width: int | None = None) -> str:
+        """The steps by the code that runs them now and the reason, line by line."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for step in self.codes:
+            names = groups.setdefault((step.state, step.reason), [])
+            names.append(f"{step.name} ({step.op_type})")
+        lines = []
+        for (state, reason), names in sorted(groups.items()):
+            head = _CODE_WORDS[state] + (f" ({_first_words(reason)})" if reason else "")
+            rest = " ..." if len(names) > MOST_NAMES else ""
+            line = f"{head}, {len(names)} steps: {', '.join(names[:MOST_NAMES])}{rest}"
+            lines.append(wrapped(line, width))
+        return "\n".join(lines)
 
     def _on_host(self) -> str:
         """How many kernels run on the host, with the commonest reasons."""
@@ -115,8 +162,8 @@ class Explanation:
             line for line in self._report("bind").lines if " runs on the host for " in line
         ]
         causes = fallbacks[:MOST_REASONS]
-        causes += [f"{count}: {reason}" for reason, count in reasons.most_common(MOST_REASONS)]
-        count = sum(reasons.values()) + len(fallbacks)
+        causes += [_commonest(reasons)] if reasons else []
+        count = reasons.total() + len(fallbacks)
         return f"{count} kernels" + (f" ({'; '.join(causes)})" if causes else "")
 
     def _report(self, name: str) -> PassReport:
@@ -134,8 +181,10 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """What each pass did, and how long it took, with its lines below; then each arena."""
+        """What each pass did, and how long it took, with its lines below; then the code of the
+        steps, and each arena."""
         lines = _pass_lines(self.reports, width)
+        lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(f"after some runs {note}", width) for note in self.notes]
         lines += [wrapped(line, width) for line in self.memory().splitlines()]
         return "\n".join(lines)
@@ -244,6 +293,20 @@ def _tensors(number: int) -> str:
 
 def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
     return [f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}" for tensor in tensors]
+
+
+def _commonest(reasons: Counter[str]) -> str:
+    """The commonest reasons, with how often there is each."""
+    commonest = reasons.most_common(MOST_REASONS)
+    rest = len(reasons) - len(commonest)
+    texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
+    return "; ".join(texts + ([f"{rest} more reasons"] if rest else []))
+
+
+def _first_words(reason: str) -> str:
+    """A reason that fits a line: a compiler's message has many."""
+    line = reason.partition("\n")[0]
+    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:

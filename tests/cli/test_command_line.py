@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -50,6 +51,40 @@ def test_explain_tells_each_plan_and_leaves_all_as_it_was(
     assert (sys.argv, sys.path) == before
     assert PLAN_LISTENERS == []
     sys.modules.pop("gpugraph_test_helper")
+
+
+CODE = """
+import gpugraph as tf
+x = tf.placeholder(tf.float32, [4])
+y = tf.cumsum(tf.tanh(x) * 2.0) + tf.reduce_sum(x)
+with tf.Session() as closed:
+    for _ in range(3):
+        closed.run(y, {x: [1, 2, 3, 4]})
+left_open = tf.Session()
+left_open.run(y, {x: [1, 2, 3, 4]})
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no cc")
+@pytest.mark.parametrize("native", ["0", "wait"])
+def test_explain_tells_at_the_end_which_code_ran(
+    native: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_NATIVE", native)
+    (tmp_path / "code.py").write_text(CODE)
+    assert main(["explain", str(tmp_path / "code.py")]) == 0
+    text = capsys.readouterr().err
+    compiled, _, ends = text.partition("-- native code when each plan ended\n")
+    assert compiled.count("native:      none of ") == 2  # nothing has run yet
+    lines = ends.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["plan 1", "plan 2"]
+    if native == "wait":
+        assert all(" in native calls of " in line for line in lines)
+    else:
+        assert all(": none of " in line and "GPUGRAPH_NATIVE is 0" in line for line in lines)
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "scopes"])

@@ -251,7 +251,12 @@ GRAPHS = {
         images(1, 3),
         lambda a: a[0],
     ),
-    "cast": Old(25, [x(shape=None), ("y Cast x", {"SrcT": F, "DstT": INT})], FOUR / 2, lambda a: a.astype("i")),
+    "cast": Old(
+        25,
+        [x(shape=None), ("y Cast x", {"SrcT": F, "DstT": INT})],
+        FOUR / 2,
+        lambda a: a.astype("i"),
+    ),
     "bias": Old(
         8, [x(), const("b", FOUR), ("y BiasAdd x b", {"T": F})], images(2, 4), lambda a: a + FOUR
     ),

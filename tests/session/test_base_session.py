@@ -71,7 +71,7 @@ def test_a_name_that_is_missing_may_come_later(session: Any) -> None:
     "native, names, label",
     [
         ("0", ["y", "z"], "y = Add(_arg_x_0_0, y/y)"),
-        ("wait", ["z/fused/_8"], "z/fused/_8 = _Fused(_arg_x_0_0, y/y, z/y) of y, z"),
+        ("wait", ["z/fused/_8"], "z/fused/_8 = _Fused(_arg_x_0_0, y/y, z/y), native of y, z"),
     ],
 )
 def test_a_run_is_traced_step_by_step(

@@ -277,3 +277,18 @@ def test_a_trace_has_no_checks_of_variables_and_says_what_counts_sizes() -> None
         False,
     ]
     assert len(labels) == len({(step.node_name, step.timeline_label) for step in steps})
+
+
+def test_an_explanation_counts_the_steps_of_graphs_once_they_are_captured() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    y = tf.reduce_sum(tf.tanh(tf.matmul(x, x)), 1)
+    z = tf.matmul(x, x, transpose_b=True) + tf.cast(tf.size(tf.unique(y)[0]), tf.float32)
+    with on_gpus() as session:
+        feeds, texts = {x: numbers(4, 4)}, []
+        for _ in range(3):
+            plan = session.explain(z, feeds)
+            texts.append(plan.native())
+            assert sum(step.state in ("graph", "waiting") for step in plan.codes) > 1
+            session.run(z, feeds)
+    assert all("captured after a run" in text and "CUDA graphs" not in text for text in texts[:2])
+    assert "in CUDA graphs" in texts[2] and "wait" not in texts[2]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.session.explanation import CodeRecord
 
 
 @pytest.fixture
@@ -146,3 +147,25 @@ def test_it_tells_nothing_of_loops_that_keep_nothing() -> None:
     with tf.Session(graph=graph) as session:
         assert not session.explain(y).loops
         assert "each iteration" not in str(session.explain(y))
+
+
+def test_steps_are_grouped_by_their_code_and_its_reason(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "0")
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    states = {step.name: (step.state, step.reason) for step in explanation.codes}
+    assert states["y"] == ("plain", "it is on GPU:1")
+    assert states["z"] == ("plain", "GPUGRAPH_NATIVE is 0")
+    lines = explanation.code_lines().splitlines()
+    assert "not native (it is on GPU:1), 1 steps: y (Mul)" in lines
+    assert all(line in explanation.passes() for line in lines)
+    assert explanation.native().startswith(f"none of {len(explanation.codes)} steps; ")
+
+
+def test_of_a_long_reason_the_first_words_are_shown(session: Any) -> None:
+    explanation = session.explain("z:0", {"x:0": np.ones((2, 3))})
+    message = "cc failed (1): " + "a" * 200 + "\nand more lines"
+    explanation.codes = [CodeRecord("a", "Add", "/device:CPU:0", "plain", message)]
+    for text in (explanation.native(), explanation.code_lines()):
+        assert "cc failed (1): aaa" in text and text.count("a") < 140 and "\n" not in text

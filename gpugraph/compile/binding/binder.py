@@ -21,11 +21,12 @@ from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.control_flow.branch_binding import Branches
 from gpugraph.compile.memory.arena_records import arena_records, loop_records
 from gpugraph.compile.memory.arena_refusal import refused_beside_arena
-from gpugraph.compile.steps.dynamic_steps import CallingStep
+from gpugraph.compile.steps.dynamic_steps import CallingStep, DynamicStep
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
 from gpugraph.compile.steps.native_node_code import Candidate, native_of
+from gpugraph.compile.steps.run_time_native import plain_reason
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.swap_copies import swap_copies
 from gpugraph.compile.steps.tensor_moves import copying, releasing
@@ -35,7 +36,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
+from gpugraph.plan import Plan, Run, Step, StepCode, WaitingRun, all_steps, rendezvous_key
 
 _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
@@ -150,31 +151,35 @@ class Binder(StepList):
             bound = self._bound_node(node, kernel, variables)
             if self._is_sized_at_run_time(bound):
                 run = self._dynamic(bound)
+                code = run.code if isinstance(run, DynamicStep) else _plain("launched by itself")
             else:
                 context, arrays = self._static_context(bound), self._static_arrays(bound)
                 run = bind_on_device(bound, context, arrays, self.report_lines)
                 native = self._candidate(bound, context, arrays)
+                code = _plain(self._plain_reason(bound, run))
         except ResourceExhaustedError as error:
             raise refused_beside_arena(self.unit, node, self.runner(node), error) from error
         except Exception as error:
-            run = _raiser(error)
+            run, code = _raiser(error), _plain("it raises an error")
         call = reference(kernel)
         if decl is None or not decl.writes:
             run = WaitingRun(run, self.access, self.clock) if call.waits else run
-            self.add(node, run, "kernel", native)
+            self.add(node, run, "kernel", native, code=code)
             return
         written = [variables[index] for index in decl.writes]
         self.writes = True
         assigns = node.op_def.allows_uninitialized_input
         assigns = assigns and (native is None or not self.checked.issuperset(map(id, written)))
         if assigns:
+            code = code if native is None else _plain("it may give a variable its first value")
             run, native = _initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))
         run = WaitingRun(run, self.access, self.clock) if call.waits else run
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
+            code = code if native is None else _plain("it locks a variable")
             run, native = _locking(run, written), None
-        self.add(node, run, "kernel", native, assigns)
+        self.add(node, run, "kernel", native, assigns, code)
 
     def _bound_node(
         self, node: Node, kernel: Kernel, variables: dict[int, VariableState]
@@ -269,6 +274,12 @@ class Binder(StepList):
             partial(bound.runner.bind, bound.kernel),
         )
 
+    def _plain_reason(self, bound: BoundNode, run: Run) -> str:
+        """Why a step is not native where no stretch has it."""
+        if bound.runner.has_kernels:
+            return "launched by itself" if isinstance(run, Enqueued) else "it runs on the host"
+        return plain_reason(bound, self.jit, "a small step alone is as fast by NumPy")
+
     # -- transfers
 
     def _send(self, send: Node) -> None:
@@ -306,6 +317,11 @@ class Binder(StepList):
 
         transfer = copying(self, source, target, read, result)
         return releasing(transfer, self.dying_cells(recv, [key]))
+
+
+def _plain(reason: str) -> Callable[[], StepCode]:
+    """The code of a step that is not native."""
+    return partial(StepCode, "plain", reason)
 
 
 def _initializing(run: Run, states: list[VariableState]) -> Run:

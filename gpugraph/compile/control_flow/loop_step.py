@@ -11,13 +11,23 @@ Python calls the steps until they are native calls that go on without it (`nativ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
 from gpugraph.compile.control_flow.loop_program import LoopGroup, LoopSteps
 from gpugraph.compile.control_flow.native_iterations import NativeIterations
 from gpugraph.compile.steps.kernel_context import Cell
-from gpugraph.plan import Clock, Run, StepSequence, all_steps, note_step
+from gpugraph.plan import (
+    NATIVE,
+    Clock,
+    Run,
+    Step,
+    StepCode,
+    StepSequence,
+    all_steps,
+    note_step,
+    step_codes,
+)
 
 
 class Loop(LoopGroup):
@@ -58,6 +68,15 @@ class Loop(LoopGroup):
     def notes(self) -> Sequence[str]:
         """Whether the loop is native by now."""
         return self.native.notes if self.native is not None else ()
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The single steps, and the code that runs each of them now."""
+        by_python = None if self.native is None else self.native.by_python
+        if by_python is None:
+            return step_codes(self.steps)
+        plain = {step for step, _ in step_codes(by_python)}
+        codes = step_codes(self.steps)
+        return ((step, code if step in plain else NATIVE) for step, code in codes)
 
     def run(self) -> None:
         """Runs all iterations."""

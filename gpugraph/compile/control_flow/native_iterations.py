@@ -49,6 +49,11 @@ class NativeIterations:
         count = len({part.step for part in self._parts})
         return [f"one native call of the loop {self.name}: {count} steps{by_python}"]
 
+    @property
+    def by_python(self) -> Sequence[Step] | None:
+        """The steps that Python does; None while it does all of them."""
+        return None if self._program is None else self._by_python
+
     def spend(self, begun: float) -> None:
         """Steps of the loop have run since `begun`: its code is compiled once that pays."""
         if not self._has_begun:

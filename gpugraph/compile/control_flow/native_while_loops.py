@@ -6,7 +6,7 @@ in the background once the loop has taken a while, and in each run with a time l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
 
@@ -25,7 +25,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.fusion.op_expressions import build
-from gpugraph.plan import StepGroup
+from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
@@ -52,6 +52,24 @@ class NativeLoop(StepGroup):
         self._prepared: Prepared[Any] | None = compile_loop() if at_once else None
         self._run: Callable[[], int] | None = None
         self._spent = 0.0
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The single steps: what enters is moved by Python, the rest is the function's."""
+        code = self._code()
+        yield from step_codes(self.loop.loop_steps.start)
+        for step, _ in step_codes(self.steps[len(self.loop.loop_steps.start) :]):
+            yield step, code
+
+    def _code(self) -> StepCode:
+        """The code of the iterations."""
+        if self._run is not None:
+            return NATIVE
+        if self._prepared is None:
+            return StepCode("waiting", f"until the loop has taken {WORTHWHILE_S * 1e3:.0f} ms")
+        if self._prepared.reason:
+            return StepCode("plain", self._prepared.reason)
+        is_there = self._prepared.get() is not None
+        return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
         """Runs the loop by what there is; by its steps where the run has a time limit."""

@@ -14,7 +14,7 @@ an error, or out whether a capture is to blame.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -24,7 +24,7 @@ from gpugraph.compile.steps.launch_joining import switched_off, with_joined_laun
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 from gpugraph.compile.unit.rewrite_switches import CAPTURE
 from gpugraph.devices import DriverError, Enqueued, VariableState
-from gpugraph.plan import Run, Step, StepSequence
+from gpugraph.plan import GRAPH, Run, Step, StepCode, StepSequence, step_codes
 
 _logger = logging.getLogger(__name__)
 
@@ -77,6 +77,13 @@ class Capture:
             run_steps()
             return
         self.replay()
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The single steps, and whether they are captured."""
+        code = GRAPH if self.replay is not None else StepCode("waiting", "captured after a run")
+        if self.reason:
+            code = StepCode("plain", f"the driver does not capture it: {self.reason}")
+        return ((step, code) for step, _ in step_codes(self.steps))
 
     def parts(self, traced: bool) -> Sequence[Step]:
         """In a trace all steps, otherwise one: all of them as one graph."""

@@ -23,12 +23,12 @@ from gpugraph.compile.steps.kernel_context import (
     Place,
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
-from gpugraph.compile.steps.run_time_native import run_time_native
+from gpugraph.compile.steps.run_time_native import plain_reason, run_time_native
 from gpugraph.compile.unit.compile_unit import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import reference
-from gpugraph.plan import Clock
+from gpugraph.plan import Clock, StepCode
 
 
 class DynamicStep:
@@ -43,6 +43,7 @@ class DynamicStep:
         self.jit = arrays.jit
         self.kept = arrays.holdings.memory.kept
         self.native = run_time_native(bound, arrays.jit)
+        self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
@@ -53,6 +54,10 @@ class DynamicStep:
             for (_, home), cell in zip(bound.outputs, self.results)
             if isinstance(cell, Cell) and home.storage.last == here
         ]
+
+    def code(self) -> StepCode:
+        """The code that its next run takes, as far as that is known."""
+        return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
         """An input; a variable that is about to get its first value has none yet."""

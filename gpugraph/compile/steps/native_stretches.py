@@ -45,7 +45,8 @@ def _report_line(members: Sequence[Entry]) -> str:
     num_native = sum(entry.native is not None for entry in members)
     others = [entry.step for entry in without_guards(members) if entry.native is None]
     rest = [step for step in others if getattr(step.run, "native", None) is None]
-    line = f"native from {members[0].step.name} to {members[-1].step.name}: {num_native} steps"
+    first, last = members[0].step.name, members[-1].step.name
+    line = f"may become native from {first} to {last}: {num_native} steps"
     known: dict[Any, str] = {}
     products = [library_of(entry.native, known) for entry in members if entry.native is not None]
     counts = Counter(filter(None, products))

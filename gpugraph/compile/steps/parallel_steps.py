@@ -10,11 +10,13 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.plan import Clock, Step, StepGroup, note_step
+from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 
 
 def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
@@ -38,7 +40,8 @@ def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> l
 def _joined(group: Sequence[Entry], lanes: int, clock: Clock) -> Sequence[Entry]:
     if len(group) < 2:
         return group
-    steps = ParallelSteps([entry.step for entry in group], lanes, clock)
+    code = partial(StepCode, "plain", "it runs beside others, in a thread")
+    steps = ParallelSteps([replace(entry.step, code=code) for entry in group], lanes, clock)
     return [Entry(group[0].guard, Step.of(steps, "concurrent"))]
 
 

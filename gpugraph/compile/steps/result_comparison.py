@@ -23,6 +23,10 @@ from gpugraph.ops.fusion.fused_members import Member, MemberContext
 NEAR = 64
 """Roundings that an element may be off, relative to itself."""
 
+UNSOUND = "its native code computes other numbers than NumPy"
+TAKES_LONGER = "its native code takes longer than NumPy"
+"""Why a step stays with NumPy after its native code was tried."""
+
 _NOISE = 8
 """Roundings that it may be off, relative to the largest element of its array."""
 

@@ -16,16 +16,25 @@ from typing import Any
 import numpy as np
 
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
-from gpugraph.compile.steps.native_node_code import Candidate, Piece, native_of, row_piece
-from gpugraph.compile.steps.result_comparison import are_equal, spread
+from gpugraph.compile.steps.native_node_code import (
+    Candidate,
+    Piece,
+    native_form,
+    native_of,
+    row_piece,
+)
+from gpugraph.compile.steps.result_comparison import TAKES_LONGER, UNSOUND, are_equal, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
 from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.native import FINDINGS, NotNativeError, prepare_source, runtime_reason
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.plan import NATIVE, StepCode
 
 _WORTHWHILE_S = 0.01
 """Seconds in the step after which it is compiled."""
+
+_CHECKED_LATER = StepCode("waiting", "for a check")
 
 _MARGIN, _NOISE_S, _MOST_SLOWER = 1.2, 1e-3, 3
 """Native code that takes so many times as long, and so much longer, in so many checks, is left."""
@@ -39,12 +48,25 @@ def run_time_native(bound: BoundNode, jit: Jit) -> RunTimeNative | None:
     return None if bound.is_late else RunTimeNative(native, bound, jit)
 
 
+def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
+    """Why a node's step has no native code; `otherwise` where the node could have some."""
+    runner = bound.runner
+    if runner.device_type != "CPU":
+        return f"it is on {runner.name.rpartition('device:')[2]}"
+    if native_of(bound.node) is None:
+        return "NumPy computes bfloat16" if native_form(bound.node, "CPU") else "the op has none"
+    if bound.is_late:
+        return "it reads values on the host in each run"
+    return otherwise if jit.is_on else jit.reason
+
+
 class RunTimeNative:
-    """A function of rows on its way from NumPy to native code."""
+    """A function of rows on its way from NumPy to native code. `code`: by which it runs now."""
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit) -> None:
         self.native, self.bound, self.jit = native, bound, jit
         self.is_over = False  # NumPy for good
+        self.code = StepCode("waiting", f"until the step has taken {_WORTHWHILE_S * 1e3:.0f} ms")
         self._is_sound = False
         self._times_slower = 0
         self._spent = 0.0
@@ -71,35 +93,42 @@ class RunTimeNative:
         call, results = self._bound(piece, code, context, arrays)
         if call():
             return plain()
+        self.code = NATIVE
         return self._cut(results)
 
     # -- its code
 
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
         """The piece for these arrays, and its code, if that is there."""
-        is_worthwhile = self.jit.waits or self._spent >= _WORTHWHILE_S
-        has_elements = self.native.takes_empty or all(array.size for array in arrays)
-        if not is_worthwhile or not has_elements:
-            return None
-        if not all(array.flags.c_contiguous for array in arrays):
+        if not self.jit.waits and self._spent < _WORTHWHILE_S:
             return None
         try:
-            if self.native.sizes is not None:
-                context.output_shapes = self.native.sizes(context, *arrays)
-            piece = row_piece(self.native, context, arrays, _new_bytes)
-        except (NotImplementedError, NotNativeError):
-            return None  # for these shapes
+            piece = self._piece(context, arrays)
+        except (NotImplementedError, NotNativeError) as error:
+            self.code = StepCode("plain", f"{error} in the last run")
+            return None
         assert piece.source is not None
         prepared = prepare_source(*piece.source)
         code = prepared.get(self.jit.waits)
         reason = prepared.reason or runtime_reason(False)
         if code is None or reason:
+            self.code = StepCode("waiting", "for the compiler")
             if reason:
                 self._stop(reason)
             return None
         self._key = prepared.key
         self._is_sound = self._is_sound or FINDINGS.has(self._key, self._finding(piece))
         return piece, code
+
+    def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
+        """The piece for these arrays. NotImplementedError or NotNativeError for what has none."""
+        if not self.native.takes_empty and not all(array.size for array in arrays):
+            raise NotNativeError("a tensor was empty")
+        if not all(array.flags.c_contiguous for array in arrays):
+            raise NotNativeError("an array was not C-ordered")
+        if self.native.sizes is not None:
+            context.output_shapes = self.native.sizes(context, *arrays)
+        return row_piece(self.native, context, arrays, _new_bytes)
 
     def _finding(self, piece: Piece) -> str:
         node = self.bound.node
@@ -158,10 +187,13 @@ class RunTimeNative:
             found, expected, piece.is_exact, None if results else lambda: spread(before, expected)
         ):
             self._stop(f"that of '{node.name}' ({node.type}) computes other numbers than NumPy")
+            self.code = StepCode("plain", UNSOUND)
         elif native_s - plain_s > _NOISE_S and native_s > _MARGIN * plain_s:
             self._times_slower += 1  # another program may have had a core
             self.is_over = self._times_slower == _MOST_SLOWER
+            self.code = StepCode("plain", TAKES_LONGER) if self.is_over else _CHECKED_LATER
         else:
+            self.code = NATIVE  # from the next run on
             self._is_sound = True
             FINDINGS.add(self._key, self._finding(piece))
             FINDINGS.keep()
@@ -185,6 +217,7 @@ class RunTimeNative:
 
     def _stop(self, reason: str) -> None:
         self.is_over = True
+        self.code = StepCode("plain", reason)
         warn_once(reason)
 
 

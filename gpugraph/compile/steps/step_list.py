@@ -7,7 +7,8 @@ and the loop of the node that is being bound, and the checks that variables are 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
@@ -27,7 +28,7 @@ from gpugraph.devices import VariableState
 from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.node_and_edge import FORWARDING, Edge, origins
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.plan import Clock, Run, Step, StepKind
+from gpugraph.plan import Clock, Run, Step, StepCode, StepKind, plain_code
 
 
 class StepList(Arrays):
@@ -54,9 +55,11 @@ class StepList(Arrays):
         kind: StepKind = "kernel",
         native: Candidate | None = None,
         assigns: bool = False,
+        code: Callable[[], StepCode] = plain_code,
     ) -> None:
-        """Adds a step of a node, under the node's guard."""
-        step = self.step(node, run, kind)
+        """Adds a step of a node, under the node's guard. code: as of a `Step`, where no stretch
+        has it."""
+        step = replace(self.step(node, run, kind), code=code)
         group = self.groups.get(node.id)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 

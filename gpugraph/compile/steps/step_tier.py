@@ -23,19 +23,20 @@ import numpy as np
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall, Piece, translate
-from gpugraph.compile.steps.result_comparison import are_equal, spread
+from gpugraph.compile.steps.result_comparison import TAKES_LONGER, UNSOUND, are_equal, spread
 from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.native import (
     FINDINGS,
     NotNativeError,
     Prepared,
+    Program,
     failed_at,
     one_blas_thread,
     sequence,
     shared_code_key,
 )
-from gpugraph.plan import Step, noting_step
+from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
 NOISE_S = 1e-3
 """Differences of two ways below which neither is the faster one."""
@@ -65,6 +66,8 @@ class StepTier:
         self.calls: Calls | None = None  # sound native code, if it is used
         self.is_decided = entry.native is None
         self.note = ""  # why NumPy is used although there is native code
+        self.reason = ""  # why the step has no native code, or none that is used
+        self.has_run_native = False  # in its last run
         self.piece: Piece | None = None
         self.code: Prepared[Any] | None = None
         self._sound: Calls | None = None
@@ -77,11 +80,33 @@ class StepTier:
 
     # -- before there is code
 
-    def take_code(self, piece: Piece | None, code: Prepared[Any] | None) -> None:
-        """The step's code, which is compiled from now on. None: it has none."""
+    def take_code(self, piece: Piece, code: Prepared[Any] | None) -> None:
+        """The step's code, which is compiled from now on."""
         self.piece, self.code = piece, code
-        if piece is None:
-            self._decide("plain")
+
+    def refuse_code(self, reason: str) -> None:
+        """The step stays with NumPy for this reason."""
+        self.piece, self.code = None, None
+        self._decide("plain", reason)
+
+    def status(self) -> StepCode:
+        """The code that runs the step now. The caller knows whether it is compiled yet."""
+        if self.entry.native is None:
+            return self.entry.step.code()
+        if self.is_decided:
+            return NATIVE if self.calls is not None else StepCode("plain", self.reason)
+        if self.code is not None and self.code.reason:
+            return StepCode("plain", self.code.reason)
+        if self._turns:
+            return StepCode("waiting", "until both ways are timed")
+        is_there = self.code is None or self.code.get() is not None
+        return StepCode("waiting", "for a check" if is_there else "for the compiler")
+
+    @property
+    def generated_kernel(self) -> Prepared[Any] | None:
+        """The kernel that runs the step, if it was generated from the step's expressions."""
+        is_generated = self.piece is not None and isinstance(self.piece.source, Program)
+        return self.code if is_generated and self.calls is not None else None
 
     @property
     def is_compiled(self) -> bool:
@@ -101,6 +126,7 @@ class StepTier:
         """
         start = perf_counter()
         if self.is_decided:
+            self.has_run_native = self.calls is not None
             with noting_step(self.entry.step):
                 self.step.run()
             return 0.0
@@ -123,6 +149,7 @@ class StepTier:
     def _timed(self, way: str) -> None:
         step = self._native if way == "native" else self.entry.step
         assert step is not None
+        self.has_run_native = way == "native"
         start = perf_counter()
         with noting_step(self.entry.step):
             step.run()
@@ -167,12 +194,12 @@ class StepTier:
         """Binds code that was checked before; what was measured before decides at once."""
         self._sound = self._bound()
         if self._sound is None:
-            self._decide("plain")
+            self._decide("plain", self.reason)
             return
         self._native = native_step([(self.entry.step, self._sound)])
         self.is_measured = self.waits or FINDINGS.has(self._key, self._finding("faster"))
         slower = not self.is_measured and FINDINGS.has(self._key, self._finding(_SLOWER))
-        self._decide("plain" if slower else "native")
+        self._decide("plain" if slower else "native", TAKES_LONGER)
         if slower:
             name = f"{self.entry.step.name} ({self.entry.step.op_type})"
             self.note = f"by NumPy: {name}, whose native code took longer before"
@@ -181,21 +208,23 @@ class StepTier:
         assert self.piece is not None
         function = self.code.get() if self.code is not None else None
         if self.code is not None and function is None:
-            warn_once(self.code.reason)
+            self.reason = self.code.reason
+            warn_once(self.reason)
             return None
         try:
             return self.piece.bind(function)
-        except NotNativeError:
-            return None
+        except NotNativeError as error:
+            self.reason = str(error)
         except Exception as error:
+            self.reason = failure_text(error)
             tell(self.step, error)
-            return None
+        return None
 
     def _check(self) -> float:
         """Runs the step by its code, and compares that with NumPy; the seconds that NumPy took."""
         calls = self._bound()
         if calls is None:
-            self._decide("plain")
+            self._decide("plain", self.reason)
             self._timed("plain")
             return 0.0
         self._sound = calls
@@ -206,7 +235,8 @@ class StepTier:
                 f"that of '{self.step.name}' ({self.step.op_type}) computes other numbers than "
                 "NumPy: the step amplifies rounding errors, or the C compiler is not sound"
             )
-            self._decide("plain")
+            self.has_run_native = False  # what it wrote is NumPy's
+            self._decide("plain", UNSOUND)
             return self._checked
         FINDINGS.add(self._key, self._finding("sound"))
         plain, native = self._times["plain"], self._times["native"]
@@ -280,7 +310,7 @@ class StepTier:
             self._is_doubted = False
             if native > KEPT_MARGIN * plain:
                 FINDINGS.add(self._key, self._finding(_SLOWER))
-            self._decide("plain")
+            self._decide("plain", TAKES_LONGER)
             self.is_measured = False  # again after more runs: another program may have had a core
             self.note = (
                 f"by NumPy: {self.step.name} ({self.step.op_type}), {plain * 1e3:.1f} ms where "
@@ -291,8 +321,9 @@ class StepTier:
             FINDINGS.add(self._key, self._finding("faster"))
             self._decide("native")
 
-    def _decide(self, way: str) -> None:
-        self.is_decided = True
+    def _decide(self, way: str, reason: str = "") -> None:
+        """Keeps one way; the reason is that for NumPy."""
+        self.is_decided, self.reason = True, reason
         self.calls = self._sound if way == "native" else None
         if way == "native" and self._native:
             self.step = self._native
@@ -310,15 +341,25 @@ def _plain_step(step: Step) -> Step:
     return replace(step, run=run)
 
 
+def failure_text(error: Exception) -> str:
+    """The reason for NumPy where native code could not be made."""
+    return f"{type(error).__name__}: {error}"
+
+
 def tell(step: Step, error: Exception) -> None:
     """Warns of native code that could not be made."""
-    warn_once(f"'{step.name}' ({step.op_type}): {type(error).__name__}: {error}")
+    warn_once(f"'{step.name}' ({step.op_type}): {failure_text(error)}")
 
 
 def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
     """Steps as one native call. If a call refuses its input, its plain step raises the reason."""
     first, _ = members[0]
-    return replace(first, run=_native_call(members), kind="native")
+    return replace(first, run=_native_call(members), kind="native", code=native_code)
+
+
+def native_code() -> StepCode:
+    """The code of a step that is native."""
+    return NATIVE
 
 
 class RefusableCall:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.plan import Run, Step, StepGroup, StepSequence
+from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
 class StretchCode(Protocol):
@@ -17,6 +17,9 @@ class StretchCode(Protocol):
 
     def parts(self, traced: bool) -> Sequence[Step]:
         """The steps of which such a run consists, in a trace or not."""
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The single steps, and the code that runs each of them now."""
 
     @property
     def notes(self) -> Sequence[str]:
@@ -40,6 +43,10 @@ class Stretch(StepGroup):
     def notes(self) -> Sequence[str]:
         """What runs have decided about the steps, line by line."""
         return self.code.notes
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The single steps, and the code that runs each of them now."""
+        return self.code.codes()
 
     def unguarded(self) -> Run:
         """What runs the code alone."""

@@ -12,28 +12,20 @@ for `PORTION_S`, so that no run of a large plan takes long for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
 from math import inf
 from time import perf_counter
-from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_node_code import Piece, Programs, compile_pieces, translate
-from gpugraph.compile.steps.step_tier import StepTier, native_step, tell
+from gpugraph.compile.steps.step_tier import StepTier, failure_text, native_step, tell
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.native import (
-    FINDINGS,
-    NotNativeError,
-    Prepared,
-    one_blas_thread,
-    runtime_reason,
-)
-from gpugraph.plan import Step, StepSequence
+from gpugraph.devices.native import FINDINGS, NotNativeError, one_blas_thread, runtime_reason
+from gpugraph.plan import NATIVE, Step, StepCode, StepSequence
 
 WORTHWHILE_S = 0.01
 """Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
@@ -63,14 +55,18 @@ class _MixedRun:
         may_check = self._waits or not self._seconds or self._seconds < PORTION_S
         self._seconds += self._tiers[number].run(may_check, may_try=self._compiled)
 
-    def part(self, number: int) -> Callable[[], None]:
-        """What runs one step where others may come between."""
+    def part(self, number: int, step: Step) -> Step:
+        """One step, where others may come between."""
+        tier = self._tiers[number]
 
         def run() -> None:
             with one_blas_thread():
                 self.step(number)
 
-        return run
+        def code() -> StepCode:
+            return NATIVE if tier.has_run_native else tier.status()
+
+        return replace(step, run=run, code=code)
 
 
 class TieredCode:
@@ -86,7 +82,6 @@ class TieredCode:
         self._spent = 0.0
         self._translated = 0  # entries, from the first on
         self._programs: Programs = {}  # that steps to come may have too
-        self._kernels: Counter[Prepared[Any]] = Counter()  # the steps of each generated kernel
         self._runs = 0  # since it was settled
 
     def run(self) -> None:
@@ -116,7 +111,24 @@ class TieredCode:
         compiled = all(tier.is_compiled for tier in self._tiers)
         run = _MixedRun(self._tiers, self.waits, compiled)
         end = replace(steps[-1], run=self._end_mixed, kind="guard")  # computes nothing
-        return [*(replace(step, run=run.part(n)) for n, step in enumerate(steps)), end]
+        return [*(run.part(number, step) for number, step in enumerate(steps)), end]
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """The steps as they stand, and the code that runs each of them now."""
+        failure = runtime_reason(False) if self._translated else ""
+        for number, tier in enumerate(self._tiers):
+            code = tier.status()
+            if code.state == "waiting" and failure:
+                code = StepCode("plain", failure)
+            elif code.state == "waiting" and number >= self._translated:
+                code = StepCode("waiting", self._delay())
+            yield tier.step, code
+
+    def _delay(self) -> str:
+        """Why steps are not with the compiler yet."""
+        if self._is_worthwhile:
+            return "for the next run"
+        return f"until the steps have taken {WORTHWHILE_S * 1e3:.0f} ms"
 
     def begin(self) -> None:
         """Compiles the steps from the next run on, however little they take by themselves."""
@@ -134,7 +146,8 @@ class TieredCode:
     def notes(self) -> Sequence[str]:
         """How many steps share generated kernels; which ones stay with NumPy although they have
         native code, and why."""
-        num_steps, num_kernels = self._kernels.total(), len(self._kernels)
+        kernels = Counter(filter(None, (tier.generated_kernel for tier in self._tiers)))
+        num_steps, num_kernels = kernels.total(), len(kernels)
         first, last = self.entries[0].step.name, self.entries[-1].step.name
         shared = f"from {first} to {last}: {num_kernels} generated kernels for {num_steps} steps"
         notes = [shared] if num_steps > num_kernels else []
@@ -156,7 +169,7 @@ class TieredCode:
         if reason:
             warn_once(reason)
             for tier in self._tiers:
-                tier.take_code(None, None)
+                tier.refuse_code(reason)
         return reason is not None
 
     def _translate(self) -> None:
@@ -165,10 +178,10 @@ class TieredCode:
         end = self._end_of_portion()
         for index in range(self._translated, len(self.entries)):
             piece = _piece(self.entries[index], self._programs)
-            if piece is not None:
+            if isinstance(piece, Piece):
                 pieces[index] = piece
             else:
-                self._tiers[index].take_code(None, None)
+                self._tiers[index].refuse_code(piece)
             self._translated += 1
             if perf_counter() >= end:
                 break
@@ -177,8 +190,6 @@ class TieredCode:
         codes = compile_pieces(list(pieces.values()))
         for (index, piece), code in zip(pieces.items(), codes):
             self._tiers[index].take_code(piece, code)
-            if code is not None and isinstance(piece.source, Program):
-                self._kernels[code] += 1
 
     def _end_of_portion(self) -> float:
         return inf if self.waits else perf_counter() + PORTION_S
@@ -233,14 +244,14 @@ def _num_bytes(entries: Sequence[Entry]) -> int:
 
 
 @uninterrupted
-def _piece(entry: Entry, known: Programs) -> Piece | None:
-    """The native code of an entry, if there is any. Nothing fails for want of it."""
+def _piece(entry: Entry, known: Programs) -> Piece | str:
+    """The native code of an entry, or why there is none. Nothing fails for want of it."""
     if entry.native is None:
-        return None
+        return entry.step.code().reason
     try:
         return translate(entry.native, known)
-    except NotNativeError:
-        return None
+    except NotNativeError as error:
+        return str(error)
     except Exception as error:
         tell(entry.step, error)
-        return None
+        return failure_text(error)

@@ -77,7 +77,6 @@ _VERSION = "gg_compiler_version"
 _MESSAGE = 600
 """Characters of a compiler's message that a reason repeats."""
 
-
 _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
@@ -295,7 +294,8 @@ class Compiler:
             command = [self.path, *flags, "-x", self.language, "-", "-o", str(out), "-lm"]
             code, message = self._run(command, source, TMPDIR=str(folder))
             if code != 0:
-                return b"", f"{self.path} failed ({code}): {message.strip()[: self.most_message]}"
+                words = message.strip()[: self.most_message] or "it printed nothing"
+                return b"", f"{self.path} failed ({code}): {words}"
             return out.read_bytes(), ""
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -151,7 +151,7 @@ def _steps(
                 lane,
                 round(start, 3),
                 round(duration, 3),
-                texts.number(step_words(step)),
+                texts.number(step_words(time)),
                 [place for place in places if place < MOST_NODES],
             ]
         )
