@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import FailedPreconditionError, InternalError
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.devices.device import Block, Device
 from gpugraph.devices.kept_tensors import KeptTensors
 from gpugraph.devices.variable_access import AccessTable
@@ -177,6 +178,7 @@ class Resources:
                 if block is not None:
                     block.release()
 
+    @uninterrupted
     def clear(self, containers: Sequence[str] | None = None) -> None:
         """Drops the variables of these containers; with None, all resources.
 

@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.base.interruptions.fork_gate import GATE
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.devices import ArenaBlock, RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
@@ -93,6 +94,7 @@ class PlanCache:
         finally:
             self.lock.release()
 
+    @uninterrupted
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
         """Keeps a plan, which goes stale when one of its variables moves."""
         cached = self._plans[id(plan)] = CachedPlan(plan, forget)

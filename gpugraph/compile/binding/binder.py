@@ -43,19 +43,24 @@ _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 def bind(unit: Unit) -> Plan:
     """The plan. ResourceExhaustedError when a device has no room for its arena or a variable."""
+    binder = Binder(unit)
+    try:
+        return _bound(unit, binder)
+    except BaseException:
+        binder.holdings.release()
+        raise
+
+
+def _bound(unit: Unit, binder: Binder) -> Plan:
+    holdings = binder.holdings
     with unit.report("bind") as say:
-        binder = Binder(unit)
-        holdings = binder.holdings
-        try:
-            for node in unit.order:
-                binder.visit(node)
-            ends = FeedsAndFetches(binder, binder.branches)
-            feeds = tuple(ends.feed(node, index) for index, node in enumerate(unit.args))
-            fetches = tuple(ends.fetch(node) for node in unit.retvals)
-            steps = binder.steps()
-        except BaseException:
-            holdings.release()
-            raise
+        binder.take_arenas()
+        for node in unit.order:
+            binder.visit(node)
+        ends = FeedsAndFetches(binder, binder.branches)
+        feeds = tuple(ends.feed(node, index) for index, node in enumerate(unit.args))
+        fetches = tuple(ends.fetch(node) for node in unit.retvals)
+        steps = binder.steps()
         kinds = [step.kind for step in all_steps(steps)]
         say(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "

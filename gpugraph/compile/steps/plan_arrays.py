@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.memory.arena_refusal import arena_refused
 from gpugraph.compile.memory.call_waves import may_wait
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
@@ -92,10 +93,14 @@ class Arrays:
         self.recvs = {send.id: recv for send, recv in unit.send_recv_pairs}
         self.positions = unit.positions()
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
-        for name, size in unit.arena_sizes.items():
+
+    def take_arenas(self) -> None:
+        """Takes the plan's memory on each device; ResourceExhaustedError where there is none."""
+        for name, size in self.unit.arena_sizes.items():
             if size:
                 self._take_arena(self.devices[name], size)
 
+    @uninterrupted
     def _take_arena(self, device: Device, size: int) -> None:
         wanted = [*self.unit.key.fetches, *self.unit.key.targets]
         lease = self.run_memory.lease(device, size, f"a run of {', '.join(wanted[:3])}")
