@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.lfs_pointers import pointer_text, pointer_text_of_file
 from gpugraph.cli.command_line import main
+from gpugraph.datasets.mnist_files import read_data_sets
 from gpugraph.formats.variable_files.conversion import VariableFile
 
 OID = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393"
@@ -81,6 +83,24 @@ def image(decode):
     return run
 
 
+def table(folder):
+    """A pointer would be a vocabulary of three words."""
+    words = tf.contrib.lookup.index_table_from_file(f"{folder}/file")
+    with tf.Session() as session:
+        session.run(tf.tables_initializer())
+        session.run(words.size())
+
+
+def mnist(ending):
+    def read(folder):
+        for kind in ("train", "t10k"):
+            for part in ("images-idx3", "labels-idx1"):
+                Path(f"{folder}/{kind}-{part}-ubyte{ending}").write_bytes(POINTER)
+        read_data_sets(folder)
+
+    return read
+
+
 def array_file(ending):
     def read(folder):
         os.rename(f"{folder}/file", f"{folder}/file{ending}")
@@ -114,6 +134,9 @@ LOADERS = {
     "decode_image": image(tf.image.decode_image),
     "npz": array_file(".npz"),
     "safetensors": array_file(".safetensors"),
+    "index_table_from_file": table,
+    "read_data_sets": mnist(""),
+    "read_data_sets, gzip": mnist(".gz"),
     "model_from_json": lambda folder: tf.keras.models.model_from_json(POINTER.decode()),
 }
 
