@@ -121,7 +121,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "metrics_by_name",
     ),
     "keras/saving": (
-        "checkpointed_weights cudnn_weights hdf5_walk later_configs",
+        "checkpointed_weights cudnn_weights foreign_files hdf5_walk later_configs",
         "hdf5_groups",
         "model_json",
         "weight_groups",

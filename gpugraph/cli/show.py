@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpugraph.base.errors import OpError
+from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.whole_files import open_to_read
 from gpugraph.cli.shown_graphs import ShownGraph, printable
 from gpugraph.formats import messages_pb2
@@ -124,7 +125,8 @@ def _message(path: str, content: bytes) -> Any:
     for message in _parsed(kinds, content):
         if _is_likely(message):
             return message
-    raise ValueError(f"{path} is no GraphDef, MetaGraphDef or SavedModel, and no checkpoint")
+    reason = f"no GraphDef, MetaGraphDef or SavedModel, and no checkpoint{pointer_text(content)}"
+    raise ValueError(f"{path} is {reason}")
 
 
 def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:

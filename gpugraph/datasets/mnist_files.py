@@ -19,6 +19,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import NotFoundError
+from gpugraph.base.lfs_pointers import pointer_text_of_file
 from gpugraph.base.whole_files import open_to_read
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
@@ -236,6 +237,8 @@ def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
         kind, magic = ("image", 2051) if "images" in name else ("label", 2049)
         with open_to_read(path) as file:
             stream: Any = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            if pointer := pointer_text_of_file(path):
+                raise ValueError(f"Invalid MNIST {kind} file: {path}{pointer}")
             array = _read(stream, magic, kind, path)
         if kind == "image":
             yield array[..., None]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, ClassVar
 
 from gpugraph.base.errors import DataLossError, FailedPreconditionError
+from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.tf_record import read_records, write_record
 
@@ -195,7 +196,8 @@ class InflatedFile:
         try:
             part: bytes = self._stream.decompress(self._rest, size)
         except zlib.error as error:
-            raise DataLossError.of_no_node(f"inflate() failed: {error}: {self._name}") from None
+            reason = f"{error}: {self._name}{pointer_text(self._rest)}"
+            raise DataLossError.of_no_node(f"inflate() failed: {reason}") from None
         self._rest = self._stream.unused_data or self._stream.unconsumed_tail
         return part
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpugraph.base.errors import DataLossError
+from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
 from gpugraph.formats.crc32c import masked_crc32c
 from gpugraph.formats.inflation import most_inflated
 
@@ -58,9 +59,9 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
         raise _truncated(name, offset, f"{len(head)} bytes of its head")
     (size,), (crc,) = _LENGTH.unpack_from(head), _CRC.unpack_from(head, _LENGTH.size)
     if masked_crc32c(head[: _LENGTH.size]) != crc:
-        raise DataLossError(
-            None, None, f"corrupted record at {offset}: the checksum of its length is wrong: {name}"
-        )
+        pointer = "" if offset else _pointer_text(head, source)
+        reason = f"the checksum of its length is wrong: {name}{pointer}"
+        raise DataLossError(None, None, f"corrupted record at {offset}: {reason}")
     record = _read(source, size, name, offset)
     foot = _read(source, _CRC.size, name, offset) if len(record) == size else b""
     if len(foot) < _CRC.size:
@@ -89,6 +90,11 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
                 f"ones: {name}"
             )
     return b"".join(parts)
+
+
+def _pointer_text(head: bytes, source: Any) -> str:
+    """Return the remark on a file that begins with `head`, where it is a Git LFS pointer."""
+    return pointer_text(head + source.read(_READ_AT_ONCE)) if BEGINNING.startswith(head) else ""
 
 
 def _truncated(name: Any, offset: int, present: str) -> DataLossError:

@@ -27,6 +27,7 @@ class Layer(KerasLayer):
     Losses and updates join the collections REGULARIZATION_LOSSES and UPDATE_OPS.
     """
 
+    _is_legacy_layer = True
     _loss_collection = GraphKeys.REGULARIZATION_LOSSES
     _update_collection = GraphKeys.UPDATE_OPS
 
@@ -137,11 +138,11 @@ class Layer(KerasLayer):
             )
         return session
 
-    def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
+    def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
         """A variable by `tf.get_variable`, or in the style of tf.keras one of the layer's own."""
         if self._is_keras_style:
             return super()._new_variable(name, shape, **options)
-        return get_variable(name, shape, **options)
+        return get_variable(name or "Variable", shape, **options)
 
 
 def _unique(base_name: str) -> str:

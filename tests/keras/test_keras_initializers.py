@@ -45,3 +45,8 @@ def test_classes_functions_and_what_is_none():
         initializers.get("wave")
     with pytest.raises(ValueError, match="Could not interpret initializer identifier: 3"):
         initializers.get(3)
+
+
+def test_short_names():
+    for name, kind in (("one", "Ones"), ("ones", "Ones"), ("zero", "Zeros"), ("zeros", "Zeros")):
+        assert type(tf.keras.initializers.get(name)).__name__ == kind

@@ -21,6 +21,7 @@ from gpugraph.base.errors import (
     NotFoundError,
     invalid_argument,
 )
+from gpugraph.base.lfs_pointers import pointer_text_of_file
 from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.checkpoints.bundle_entries import (
     HEADER_KEY,
@@ -63,6 +64,8 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """
     name = index_name(prefix)
     if not os.path.exists(name):
+        if pointer := pointer_text_of_file(prefix):
+            raise DataLossError(None, None, f"{prefix}: not an sstable{pointer}")
         if os.path.isfile(prefix):
             raise invalid_argument(
                 f"{prefix} is one file, so no V2 checkpoint: V1 checkpoints (from before "
@@ -328,4 +331,5 @@ class BundleReader:
     def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
         """The error for an entry whose bytes are damaged."""
         path = data_name(self.prefix, entry.shard, self._num_shards)
-        return DataLossError(None, None, f"{path}: {name}: {what}, at offset {entry.offset}")
+        where = f"at offset {entry.offset}{pointer_text_of_file(path)}"
+        return DataLossError(None, None, f"{path}: {name}: {what}, {where}")

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 
 from gpugraph.base.errors import DataLossError, InvalidArgumentError
+from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
 from gpugraph.formats.checkpoints.wire import MalformedError, read_varint, varint
 from gpugraph.formats.crc32c import crc32c, mask_crc, masked_crc32c
 
@@ -132,6 +133,8 @@ def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
     InvalidArgumentError for compressed blocks.
     """
     start = len(data) - _FOOTER
+    if data.startswith(BEGINNING):
+        raise _loss(name, 0, f"not an sstable{pointer_text(data)}")
     if start < 0:
         raise _loss(name, len(data), f"the file has {len(data)} bytes, too few for a table")
     if _FOOT.unpack_from(data, len(data) - 8)[0] != _MAGIC:

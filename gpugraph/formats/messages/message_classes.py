@@ -19,6 +19,7 @@ from google.protobuf import (
 )
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
+from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
 from gpugraph.formats.messages import (
     graph_messages,
     model_messages,
@@ -172,11 +173,37 @@ _classes: list[Any] = []
 """All of them: protobuf forgets a class that nobody holds, with what it says."""
 
 
+_LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef", "SavedModel"))
+"""The messages that programs read from files themselves."""
+
+
+def _name_pointers(cls: Any) -> None:
+    """Have the error of a message class say so where bytes are a Git LFS pointer."""
+    parse = cls.ParseFromString
+
+    def parse_from_string(self: Any, serialized: Any) -> Any:
+        """Parse serialized bytes into the message."""
+        try:
+            return parse(self, serialized)
+        except DecodeError as error:
+            raise DecodeError(f"{error}{pointer_text(serialized)}") from error
+
+    def from_string(serialized: Any) -> Any:
+        """Return the message of serialized bytes."""
+        message = cls()
+        message.ParseFromString(serialized)
+        return message
+
+    cls.ParseFromString, cls.FromString = parse_from_string, staticmethod(from_string)
+
+
 def _class_of(descriptor: Any) -> Any:
     """The class of a message; it and those inside it say where they are found."""
     cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)
+    if descriptor.full_name in _LOADED:
+        _name_pointers(cls)
     for inner in descriptor.nested_types:
         _class_of(inner)
     return cls
@@ -226,11 +253,14 @@ def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -
         text = content.decode("utf-8")
         return text_format.Parse(text, message_class(), allow_unknown_field=allow_unknown)
     except _NO_TEXT as error:
-        raise ValueError(str(error) or type(error).__name__) from error
+        text = str(error) or type(error).__name__
+        raise ValueError(f"{text}{pointer_text(content)}") from error
 
 
 def parse_message(message_class: Any, content: bytes) -> Any:
     """The message that the bytes are, or that their text is; ValueError where they are neither."""
+    if content.startswith(BEGINNING):
+        raise ValueError(f"it is no {message_class.DESCRIPTOR.name}{pointer_text(content)}")
     try:
         return parse_bytes(message_class, content)
     except ValueError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import DataLossError, InvalidArgumentError
+from gpugraph.base.lfs_pointers import pointer_text_of_file
 from gpugraph.base.whole_files import open_to_read
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, .
 
 def damaged(path: str, offset: int, problem: str) -> DataLossError:
     """The error for a file that is not what it says, at a byte of it."""
+    problem += pointer_text_of_file(path)
     return DataLossError(None, None, f"Unable to read file {path} at byte {offset}: {problem}")
 
 

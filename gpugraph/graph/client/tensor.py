@@ -124,14 +124,14 @@ class Tensor:
 
     def __bool__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"A tf.Tensor has no Python truth value while the graph is built ('{self.name}', made "
-            f"at {self.op.origin}). Compare with None, or use tf.cond, tf.logical_and, "
-            "tf.logical_or, tf.logical_not."
+            "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution "
+            f"('{self.name}', made at {self.op.origin}). Compare with None, or use tf.cond, "
+            "tf.logical_and, tf.logical_or, tf.logical_not."
         )
 
     def __iter__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"A tf.Tensor is not iterable while the graph is built ('{self.name}', made at "
+            f"iterating over `tf.Tensor` is not allowed in Graph execution ('{self.name}', made at "
             f"{self.op.origin}). Use tf.unstack or tf.map_fn."
         )
 

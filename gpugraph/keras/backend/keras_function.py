@@ -13,7 +13,7 @@ from gpugraph.config import CallableOptions
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.keras.backend.keras_session import get_session
+from gpugraph.keras.backend.keras_session import get_session, refuse_cleared
 from gpugraph.keras.backend.keras_variables import sparse_parts
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
@@ -50,6 +50,7 @@ class GraphExecutionFunction:
         if not isinstance(updates or [], (list, tuple)):
             raise TypeError("`updates` in a Keras backend function should be a list or tuple.")
         self.inputs = flatten(inputs)
+        refuse_cleared([*self.inputs, *flatten(outputs)])
         self.outputs = [_as_tensor(output) for output in flatten(outputs)]
         self.name = name
         self.feed_dict: dict[Any, Any] | None = session_kwargs.pop("feed_dict", None)

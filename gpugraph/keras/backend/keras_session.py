@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import here
 from gpugraph.graph.client.default_graph_functions import (
     get_default_graph,
     get_default_session,
@@ -34,6 +35,9 @@ class _State(threading.local):
 
 _STATE = _State()
 _MANUAL_INITIALIZATION = [False]
+_CLEARED: WeakKeyDictionary[Graph, str] = WeakKeyDictionary()
+"""The graphs that `clear_session` replaced, with the line of the program that called it."""
+
 _RESTORES: WeakKeyDictionary[Any, WeakSet[Callable[[], None]]] = WeakKeyDictionary()
 _VARIABLES: WeakKeyDictionary[Graph, WeakKeyDictionary[Variable, None]] = WeakKeyDictionary()
 _UIDS: WeakKeyDictionary[Graph, defaultdict[str, int]] = WeakKeyDictionary()
@@ -68,9 +72,12 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     Keras's own is made when it is first asked for, and anew for another graph: that of the tensors
     `op_input_list`, or the default graph. Keras's variables that are not initialized in it are
     initialized, unless `manual_variable_initialization(True)` was said.
+
+    ValueError for tensors of a graph from before `clear_session`, which is not the default graph.
     """
     session = get_default_session()
     if session is None:
+        refuse_cleared(op_input_list)
         graph = graph_of(op_input_list)
         if _STATE.session is None or _STATE.session.graph is not graph:
             _STATE.session = Session(graph=graph, config=ConfigProto(allow_soft_placement=True))
@@ -90,13 +97,37 @@ def set_session(session: Any) -> None:
 def clear_session() -> None:
     """Begins anew: a new default graph and session, names from 1, a learning phase that is fed.
 
-    AssertionError inside `with graph.as_default()`.
+    Models from before are not usable afterwards. AssertionError inside `with graph.as_default()`.
     """
+    graph = get_default_graph()
     reset_default_graph()
+    _CLEARED[graph] = str(here({}))
     reset_uids()
     _STATE.session = None
     _VARIABLES.pop(get_graph(), None)
     reset_learning_phases()
+
+
+def refuse_cleared(values: Sequence[Any]) -> None:
+    """ValueError for tensors from before `clear_session`, whose graph is not the default graph."""
+    for value in values:
+        graph = getattr(value, "graph", None)
+        if graph in _CLEARED and graph is not get_default_graph():
+            raise ValueError(
+                f"Tensor {value} is not an element of this graph.{cleared_text(graph)}"
+            )
+
+
+def cleared_text(graph: Any) -> str:
+    """Return the sentence that `clear_session` replaced a graph; "" where it did not."""
+    if graph not in _CLEARED:
+        return ""
+    return (
+        f" K.clear_session() was called at {_CLEARED[graph]}: it ended the session in which the "
+        "variables of all models from before had their values, and began a new graph. Build the "
+        "model again after it, or load it from a file; call K.clear_session() only when no model "
+        "is needed any more"
+    )
 
 
 # -- variables

@@ -11,6 +11,7 @@ from gpugraph.keras.backend.keras_session import get_uid
 from gpugraph.keras.backend.keras_variables import is_keras_tensor, placeholder
 from gpugraph.keras.engine.keras_layer import Layer
 from gpugraph.keras.engine.layer_nodes import KerasHistory, LayerNode
+from gpugraph.variables import Variable
 
 
 class InputLayer(Layer):
@@ -18,11 +19,13 @@ class InputLayer(Layer):
 
     input_shape: without the batch. batch_size: None for any. dtype: by default that of
       `input_tensor`, or `floatx()`.
-    input_tensor: the tensor that is the input, in place of a new placeholder.
+    input_tensor: the tensor or variable that is the input, in place of a new placeholder.
     sparse: whether the placeholder is a SparseTensor. ragged: UnimplementedError, there are none.
 
     ValueError for a shape beside `batch_input_shape`, and for another keyword argument.
     """
+
+    supports_masking = True
 
     def __init__(
         self,
@@ -56,10 +59,10 @@ class InputLayer(Layer):
             tensor = placeholder(
                 sizes, dtype=as_dtype(dtype), sparse=sparse, ragged=ragged, name=self._name
             )
-        elif not isinstance(tensor, Tensor):
+        elif not isinstance(tensor, (Tensor, Variable)):
             raise ValueError(
                 f"You should not pass a value of type {type(tensor).__name__} to `input_tensor`; "
-                "it takes a symbolic tensor"
+                "it takes a symbolic tensor or a variable"
             )
         shape = tensor.shape
         self._batch_input_shape = None if shape.rank is None else tuple(shape.as_list())

@@ -97,7 +97,7 @@ def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
             raise TypeError(f"Layer input_spec must be an instance of InputSpec. Got: {spec!r}")
     check_input_count(len(listed), inputs, layer)
     for number, (spec, tensor) in enumerate(zip(listed, inputs, strict=True)):
-        if not hasattr(tensor, "shape") or not hasattr(tensor, "dtype"):
+        if spec is not None and not (hasattr(tensor, "shape") and hasattr(tensor, "dtype")):
             raise TypeError(f"Inputs to a layer should be tensors. Got: {shown(tensor)}")
         fault = "" if spec is None else spec._fault(tensor.shape, tensor.dtype)
         if fault:

@@ -22,13 +22,14 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph, gra
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.keras.backend.keras_session import get_uid, restore_created, track_variable
+from gpugraph.keras.backend.keras_session import cleared_text, get_uid, restore_created
 from gpugraph.keras.engine.input_spec import check_inputs
 from gpugraph.keras.engine.layer_calls import LayerCall, innermost_call, next_call_text
 from gpugraph.keras.engine.layer_inputs import (
     has_tensors,
     is_tensor,
     refuse_keywords,
+    shapes_and_dtype,
     take_input_shape,
     tensor_of_value,
 )
@@ -211,6 +212,7 @@ class Layer(LayerWeights, LayerNodes, Module):
                 self._build(inputs)
             self._check_spec(inputs)
             outputs = self.call(inputs, *args, **call.keywords)
+            self.track_assigned()
             if outputs is None:
                 raise ValueError(
                     "A layer's `call` method should return a Tensor or a list of Tensors, not None "
@@ -244,7 +246,8 @@ class Layer(LayerWeights, LayerNodes, Module):
             computed = self.compute_mask(inputs, mask)
             masks = masks if computed is None else flatten(computed)
         for tensor, output_mask in zip(tensors, masks):
-            tensor._keras_mask = output_mask
+            if is_tensor(tensor):
+                tensor._keras_mask = output_mask
 
     def _default_name(self, base_name: str) -> str:
         """The name of a layer that gets none: `dense`, then `dense_1`, by graph."""
@@ -257,11 +260,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         return graph.name_scope(self._name)
 
     def _build(self, inputs: Any) -> None:
-        tensors = flatten(inputs)
-        if not tensors:
+        if not flatten(inputs):
             raise ValueError(f"Layer {self._name} takes a tensor, not {inputs!r}")
-        shapes = map_structure(lambda tensor: tensor.shape, inputs)
-        self.build_for(shapes, tensors[0].dtype.base_dtype)
+        self.build_for(*shapes_and_dtype(inputs))
 
     def build_for(self, input_shape: Any, dtype: Any) -> None:
         """Builds the layer, unless it is built: what a layer does for those that it holds.
@@ -290,13 +291,13 @@ class Layer(LayerWeights, LayerNodes, Module):
             raise ValueError(
                 f"Input graph and Layer graph are not the same: layer {self._name} was called "
                 f"first in {self._graph!r}, but {flatten(inputs)[0]!r} is of {graph!r}. Make a "
-                "layer for each graph."
+                f"layer for each graph.{cleared_text(self._graph)}"
             )
 
-    def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
-        """A resource variable of this layer's own, which Keras's session initializes."""
+    def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
+        """A resource variable of this layer's own."""
         dtype, initializer = options["dtype"], options["initializer"]
-        initialize = initializer or default_initializer(name, dtype)
+        initialize = initializer or default_initializer(name or "Variable", dtype)
         left_out = ("dtype", "initializer", "partitioner", "use_resource")
         variable = Variable(
             partial(initialize, as_shape(shape).as_list(), dtype=dtype),
@@ -304,7 +305,6 @@ class Layer(LayerWeights, LayerNodes, Module):
             use_resource=options["use_resource"] is not False,
             **{key: value for key, value in options.items() if key not in left_out},
         )
-        track_variable(variable)
         return variable
 
     # -- copies

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from gpugraph.base.errors import OperatorNotAllowedInGraphError
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.keras.engine.layer_nodes import mask_of
-from gpugraph.keras.engine.layer_paths import call_text
+from gpugraph.keras.engine.layer_paths import call_text, layer_text
 
 
 class _Calls(threading.local):
@@ -65,12 +66,32 @@ class LayerCall:
         _CALLS.stack.append(self)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        """Ends the call; an error gets a note of the innermost call in a network of layers."""
+        """End the call; an error gets a note of the innermost call in a network of layers.
+
+        TypeError in place of an error by a Python loop or branch over tensors.
+        """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
             tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
             if any(hasattr(tensor, "_keras_history") for tensor in tensors):
                 _add_note(error, f"in{next_call_text(self.layer, self.tensors)}")
         _CALLS.stack.pop()
+        if error is not None and _is_of_control_flow(error):
+            raise TypeError(
+                "You are attempting to use Python control flow in a layer that was not declared to "
+                f"be dynamic: the `call` of {layer_text(self.layer)} loops over a tensor, or "
+                "branches on one. There is no AutoGraph here, which converts such code in "
+                "TensorFlow 1.15: write it with tf.cond, tf.where, tf.while_loop, tf.map_fn or "
+                f'tf.unstack.\nEncountered error:\n"""\n{error}\n"""'
+            ) from error
+
+
+def _is_of_control_flow(error: BaseException) -> bool:
+    """Return whether the error is that of a tensor in an `if`, `while`, `for` or `range`."""
+    is_of_range = "'Tensor' object cannot be interpreted as an integer" in str(error)
+    first_words = "You are attempting"
+    return isinstance(error, OperatorNotAllowedInGraphError) or (
+        type(error) is TypeError and is_of_range and not str(error).startswith(first_words)
+    )
 
 
 def _notes_of(error: Any) -> list[str]:

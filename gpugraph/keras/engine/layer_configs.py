@@ -40,12 +40,20 @@ def plain_argument(name: str, value: Any) -> Any:
 
 
 def arguments_config(layer: Any) -> dict[str, Any]:
-    """The arguments of a layer's constructor, from attributes `name` or `_name`."""
+    """The arguments of a layer's constructor, from attributes `name` or `_name`.
+
+    NotImplementedError for a layer that does not keep one of them.
+    """
     config = {}
     for name in inspect.signature(type(layer).__init__).parameters:
         if name not in _OF_ALL_LAYERS:
-            value = getattr(layer, name) if hasattr(layer, name) else getattr(layer, f"_{name}")
-            config[name] = plain_argument(name, value)
+            kept = next((key for key in (name, f"_{name}") if hasattr(layer, key)), None)
+            if kept is None:
+                raise NotImplementedError(
+                    "Layers with arguments in `__init__` must override `get_config`: "
+                    f"{type(layer).__name__} does not keep its {name}"
+                )
+            config[name] = plain_argument(name, getattr(layer, kept))
     return config
 
 

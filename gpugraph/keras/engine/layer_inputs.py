@@ -6,9 +6,15 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from gpugraph.base.nest import is_nested
+import numpy as np
+
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+_NUMBERS = (np.ndarray, np.generic, int, float, complex)
+"""Classes of values that a layer receives as tensors."""
 
 
 def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
@@ -53,7 +59,25 @@ def is_tensor(value: Any) -> bool:
 
 
 def tensor_of_value(value: Any) -> Any:
-    """Numbers and arrays as tensors; tensors and variables unchanged."""
-    if value is None or is_tensor(value):
-        return value
-    return value if is_nested(value) else convert_to_tensor(value)
+    """Numbers and arrays as tensors; any other value unchanged."""
+    return convert_to_tensor(value) if isinstance(value, _NUMBERS) else value
+
+
+def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
+    """Return the shapes of inputs, in their structure, and the dtype of the first; None without."""
+    tensors = flatten(inputs)
+    dtype = getattr(tensors[0], "dtype", None)
+    has_shapes = all(hasattr(tensor, "shape") for tensor in tensors)
+    shapes = map_structure(lambda tensor: tensor.shape, inputs) if has_shapes else None
+    return shapes, None if dtype is None else dtype.base_dtype
+
+
+def map_shapes(function: Any, shape: Any) -> Any:
+    """Return `function` of one shape, or of each in lists, tuples and dicts of shapes."""
+    if isinstance(shape, dict):
+        return {name: map_shapes(function, item) for name, item in shape.items()}
+    parts = (tuple, list, dict, TensorShape)
+    if isinstance(shape, (list, tuple)) and any(isinstance(item, parts) for item in shape):
+        listed = [map_shapes(function, item) for item in shape]
+        return tuple(listed) if isinstance(shape, tuple) else listed
+    return function(as_shape(shape))

@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras import keras_constraints, keras_initializers, keras_regularizers
-from gpugraph.keras.backend.keras_session import get_session
+from gpugraph.keras.backend.keras_session import get_session, track_variable
 from gpugraph.keras.backend.keras_variables import batch_set_value
 from gpugraph.keras.engine.layer_losses import LayerLosses
 from gpugraph.keras.engine.layer_paths import layer_text
@@ -26,6 +26,7 @@ UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_inbound_nodes"),
     *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
     *("_states", "_argument_names", "_network_graph", "_graph", "inputs", "outputs"),
+    *("_nested_inputs", "_nested_outputs"),
     *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
 )
 """Attributes whose values are no sublayers and variables of a layer's own."""
@@ -64,6 +65,16 @@ class LayerWeights(LayerLosses):
         self._trainable = value
         for layer in self.sublayers():
             layer.trainable = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute; Keras's session initializes the variables in its value."""
+        super().__setattr__(name, value)
+        if name not in UNSEARCHED and not isinstance(value, PLAIN):
+            _initialize_later(leaves(value))
+
+    def track_assigned(self) -> None:
+        """Have Keras's session initialize the variables in lists and dicts that have grown."""
+        _initialize_later(self._assigned())
 
     def sublayers(self) -> list[Any]:
         """The layers in this one's attributes, by the order of assignment."""
@@ -152,7 +163,8 @@ class LayerWeights(LayerLosses):
 
     def get_weights(self) -> list[Any]:
         """The values of `weights`, arrays."""
-        values: list[Any] = self._session("get_weights").run(self.weights)
+        weights = self.weights
+        values: list[Any] = self._session("get_weights").run(weights) if weights else []
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
@@ -164,7 +176,8 @@ class LayerWeights(LayerLosses):
                 f"length {len(weights)}, but the layer was expecting {len(variables)} weights. "
                 f"Provided weights: {str(weights)[:50]}..."
             )
-        self._session("set_weights")
+        if weights:
+            self._session("set_weights")
         arrays = [np.asarray(array) for array in weights]
         for variable, array in zip(variables, arrays):
             if not variable.shape.is_compatible_with(array.shape):
@@ -188,6 +201,7 @@ class LayerWeights(LayerLosses):
     def _session(self, method: str) -> Any:
         """The session in which a method reads or sets values: Keras's."""
         del method
+        _initialize_later(self.weights)
         return get_session(self.weights)
 
     # -- adding them
@@ -196,14 +210,14 @@ class LayerWeights(LayerLosses):
         """The context in which the layer's variables are created: here the caller's."""
         return nullcontext()
 
-    def _new_variable(self, name: str, shape: Any, **options: Any) -> Any:
+    def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
         """A variable by `tf.get_variable`, or one that no other layer shares."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_new_variable`")
 
     def add_weight(
         self,
-        name: str,
-        shape: Any,
+        name: str | None = None,
+        shape: Any = None,
         dtype: Any = None,
         initializer: Any = None,
         regularizer: Any = None,
@@ -213,14 +227,20 @@ class LayerWeights(LayerLosses):
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
         partitioner: Any = None,
+        **kwargs: Any,
     ) -> Any:
         """A variable in the layer's scope; see `tf.get_variable`.
 
+        name: by default "Variable". shape: by default that of a scalar.
         initializer, regularizer, constraint: functions, or names and configurations of Keras's.
 
+        kwargs: `collections` of the graph, and `getter`, which is called in place of
+          `tf.Variable`.
+
         The penalty of `regularizer` for a new variable joins the layer's losses. ValueError for a
-        trainable variable that is synchronized ON_READ.
+        trainable variable that is synchronized ON_READ, TypeError for other keyword arguments.
         """
+        getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
         if on_read and trainable:
             raise ValueError(
@@ -239,9 +259,9 @@ class LayerWeights(LayerLosses):
         )
         with self._variables_context():
             version = get_default_graph().version
-            variable = self._new_variable(
-                name,
-                shape,
+            variable = getter(
+                name=name,
+                shape=() if shape is None else shape,
                 dtype=as_dtype(dtype or self._dtype or dtypes.float32),
                 initializer=initializer,
                 trainable=is_trainable and self.trainable,
@@ -250,11 +270,13 @@ class LayerWeights(LayerLosses):
                 partitioner=partitioner,
                 synchronization=synchronization,
                 aggregation=aggregation,
+                **options,
             )
+            _initialize_later([variable])
             if regularizer is not None and is_created_since(variable, version):
-                self._regularize(name, variable, regularizer)
+                self._regularize(name or variable.op.name, variable, regularizer)
         self.track_variable(variable, is_trainable)
-        if isinstance(variable, Trackable) and isinstance(self, Trackable):
+        if name is not None and isinstance(variable, Trackable) and isinstance(self, Trackable):
             self._track_trackable(variable, name, overwrite=True)
         return variable
 
@@ -278,3 +300,23 @@ class LayerWeights(LayerLosses):
             weights = self._trainable_weights if is_trained else self._non_trainable_weights
             if not any(part is weight for weight in weights):
                 weights.append(part)
+
+
+def _initialize_later(values: Iterable[Any]) -> None:
+    """Have Keras's session initialize those of the values that are variables."""
+    for value in values:
+        if isinstance(value, (Variable, PartitionedVariable)):
+            for part in variable_parts(value):
+                track_variable(part)
+
+
+def _getter_and_options(
+    default: Callable[..., Any], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the function that creates a variable, and further arguments of it."""
+    known = ("getter", "collections", "experimental_autocast")
+    for key in kwargs:
+        if key not in known:
+            raise TypeError("Unknown keyword argument:", key)
+    options = {key: kwargs[key] for key in kwargs if key == "collections"}
+    return kwargs.get("getter", default), options

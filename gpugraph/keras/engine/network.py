@@ -9,38 +9,30 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.keras.backend.backend_config import floatx
 from gpugraph.keras.engine.input_spec import check_input_count
 from gpugraph.keras.engine.keras_layer import Layer, record_operations
+from gpugraph.keras.engine.layer_inputs import map_shapes, shapes_and_dtype
 from gpugraph.keras.engine.layer_nodes import LayerNode, mask_of
 from gpugraph.keras.engine.layer_weights import LayerWeights, distinct
 from gpugraph.keras.engine.model_summary import print_summary
 from gpugraph.keras.engine.network_checks import (
+    arguments_of_build,
     check_input_layers,
     check_inputs_of_network,
     check_outputs_of_network,
+    refuse_legacy_layers,
 )
 from gpugraph.keras.engine.network_config import network_config, network_of_config
-from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
+from gpugraph.keras.engine.network_graph import NetworkGraph, OfGraph, map_network
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.trackable.trackable import TrackableReference
 from gpugraph.variables.module import leaves
-
-
-class OfGraph:
-    """An attribute of the network's graph, of the same name."""
-
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, network: Any, owner: type) -> Any:
-        return self if network is None else getattr(network.network_graph, self._name)
 
 
 class Network(NetworkFiles, Layer):
@@ -99,6 +91,7 @@ class Network(NetworkFiles, Layer):
         record_operations(self.outputs)
         check_outputs_of_network(self)
         self._network_graph = map_network(self.inputs, self.outputs)
+        refuse_legacy_layers(self._network_graph.layers)
         check_input_layers(self)
         self._layers = self._network_graph.layers
         self._graph = self.inputs[0].graph
@@ -198,7 +191,8 @@ class Network(NetworkFiles, Layer):
         """The variables, layer by layer."""
         self._check_created()
         nested = [weight for layer in self.layers for weight in layer.weights]
-        return distinct(nested + self._trainable_weights + self._non_trainable_weights)
+        assigned = sorted(self._assigned_variables(), key=lambda part: not part.trainable)
+        return distinct(nested + assigned + self._trainable_weights + self._non_trainable_weights)
 
     def _check_created(self) -> None:
         if not self.built and not self.is_graph_network and type(self).build is Network.build:
@@ -235,9 +229,10 @@ class Network(NetworkFiles, Layer):
     # -- runs
 
     def build(self, input_shape: Any) -> None:
-        """Creates the variables of a subclass, by a call in a graph of its own for shapes.
+        """Create the variables of a subclass, by a call on placeholders in the default graph.
 
-        ValueError for shapes that are none.
+        ValueError for shapes that are none, and for a `call` that requires further arguments than
+        `training` (which is False), or other inputs than floating point numbers.
         """
         if self.is_graph_network or self.built:
             self.built = True
@@ -246,9 +241,29 @@ class Network(NetworkFiles, Layer):
             raise ValueError(
                 "Input shape must be defined when calling build on a model subclass network."
             )
-        inputs = map_shapes(lambda shape: placeholder("float32", shape), input_shape)
+        inputs = map_shapes(lambda shape: placeholder(floatx(), shape), input_shape)
+        arguments = arguments_of_build(self)
         self.built = True
-        self.call(inputs)
+        try:
+            self.call(inputs, **arguments)
+        except (InvalidArgumentError, TypeError) as error:
+            raise ValueError(
+                "You cannot build your model by calling `build` if your layers do not support "
+                f"float type inputs. Call {self.name} on tensors instead: {error}"
+            ) from error
+        self.track_assigned()
+
+    def _build(self, inputs: Any) -> None:
+        """Build for the first call; the layers of a subclass are built by that call itself."""
+        if type(self).build not in self._DEFAULT_BUILDS:
+            super()._build(inputs)
+            return
+        self.built = True
+        if self._dtype is None:
+            self._dtype = shapes_and_dtype(inputs)[1]
+
+    _DEFAULT_BUILDS: tuple[Any, ...] = (build,)
+    """The methods `build` that no program has overridden."""
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """The outputs for `inputs`: of a graph of layers by `run_internal_graph`.
@@ -308,8 +323,8 @@ class Network(NetworkFiles, Layer):
         """The shapes of the outputs for shapes of the inputs, layer by layer."""
         if not self.is_graph_network:
             return super().compute_output_shape(input_shape)
-        listed = input_shape if len(self.inputs) > 1 else [input_shape]
-        shapes = {id(tensor): as_shape(shape) for tensor, shape in zip(self.inputs, listed)}
+        listed = flatten(map_shapes(as_shape, input_shape))
+        shapes = {id(tensor): shape for tensor, shape in zip(self.inputs, listed)}
         for depth in sorted(self.nodes_by_depth, reverse=True):
             for node in self.nodes_by_depth[depth]:
                 if not node.is_input:
@@ -376,14 +391,3 @@ def _only(structure: Any) -> Any:
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         return structure[0]
     return structure
-
-
-def map_shapes(function: Any, shape: Any) -> Any:
-    """`function` of one shape, or of each of a list or dict of shapes."""
-    if isinstance(shape, dict):
-        return {name: function(as_shape(item)) for name, item in shape.items()}
-    if isinstance(shape, list) and all(
-        isinstance(item, (tuple, list, TensorShape)) for item in shape
-    ):
-        return [function(as_shape(item)) for item in shape]
-    return function(as_shape(shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from gpugraph.keras.engine.layer_paths import call_text
@@ -97,3 +98,39 @@ def _origin(tensor: Any) -> str:
 def _made_by(tensor: Any) -> str:
     layer, index, _ = tensor._keras_history
     return call_text(layer, index, layer.inbound_nodes[index].needed_tensors())
+
+
+def arguments_of_build(network: Any) -> dict[str, Any]:
+    """Return the arguments that `call` requires beside its inputs, for `build`.
+
+    ValueError where it takes no inputs, or requires others than `training`.
+    """
+    parameters = inspect.signature(network.call).parameters.values()
+    positional = [
+        parameter for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]  # fmt: skip
+    if not positional and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        raise ValueError(
+            "You can only call `build` on a model if its `call` method accepts an `inputs` "
+            f"argument, which that of {network.name} does not"
+        )
+    required = {p.name for p in positional[1:] if p.default is p.empty}
+    if required - {"training"}:
+        raise ValueError(
+            "Currently, you cannot build your model if it has positional or keyword arguments that "
+            "are not inputs to the model, but are required for its `call` method. Call "
+            f"{network.name} on tensors instead, with {', '.join(sorted(required))}"
+        )
+    return dict.fromkeys(required, False)
+
+
+def refuse_legacy_layers(layers: Any) -> None:
+    """TypeError for layers of `tf.layers`, whose variables are shared by variable scopes."""
+    legacy = [layer for layer in layers if getattr(layer, "_is_legacy_layer", False)]
+    if legacy:
+        shown = ", ".join(f"{type(layer).__name__} {layer.name}" for layer in legacy)
+        raise TypeError(
+            f"The following are legacy tf.layers.Layers: {shown}. Networks of layers take those of "
+            "tf.keras.layers; a subclass of Model may call layers of tf.layers itself"
+        )

@@ -191,3 +191,16 @@ def _node_text(node: LayerNode) -> str:
     layer, index = node.outbound_layer, _index(node)
     path = path_text([*calls_to(node.needed_tensors()), (layer, index)])
     return f"node {index} of {layer_text(layer)} by {path}"
+
+
+class OfGraph:
+    """An attribute of the network's graph, of the same name."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, network: Any, owner: type) -> Any:
+        return self if network is None else getattr(network.network_graph, self._name)

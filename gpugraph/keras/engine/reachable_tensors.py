@@ -7,6 +7,7 @@ from typing import Any
 from gpugraph.base.nest import flatten
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.variables import Variable
 
 
@@ -40,6 +41,6 @@ def _followers(x: Any, waiting: dict[Operation, list[Operation]]) -> list[Any]:
         return [*x.outputs, *waiting.get(x, ())]
     if isinstance(x, Variable):
         return [x.op]
-    if isinstance(x, Tensor):
+    if isinstance(x, (Tensor, SparseTensor)):
         return list(x.consumers())
     raise TypeError(f"Expected Operation, Variable, or Tensor, got {x}")

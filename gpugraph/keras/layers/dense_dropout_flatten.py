@@ -13,6 +13,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.learning_phase_scopes import learning_phase
 from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.layers.configured_layer import ConfiguredLayer, SameShape, format_of
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
 from gpugraph.ops.framework.identity_and_shape import identity, shape
@@ -20,6 +21,8 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.linalg.tensordot import tensordot
 from gpugraph.ops.nn.activations import dropout as dropout_ops
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
+from gpugraph.ops.sparse.sparse_functions import sparse_tensor_dense_matmul
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class Dense(ConfiguredLayer):
@@ -77,9 +80,12 @@ class Dense(ConfiguredLayer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """activation(inputs @ kernel + bias)."""
+        """activation(inputs @ kernel + bias); inputs of rank 2 are cast to the kernel's dtype."""
         if inputs.shape.rank == 2:
-            outputs = matmul(inputs, self.kernel)
+            inputs = cast(inputs, self.kernel.dtype.base_dtype)
+            is_sparse = isinstance(inputs, SparseTensor)
+            product = sparse_tensor_dense_matmul if is_sparse else matmul
+            outputs = product(inputs, self.kernel)
         else:
             outputs = tensordot(inputs, self.kernel, [[int(inputs.shape.rank or 0) - 1], [0]])
             outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.nest import map_structure
-from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.keras.backend.backend_config import floatx
 from gpugraph.keras.engine.keras_layer import Layer
-from gpugraph.keras.engine.network import map_shapes
+from gpugraph.keras.engine.layer_inputs import map_shapes
 from gpugraph.keras.layers.function_configs import function_config, function_of_config
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 
@@ -21,7 +21,8 @@ _FUNCTIONS = ("function", "output_shape", "mask")
 class Lambda(Layer):
     """A function of the program as a layer.
 
-    output_shape: that of the outputs, without the batch, or a function from the inputs' shape.
+    output_shape: that of the outputs, without the batch, or a function from the inputs' shape; for
+      several inputs or outputs a list of shapes.
     mask: that of the outputs, or a function of inputs and mask. arguments: further arguments.
 
     A configuration has a named function by its name: to load a model with one, pass it in
@@ -68,8 +69,9 @@ class Lambda(Layer):
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
         if callable(self._output_shape):
-            return as_shape(self._output_shape(input_shape))
-        return TensorShape([as_shape(input_shape)[0], *self._output_shape])
+            return map_shapes(as_shape, self._output_shape(input_shape))
+        batch = flatten(map_shapes(as_shape, input_shape))[0][:1]
+        return map_shapes(batch.concatenate, self._output_shape)
 
     def _shape_by_call(self, input_shape: Any) -> Any:
         dtype = self._dtype or floatx()

@@ -10,6 +10,7 @@ from gpugraph.base.named_function import named
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze, transpose
@@ -85,7 +86,7 @@ class Merge(Layer):
         """Where all inputs that have a mask are kept."""
         if mask is None or all(part is None for part in mask):
             return None
-        return reduce(logical_and, [part for part in mask if part is not None])
+        return reduce(logical_and, [cast(part, "bool") for part in mask if part is not None])
 
 
 def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
@@ -192,6 +193,7 @@ class Concatenate(Merge):
                 masks.append(expand_dims(part, -1))
             else:
                 masks.append(part)
+        masks = [cast(part, "bool") for part in masks]
         return reduce_all(concat(masks, self.axis), axis=-1)
 
     def get_config(self) -> dict[str, Any]:

@@ -29,11 +29,11 @@ def serialize(optimizer: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """The optimizer of a configuration; names of Keras's own count in any case.
 
-    ValueError for an unknown class.
+    As in TensorFlow such a name becomes lower case in `config`. ValueError for an unknown class.
     """
     name = config_entry(config, "class_name", "an optimizer")
     if isinstance(name, str) and name.lower() in _BY_NAME:
-        config = {**config, "class_name": name.lower()}
+        config["class_name"] = name.lower()
     return deserialize_keras_object(config, _BY_NAME, custom_objects, "optimizer")
 
 

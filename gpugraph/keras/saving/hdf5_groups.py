@@ -28,6 +28,7 @@ import numpy as np
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.base.whole_files import open_to_read, write_whole
+from gpugraph.keras.saving.foreign_files import kind_text
 
 _MOST_BYTES = 64512
 """The most bytes of an attribute; HDF5 keeps attributes in a header of 64 KiB."""
@@ -92,7 +93,8 @@ def opened_file(path: Any) -> Any:
     except OSError as error:
         if raised_by_handler(error):
             raise
-        raise OSError(f"Unable to open file {path} as HDF5: {error}") from error
+        reason = f"{error}{kind_text(path)}"
+        raise OSError(f"Unable to open file {path} as HDF5: {reason}") from error
 
 
 _sound: set[tuple[int, ...]] = set()

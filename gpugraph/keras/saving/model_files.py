@@ -8,6 +8,7 @@ from typing import Any
 
 from gpugraph.base.version import KERAS_VERSION
 from gpugraph.keras.keras_objects import code_of_files, config_entry, custom_object_scope
+from gpugraph.keras.saving.foreign_files import naming_version
 from gpugraph.keras.saving.hdf5_groups import (
     has_part,
     is_open_file,
@@ -122,10 +123,11 @@ def load_model(
         text = read_text(file, "model_config")
         if text is None:
             raise ValueError(f"No model found in config file: {file.filename} has no model_config")
-        model = model_from_config(from_json_text(text), custom_objects)
-        read_layers(part_of(file, "model_weights"), model.layers)
-        if compile:
-            _compile(model, file)
+        with naming_version(read_text(file, "keras_version"), text):
+            model = model_from_config(from_json_text(text), custom_objects)
+            read_layers(part_of(file, "model_weights"), model.layers)
+            if compile:
+                _compile(model, file)
     return model
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType
+from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.base.version import KERAS_VERSION
 from gpugraph.keras.keras_objects import code_of_files, custom_object_scope, deserialize_layer
+from gpugraph.keras.saving.foreign_files import naming_version
 from gpugraph.keras.saving.later_configs import as_in_1_15
 
 
@@ -46,6 +48,9 @@ def to_json_text(value: Any, **options: Any) -> str:
 
 def from_json_text(text: str | bytes) -> Any:
     """What JSON says; ValueError where it is none, or too deep."""
+    content = text.encode() if isinstance(text, str) else text
+    if content.startswith(BEGINNING):
+        raise ValueError(f"The configuration is no JSON{pointer_text(content)}")
     try:
         return json.loads(text)
     except RecursionError:
@@ -80,8 +85,10 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """The model of a text by `Model.to_json`; errors as of `model_from_config`."""
-    with code_of_files(is_run=False):
-        return model_from_config(from_json_text(json_string), custom_objects)
+    config = from_json_text(json_string)
+    version = config.get("keras_version") if isinstance(config, dict) else None
+    with code_of_files(is_run=False), naming_version(version, json_string):
+        return model_from_config(config, custom_objects)
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:

@@ -9,12 +9,14 @@ import os
 from typing import Any
 
 from gpugraph.keras.saving.checkpointed_weights import CheckpointedWeights
+from gpugraph.keras.saving.foreign_files import naming_version
 from gpugraph.keras.saving.hdf5_groups import (
     has_attribute,
     has_part,
     is_open_file,
     part_of,
     read_file,
+    read_text,
     written_file,
 )
 from gpugraph.keras.saving.model_files import may_write, save_model
@@ -124,16 +126,25 @@ class NetworkFiles:
         with read_file(filepath) as file:
             is_whole = not has_attribute(file, "layer_names") and has_part(file, "model_weights")
             group = part_of(file, "model_weights") if is_whole else file
-            if by_name:
-                read_named_layers(group, self.layers, skip_mismatch)
-            else:
-                read_layers(group, self.layers)
+            with naming_version(_version_of_weights(group)):
+                if by_name:
+                    read_named_layers(group, self.layers, skip_mismatch)
+                else:
+                    read_layers(group, self.layers)
         return None
 
     def _checkpoints(self) -> CheckpointedWeights:
         if self._checkpointed_weights is None:
             self._checkpointed_weights = CheckpointedWeights(self)
         return self._checkpointed_weights
+
+
+def _version_of_weights(group: Any) -> str:
+    """Return the version of the Keras that wrote weights; without one, the oldest of the layout."""
+    if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
+        return read_text(group, "keras_version") or "1"  # as TensorFlow has it
+    is_later = has_part(group, "layers") or has_part(group, "_layer_checkpoint_dependencies")
+    return "3, or 2.12 and later (`.weights.h5`)" if is_later else "2"
 
 
 def _has_hdf5_ending(filepath: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.engine.layer_inputs import is_tensor
 from gpugraph.keras.inputs.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
 from gpugraph.keras.inputs.sequence import Sequence as BatchSequence
 
@@ -164,9 +164,9 @@ class GeneratorBatches:
 
 
 def has_tensors(data: Any) -> bool:
-    """Whether data is, or has, tensors of the graph."""
+    """Whether data is, or has, tensors or variables of the graph."""
     if isinstance(data, dict):
-        return any(isinstance(value, Tensor) for value in data.values())
+        return any(is_tensor(value) for value in data.values())
     if isinstance(data, (list, tuple)):
-        return any(isinstance(value, Tensor) for value in data)
-    return isinstance(data, Tensor)
+        return any(is_tensor(value) for value in data)
+    return is_tensor(data)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.engine.layer_inputs import is_tensor
 from gpugraph.keras.losses import loss_functions
 from gpugraph.keras.losses.loss_class import LossFunctionWrapper
 
@@ -16,13 +16,31 @@ Shape = tuple[int | None, ...] | None
 
 def as_array(value: Any) -> Any:
     """A value as an array; arrays, memory maps, sparse matrices and tensors stay what they are."""
-    if value is None or isinstance(value, (np.ndarray, Tensor)) or hasattr(value, "tocoo"):
+    if value is None or isinstance(value, np.ndarray) or is_tensor(value):
+        return value
+    if hasattr(value, "tocoo"):
         return value
     if hasattr(value, "iloc"):
         return value.values
     if hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "__getitem__"):
         return value  # a dataset of an HDF5 file, read batch by batch
     return np.asarray(value)
+
+
+class DenseRows:
+    """A SciPy matrix for a dense input, whose rows become arrays when they are asked for."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = matrix.tocsr()
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+
+    def __getitem__(self, rows: Any) -> Any:
+        return self._matrix[rows].toarray()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return all rows; a new array each time."""
+        del copy
+        return np.asarray(self._matrix.toarray(), dtype)
 
 
 def standardize_arrays(
@@ -114,7 +132,7 @@ def _with_last_axis(array: Any, shape: Shape) -> Any:
 
 
 def _check_shape(array: Any, name: str, shape: Shape, prefix: str, checks_batch: bool) -> None:
-    if array is None or shape is None or isinstance(array, Tensor):
+    if array is None or shape is None or is_tensor(array):
         return
     actual = tuple(array.shape)
     if len(actual) != len(shape):
@@ -179,7 +197,7 @@ _SAME_SHAPE = (
 def check_target(target: Any, loss: Any, shape: Shape) -> None:
     """ValueError for targets that a loss cannot take beside outputs of a shape."""
     function = loss.fn if isinstance(loss, LossFunctionWrapper) else loss
-    if target is None or shape is None or isinstance(target, Tensor):
+    if target is None or shape is None or is_tensor(target):
         return
     actual = tuple(target.shape)
     if function is loss_functions.categorical_crossentropy and actual[-1] == 1:

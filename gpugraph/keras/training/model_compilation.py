@@ -10,11 +10,11 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.nest import flatten, map_structure
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras import optimizers
 from gpugraph.keras.backend.backend_config import floatx
 from gpugraph.keras.backend.keras_variables import batch_set_value, placeholder
 from gpugraph.keras.backend.learning_phase_scopes import learning_phase
+from gpugraph.keras.engine.layer_inputs import is_tensor
 from gpugraph.keras.engine.network import Network
 from gpugraph.keras.metrics.metric_class import Metric
 from gpugraph.keras.training.output_training import (
@@ -62,7 +62,8 @@ class CompiledNetwork(Network):
         sample_weight_mode: "temporal" for weights of time steps; a list or dict by output.
         weighted_metrics: metrics to which weights of examples apply.
         target_tensors: tensors in place of targets to feed.
-        kwargs: `options` and `run_metadata` of the runs.
+        kwargs: `options` and `run_metadata` of the runs; `experimental_run_tf_function` has no
+          effect.
 
         ValueError and TypeError for arguments that do not fit the outputs, NotImplementedError for
         `distribute` and `run_eagerly`.
@@ -71,6 +72,7 @@ class CompiledNetwork(Network):
             raise NotImplementedError(
                 "Models train on one replica, by the graph: leave out `distribute`, `run_eagerly`"
             )
+        kwargs.pop("experimental_run_tf_function", None)  # chooses between two loops of TensorFlow
         unknown = [key for key in kwargs if key not in _OPTIONS]
         if unknown:
             raise ValueError(
@@ -203,10 +205,16 @@ class CompiledNetwork(Network):
 
     # -- inputs by data
 
-    def set_inputs(self, x: Any) -> None:
-        """Makes inputs like data, and calls the model on them, where it has no inputs yet."""
+    def set_inputs(self, x: Any, y: Any = None) -> None:
+        """Makes inputs like data, and calls the model on them, where it has no inputs yet.
+
+        ValueError without data, and for targets `y` that are a dict by the names of outputs, which
+        a model without outputs does not have.
+        """
         if self.outputs:
             return
+        if isinstance(y, dict):
+            raise ValueError("You cannot pass a dictionary as model target.")
         if x is None:
             raise ValueError(
                 f"Model {self.name} cannot be trained: its inputs are not known, and no data says "
@@ -229,7 +237,7 @@ class CompiledNetwork(Network):
 
 def _like(value: Any, name: str) -> Any:
     """A placeholder for batches like an array; a tensor as it is."""
-    if isinstance(value, Tensor):
+    if is_tensor(value):
         return value
     array = np.asarray(value)
     shape = array.shape[1:] if array.ndim > 1 else (1,)

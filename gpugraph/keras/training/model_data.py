@@ -12,10 +12,12 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.backend_config import floatx
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.backend.keras_variables import int_shape
+from gpugraph.keras.engine.layer_inputs import is_tensor
 from gpugraph.keras.inputs.sequence import Sequence as BatchSequence
 from gpugraph.keras.training.epoch_batches import ArrayBatches, Batch, StepBatches, has_tensors
 from gpugraph.keras.training.example_weights import standardize_weights, weights_by_output
 from gpugraph.keras.training.input_arrays import (
+    DenseRows,
     check_sample_counts,
     check_target,
     standardize_arrays,
@@ -141,7 +143,9 @@ class ModelData:
 
 
 def _of_dtype(array: Any, tensor: Any) -> Any:
-    """An array in the dtype of its placeholder, where it is not too large."""
+    """An array in the dtype of its placeholder, where it is not too large; a matrix as its rows."""
+    if hasattr(array, "tocsr") and isinstance(tensor, Tensor):
+        return DenseRows(array)
     if not isinstance(array, np.ndarray) or not isinstance(tensor, Tensor):
         return array
     dtype = tensor.dtype.base_dtype.as_numpy_dtype
@@ -152,6 +156,6 @@ def _of_dtype(array: Any, tensor: Any) -> Any:
 
 def _evaluated(session: Any, data: Any) -> Any:
     """Data with the values of its tensors, from one run."""
-    tensors = [part for part in flatten(data) if isinstance(part, Tensor)]
+    tensors = [part for part in flatten(data) if is_tensor(part)]
     values = dict(zip(map(id, tensors), session.run(tensors)))
     return map_structure(lambda part: values.get(id(part), part), data)

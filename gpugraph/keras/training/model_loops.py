@@ -82,7 +82,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
             name = "steps_per_epoch"
             batches = self._generated(x, steps_per_epoch, class_weight, shuffle, options, name)
         else:
-            self.set_inputs(x)
+            self.set_inputs(x, y)
             data = ModelData(self, self.setup)
             size = self._batch_size(batch_size)
             arguments = x, y, sample_weight, class_weight
@@ -208,7 +208,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return self._structured(self.predictor.function("predict")(batch.arrays))
 
     def _on_batch(self, kind: str, data: tuple[Any, ...], reset_metrics: bool) -> Any:
-        self.set_inputs(data[0])
+        self.set_inputs(*data[:2])
         batch = ModelData(self, self.setup).batch(*data)
         results = self.setup.function(kind, batch.weighted)(batch.arrays)
         if reset_metrics:
@@ -251,7 +251,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
                 f"generator. However we received `validation_data={str(data)[:200]}`"
             )
         x, y, sample_weight = (*data, None)[:3]
-        self.set_inputs(x)
+        self.set_inputs(x, y)
         arguments = x, y, sample_weight, None
         size = self._batch_size(batch_size)
         batches = ModelData(self, self.setup).training_batches(arguments, size, steps)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.nest import flatten
 from gpugraph.keras.engine.input_layer import InputLayer, input_tensor
 from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.engine.layer_inputs import shapes_and_dtype
+from gpugraph.keras.engine.network_checks import refuse_legacy_layers
 from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
 from gpugraph.keras.training.model import Model
 from gpugraph.platform import logging
@@ -23,11 +24,12 @@ class Sequential(Model):
     of one name.
     """
 
-    def __init__(self, layers: Sequence[Any] | None = None, name: str | None = None) -> None:
+    def __init__(self, layers: Any = None, name: str | None = None) -> None:
         super().__init__(name=name)
         self._layers: list[Any] = []
         self._build_input_shape: Any = None
-        for layer in layers or []:
+        listed = layers if isinstance(layers, (list, tuple)) else [layers]
+        for layer in listed if layers else ():
             self.add(layer)
 
     @property
@@ -38,9 +40,13 @@ class Sequential(Model):
         return list(layers[1:] if is_input else layers)
 
     def add(self, layer: Any) -> None:
-        """Adds a layer at the end; errors as of the class."""
+        """Add a layer, or that of `tf.keras.Input`, at the end; errors as of the class."""
+        history = getattr(layer, "_keras_history", None)
+        if history is not None and isinstance(history.layer, InputLayer):
+            layer = history.layer
         if not isinstance(layer, Layer):
             raise TypeError(f"The added layer must be an instance of class Layer. Found: {layer!r}")
+        refuse_legacy_layers([layer])
         if any(layer.name == other.name for other in self._layers):
             raise ValueError(
                 f'All layers added to a Sequential model should have unique names. Name "'
@@ -57,6 +63,16 @@ class Sequential(Model):
             )
         self._layers.append(layer)
         self._take_outputs(outputs)
+
+    def set_inputs(self, x: Any, y: Any = None) -> None:
+        """Build layers in a row by data, which are no dict; see `CompiledNetwork`."""
+        if isinstance(x, dict) and not self.outputs:
+            raise ValueError(
+                "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
+                "as the first layer is an error. Pass an array, or give the first layer its "
+                "`input_shape`"
+            )
+        super().set_inputs(x, y)
 
     def _first_outputs(self, layer: Any) -> Any:
         """The outputs of the first layer; None where the shape of its inputs is not known."""
@@ -78,7 +94,12 @@ class Sequential(Model):
         return outputs
 
     def _take_outputs(self, outputs: Any) -> None:
+        """Make the network end at `outputs`; what was set up for other outputs is dropped."""
+        self._setup = self._predictor = None
         if outputs is None:
+            return
+        if self.outputs and not self.is_graph_network:  # built by data, which have no layer
+            self.outputs = flatten(outputs)
             return
         inputs = self._layers[0].inbound_nodes[0].output_tensors
         self._inbound_nodes = []
@@ -94,7 +115,10 @@ class Sequential(Model):
         if not self.layers:
             self._layers, self.inputs, self.outputs = [], [], []
             self._network_graph, self.built = None, False
-        elif self.outputs:
+        elif not self.is_graph_network:
+            self._setup = self._predictor = None
+            self.inputs, self.outputs = [], []  # the next data build it anew
+        else:
             self._layers[-1]._outbound_nodes = []
             self._take_outputs(self._layers[-1].output)
 
@@ -111,6 +135,12 @@ class Sequential(Model):
         self._build_input_shape = input_shape
         super().build(input_shape)
 
+    def _build(self, inputs: Any) -> None:
+        self._build_input_shape, _ = shapes_and_dtype(inputs)
+        super()._build(inputs)
+
+    _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
+
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """The outputs of the last layer, called on those of the one before it, and so on."""
         if self.is_graph_network:
@@ -119,6 +149,12 @@ class Sequential(Model):
         for layer in self.layers:
             outputs = layer(outputs)
         return outputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape that each layer makes of that of the one before; nothing is built."""
+        for layer in self.layers:
+            input_shape = layer.compute_output_shape(input_shape)
+        return input_shape
 
     def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
         """`predict`, with a warning where the outputs are no probabilities."""
@@ -143,6 +179,8 @@ class Sequential(Model):
             {"class_name": type(layer).__name__, "config": layer.get_config()}
             for layer in self.layers
         ]
+        if layers and isinstance(self._layers[0], InputLayer):
+            layers[0]["config"].setdefault("batch_input_shape", self._layers[0]._batch_input_shape)
         config: dict[str, Any] = {"name": self.name, "layers": layers}
         if self._build_input_shape is not None:
             config["build_input_shape"] = self._build_input_shape

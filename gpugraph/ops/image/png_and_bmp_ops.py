@@ -12,6 +12,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import UnimplementedError, invalid_argument as refusal
+from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -70,7 +71,8 @@ def _png(data: bytes, channels: int, wanted: Any) -> Any:
     try:
         pixels, clear = decoded_png(data)
     except ValueError as error:
-        raise refusal(f"Invalid PNG data, size {len(data)}: {error}") from None
+        reason = f"{error}{pointer_text(data)}"
+        raise refusal(f"Invalid PNG data, size {len(data)}: {reason}") from None
     except NotImplementedError as error:
         raise UnimplementedError(None, None, str(error)) from None
     if clear is not None and channels in (2, 4):
@@ -90,7 +92,8 @@ def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
 def _bmp_pixels(data: bytes, channels: int) -> Any:
     """The pixels of an uncompressed BMP file of 8 (grey), 24 or 32 bits, [h, w, channels]."""
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
-        raise refusal(f"Invalid BMP data, size {len(data)}: it does not begin as a BMP file")
+        reason = f"it does not begin as a BMP file{pointer_text(data)}"
+        raise refusal(f"Invalid BMP data, size {len(data)}: {reason}")
     *_, start, _, width, signed, _, bits = _BMP_HEADER.unpack_from(data)
     height, depth = abs(signed), bits // 8
     if channels and channels != depth:
@@ -125,7 +128,7 @@ def _any_file(data: bytes, channels: int, wanted: Any) -> Any:
         if data.startswith(start):
             message = f"{kind} images are not decoded; PNG and BMP are"
             raise UnimplementedError(None, None, message)
-    raise refusal("Unknown image file format. One of PNG, BMP required.")
+    raise refusal(f"Unknown image file format. One of PNG, BMP required{pointer_text(data)}.")
 
 
 def _bind_decoder(

@@ -14,6 +14,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.lfs_pointers import BEGINNING, pointer_text_of_file
 from gpugraph.base.whole_files import open_to_read, system_errors
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
@@ -65,6 +66,8 @@ def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
         for line in file:
             if count == vocab_size:
                 return
+            if not offset and line.startswith(BEGINNING):
+                raise invalid_argument(f"Invalid content in {path}{pointer_text_of_file(path)}")
             offset += len(line)
             line = line.rstrip(b"\n").replace(b"\r", b"")
             if not line:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import NotFoundError, OpError
+from gpugraph.base.lfs_pointers import pointer_text_of_file
 from gpugraph.base.whole_files import remove_stale, write_whole
 from gpugraph.formats import messages_pb2
 from gpugraph.platform import files, logging
@@ -145,7 +146,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
         state = messages_pb2.parse_text(messages_pb2.CheckpointState, content, allow_unknown=False)
     except (OpError, ValueError) as error:
         logging.warning("%s: %s", type(error.__cause__ or error).__name__, error)
-        logging.warning("%s: Checkpoint ignored", path)
+        logging.warning("%s: Checkpoint ignored%s", path, pointer_text_of_file(path))
         return None
     if not state.model_checkpoint_path:
         raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gpugraph as tf
@@ -73,3 +74,45 @@ def test_clearing_begins_anew():
     assert K.learning_phase().graph is K.get_graph()
     assert K.get_uid("dense") == 1
     assert K.get_session() is not session and K.get_session().graph is K.get_graph()
+
+
+USES = {
+    "predict": lambda model: model.predict(np.ones([1, 2])),
+    "fit": lambda model: model.fit(np.ones([2, 2]), np.ones([2, 3]), verbose=0),
+    "get_weights": lambda model: model.get_weights(),
+    "set_weights": lambda model: model.set_weights([np.ones([2, 3]), np.ones([3])]),
+    "get_value": lambda model: K.get_value(model.layers[-1].kernel),
+    "function": lambda model: K.function(model.inputs, model.outputs)([np.ones([1, 2])]),
+    "call": lambda model: model(tf.zeros([1, 2])),
+}
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+@pytest.mark.parametrize("use", USES)
+def test_a_model_from_before_clear_session_says_so(use, is_used):
+    """Not the model's variables anew, nor that they are uninitialized."""
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    if is_used:
+        USES[use](model)
+    K.clear_session()
+    with pytest.raises(ValueError, match=r"K.clear_session\(\) was called at .*test_keras_session"):
+        USES[use](model)
+
+
+def test_a_graph_from_before_clear_session_works_where_it_is_entered():
+    graph, layer = tf.get_default_graph(), tf.keras.layers.Dense(3)
+    layer.build([None, 2])
+    K.clear_session()
+    with graph.as_default():
+        assert len(layer.get_weights()) == 2
+    with tf.Session(graph=graph) as session:
+        session.run(tf.variables_initializer(layer.weights))
+        assert len(layer.get_weights()) == 2
+
+
+def test_a_model_of_another_graph_outlives_clear_session():
+    with tf.Graph().as_default():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(2,))])
+    K.clear_session()
+    assert model.predict(np.ones([1, 2])).shape == (1, 3)

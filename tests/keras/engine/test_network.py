@@ -275,3 +275,76 @@ def test_a_mask_ends_at_a_layer_that_knows_none():
     flat = tf.keras.layers.Flatten()
     flat(masked)
     assert flat.input_mask is not None and flat.output_mask is None
+
+
+class Normalized(Model):
+    """A subclass whose `call` requires `training`."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.first, self.second = tf.keras.layers.Dense(2), tf.keras.layers.BatchNormalization()
+
+    def call(self, inputs, training):
+        self.calls += 1
+        return self.second(self.first(inputs), training=training)
+
+
+def test_build_passes_training():
+    model = Normalized()
+    model.build((None, 3))
+    assert len(model.weights) == 6 and model.built
+    model.build((None, 3))
+    assert model.calls == 1
+
+
+def test_build_refuses_other_required_arguments():
+    class Two(Model):
+        def call(self, inputs, other):
+            return inputs + other
+
+    with pytest.raises(ValueError, match="Currently, you cannot build your model if it has"):
+        Two().build((None, 3))
+
+    class Nothing(Model):
+        def call(self):
+            return tf.zeros([])
+
+    with pytest.raises(ValueError, match="You can only call `build` on a model if its `call`"):
+        Nothing().build((None, 3))
+
+    class Words(Model):
+        def call(self, inputs):
+            return tf.string_join([inputs, "a"])
+
+    with pytest.raises(ValueError, match="You cannot build your model by calling `build` if"):
+        Words().build((None, 3))
+
+
+def test_the_first_call_of_a_subclass_calls_it_once():
+    """No placeholder of `build` is in the graph, and updates are those of this call."""
+    model = Normalized()
+    model(tf.zeros([2, 3]), training=True)
+    assert model.calls == 1 and len(model.updates) == 2
+    types = {op.type for op in tf.get_default_graph().get_operations()}
+    assert "Placeholder" not in types
+
+
+def test_a_variable_may_be_an_input():
+    variable = K.variable(np.ones([2, 3]))
+    inputs = Input(tensor=variable)
+    assert inputs is variable and Input(tensor=tf.Variable([[1.0]])).shape.as_list() == [1, 1]
+    model = Model(inputs, Affine(2)(inputs))
+    kernel, bias = model.get_weights()
+    wanted = np.ones([2, 3]) @ kernel + bias
+    np.testing.assert_allclose(model.predict(None, steps=1), wanted, rtol=1e-5)
+
+
+def test_sparse_inputs_are_those_of_layers():
+    inputs = Input([3], sparse=True)
+    model = Model(inputs, tf.keras.layers.Dense(2)(inputs))
+    matrix = pytest.importorskip("scipy.sparse").csr_matrix(np.eye(3, dtype=np.float32))
+    model.compile("sgd", "mse")
+    model.fit(matrix, np.ones([3, 2]), verbose=0)
+    kernel, bias = model.get_weights()
+    np.testing.assert_allclose(model.predict(matrix), kernel + bias, rtol=1e-5)

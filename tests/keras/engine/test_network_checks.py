@@ -374,7 +374,9 @@ def test_errors_inside_a_layer_have_a_note_of_it():
     with pytest.raises(ValueError) as raised:
         Outer()(inside)
     (note,) = raised.value.__notes__
-    assert note.endswith('(Wrong layer "wrong", node 0; path: wrong[0]; inside outer)')
+    assert note.endswith(
+        '(Wrong layer "wrong", node 0; path: x[0] -> d[0] -> wrong[0]; inside outer)'
+    )
     with pytest.raises(ValueError) as raised:
         Wrong()(tf.zeros([1, 4]))
     assert not hasattr(raised.value, "__notes__")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -59,3 +60,29 @@ def test_classes_as_rows():
     np.testing.assert_array_equal(utils.to_categorical([[1], [0]], 3), [[0, 1, 0], [1, 0, 0]])
     assert utils.to_categorical([2, 0]).shape == (2, 3)
     np.testing.assert_allclose(utils.normalize(np.array([[3.0, 4.0]])), [[0.6, 0.8]])
+
+
+class Slow(utils.Sequence):
+    """Some of its items take longer than others."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        time.sleep(0.03 * (index % 2 == 0))
+        return index
+
+
+@pytest.mark.parametrize("use_multiprocessing", [False, True])
+def test_the_order_is_that_of_the_data(use_multiprocessing):
+    """Of processes too, and of a generator, which TensorFlow 1.15 takes from in any order."""
+    enqueuer = utils.OrderedEnqueuer(Slow(), use_multiprocessing)
+    enqueuer.start(workers=3, max_queue_size=4)
+    values = list(itertools.islice(enqueuer.get(), 15))
+    enqueuer.stop()
+    assert values == [*range(6), *range(6), *range(3)]
+    enqueuer = utils.GeneratorEnqueuer(iter(range(20)), use_multiprocessing)
+    enqueuer.start(workers=4, max_queue_size=10)
+    values = list(enqueuer.get())
+    enqueuer.stop()
+    assert values == list(range(20))

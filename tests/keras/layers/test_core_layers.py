@@ -85,3 +85,49 @@ def test_penalties_of_activities():
     loss = K.function([x], layer.get_losses_for(x))([VALUE])[0]
     expected = (0.5 * np.abs(VALUE).sum() + 2 * (VALUE**2).sum()) / 2
     np.testing.assert_allclose(loss, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float64", "bool"])
+def test_dense_casts_inputs_of_rank_2(dtype):
+    value = np.array([[0, 1, 1], [1, 0, 1]], dtype)
+    layer = L.Dense(2, dtype="float32")
+    x = tf.keras.Input([3], dtype=dtype)
+    model = tf.keras.Model(x, layer(x))
+    kernel, bias = model.get_weights()
+    wanted = value.astype(np.float32) @ kernel + bias
+    assert model.output.dtype == tf.float32
+    np.testing.assert_allclose(model.predict(value), wanted, rtol=1e-6)
+
+
+def test_dense_refuses_integers_without_a_dtype():
+    with pytest.raises(TypeError, match="Unable to build `Dense` layer with non-floating point"):
+        L.Dense(2)(tf.zeros([2, 3], tf.int64))
+
+
+def test_shapes_of_lambda_with_several_inputs_and_outputs():
+    pair = [(5, 3), (5, 4)]
+    cases = {
+        "one": (L.Lambda(lambda x: x[1], output_shape=(4,)), [5, 4]),
+        "several": (L.Lambda(lambda x: x, output_shape=[(3,), (4,)]), [[5, 3], [5, 4]]),
+        "function": (L.Lambda(lambda x: x, output_shape=lambda s: s), [[5, 3], [5, 4]]),
+        "of one": (L.Lambda(lambda x: x[0], output_shape=lambda s: s[0]), [5, 3]),
+        "call": (L.Lambda(lambda x: [x[0], x[1] * 2]), [[5, 3], [5, 4]]),
+    }
+    for name, (layer, wanted) in cases.items():
+        shapes = layer.compute_output_shape(pair)
+        listed = [s.as_list() for s in shapes] if isinstance(shapes, list) else shapes.as_list()
+        assert listed == wanted, name
+    by_name = L.Lambda(lambda x: x["a"]).compute_output_shape({"a": (5, 3)})
+    assert by_name.as_list() == [5, 3]
+
+
+def test_the_kind_of_a_lambdas_output_shape():
+    kinds = [
+        L.Lambda(abs, output_shape=shape).get_config()["output_shape_type"]
+        for shape in (None, (3,), lambda shape: shape, as_it_is)
+    ]
+    assert kinds == ["raw", "raw", "lambda", "function"]
+
+
+def as_it_is(shape):
+    return shape

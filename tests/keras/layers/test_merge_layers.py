@@ -123,3 +123,16 @@ def test_what_is_refused():
         L.Dot(1)([x, y])
     with pytest.raises(TypeError, match="Invalid type for `axes`"):
         L.Dot("one")
+
+
+@pytest.mark.parametrize("name", ["Add", "Average", "Maximum", "Multiply", "Concatenate"])
+def test_masks_may_be_numbers(name):
+    inputs = [tf.zeros([2, 3, 4])] * 2
+    masks = [tf.constant([[1.0, 0.0, 1.0]] * 2), tf.constant([[1, 1, 0]] * 2)]
+    mask = getattr(L, name)(**({"axis": 1} if name == "Concatenate" else {})).compute_mask(
+        inputs, masks[:1] * 2 if name == "Concatenate" else masks
+    )
+    assert mask.dtype == tf.bool
+    if name != "Concatenate":
+        with tf.Session() as session:
+            assert session.run(mask).tolist() == [[True, False, False]] * 2

@@ -242,3 +242,16 @@ def test_sparse_gradients_that_reach_all_rows_step_as_dense_ones(optimizer):
             model.train_on_batch(rows if is_sparse else hot, wanted)
         weights.append(looked_up.get_weights()[0])
     np.testing.assert_allclose(*weights, rtol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam"]
+)
+def test_deserialize_makes_the_name_lower_case_in_the_configuration(name):
+    """As in TensorFlow: what comes out of `serialize` then differs from it in this alone."""
+    optimizers = tf.keras.optimizers
+    config = optimizers.serialize(getattr(optimizers, name)())
+    assert config["class_name"] == name
+    again = optimizers.serialize(optimizers.deserialize(config))
+    assert config["class_name"] == name.lower() and again["class_name"] == name
+    assert again["config"] == config["config"]

@@ -275,3 +275,51 @@ def test_stateful_batches_are_whole():
     with pytest.raises(ValueError, match="incompatible with the specified batch size"):
         model.fit(X, Y, batch_size=5, verbose=0)
     model.fit(X[:8], Y[:8], verbose=0)
+
+
+def test_data_may_be_variables():
+    x, y = K.zeros((4, 3)), K.ones((4, 1))
+    model = linear()
+    model.fit(x, y, steps_per_epoch=2, verbose=0, validation_data=(x, y), validation_steps=1)
+    bias = model.get_weights()[1]
+    assert bias == pytest.approx([0.36])
+    assert model.evaluate(x, y, steps=1, verbose=0) == pytest.approx(0.64**2)
+    np.testing.assert_allclose(model.predict(x, steps=1), [bias] * 4, rtol=1e-6)
+    with pytest.raises(ValueError, match="When using data tensors as input to a model"):
+        model.fit(x, y, verbose=0)
+
+
+def test_sparse_matrices_go_into_dense_inputs():
+    matrices = pytest.importorskip("scipy.sparse")
+    dense, sparse = linear(), linear()
+    wanted = dense.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0).history["loss"]
+    for kind in (matrices.csr_matrix, matrices.csc_matrix, matrices.coo_matrix):
+        sparse.set_weights(START)
+        run = sparse.fit(kind(X), Y, batch_size=4, epochs=2, shuffle=False, verbose=0)
+        np.testing.assert_allclose(run.history["loss"], wanted, rtol=1e-5)
+        np.testing.assert_allclose(sparse.predict(kind(X)), dense.predict(X), rtol=1e-5)
+        sparse.fit(kind(X), Y, verbose=0, validation_split=0.5)  # in a new order
+        assert sparse.train_on_batch(kind(X), Y) > 0 and sparse.predict_on_batch(kind(X)).size == 10
+
+
+def test_dicts_of_targets_need_outputs_by_name():
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.last = keras.layers.Dense(1)
+
+        def call(self, inputs):
+            return self.last(inputs["a"]) + self.last(inputs["b"])
+
+    model = Own()
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="You cannot pass a dictionary as model target"):
+        model.fit({"a": X, "b": X}, {"output_1": Y}, verbose=0)
+    model.fit({"a": X, "b": X}, Y, verbose=0)
+    assert model.predict({"b": X, "a": X}).shape == (10, 1)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_compile_takes_the_switch_between_tensorflows_loops(value):
+    model = linear(experimental_run_tf_function=value)
+    assert model.train_on_batch(X, Y) > 0

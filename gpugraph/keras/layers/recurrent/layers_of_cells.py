@@ -12,6 +12,7 @@ from gpugraph.keras.engine.input_spec import InputSpec
 from gpugraph.keras.layers.configured_layer import ConfiguredLayer
 from gpugraph.keras.layers.recurrent.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
 from gpugraph.keras.layers.recurrent.recurrent_layer import RNN
+from gpugraph.platform import logging
 
 
 class OfCell:
@@ -104,6 +105,16 @@ class SimpleRNN(LayerOfCell):
     """A layer of `SimpleRNNCell`: see there for the cell's arguments, and RNN for the others."""
 
     cell_class = SimpleRNNCell
+
+    def make(self, arguments: Mapping[str, Any]) -> None:
+        """Initialize the layer; `implementation`, which its cell does not have, is dropped."""
+        kwargs = dict(arguments["kwargs"])
+        if kwargs.pop("implementation", None) is not None:
+            logging.warning(
+                "The `implementation` argument in `SimpleRNN` has been deprecated. Please remove "
+                "it from your layer call."
+            )
+        super().make({**arguments, "kwargs": kwargs})
 
 
 class GRU(LayerOfCell):

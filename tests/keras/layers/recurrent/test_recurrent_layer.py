@@ -184,3 +184,47 @@ def test_gradients_reach_all_weights():
     gradients = tf.gradients(loss, [x, *layer.trainable_weights])
     arrays = evaluated([x], gradients, [INPUTS])
     assert len(arrays) == 7 and all(np.isfinite(array).all() for array in arrays)
+
+
+CELLS = {
+    "BasicRNNCell": lambda: tf.nn.rnn_cell.BasicRNNCell(3),
+    "BasicLSTMCell": lambda: tf.nn.rnn_cell.BasicLSTMCell(3),
+    "GRUCell": lambda: tf.nn.rnn_cell.GRUCell(3),
+    "LSTMCell": lambda: tf.nn.rnn_cell.LSTMCell(3, use_peepholes=True),
+    "MultiRNNCell": lambda: tf.nn.rnn_cell.MultiRNNCell(
+        [tf.nn.rnn_cell.GRUCell(2), tf.nn.rnn_cell.BasicRNNCell(3)]
+    ),
+    "GRUBlockCell": lambda: tf.contrib.rnn.GRUBlockCell(3),
+    "LSTMBlockCell": lambda: tf.contrib.rnn.LSTMBlockCell(3),
+    "NASCell": lambda: tf.contrib.rnn.NASCell(3),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_models_of_cells_of_tf_nn_are_initialized_and_trained(name):
+    inputs = tf.keras.Input((4, 3))
+    model = tf.keras.Model(inputs, L.RNN(CELLS[name]())(inputs))
+    model.compile("sgd", "mse")
+    before = model.predict(INPUTS)
+    assert before.shape == (2, 3) and len(model.trainable_weights) > 1
+    model.fit(INPUTS, np.ones((2, 3)), verbose=0)
+    assert (model.predict(INPUTS) != before).all()
+
+
+def test_simple_rnn_drops_implementation():
+    """Keras 2.1's layers have it; LSTM and GRU still do."""
+    for implementation in (0, 1, 2):
+        layer = L.SimpleRNN(3, implementation=implementation)
+        assert "implementation" not in layer.get_config()
+    with pytest.raises(TypeError, match="Keyword argument not understood: implementation"):
+        L.ConvLSTM2D(3, 2, implementation=1)
+
+
+def test_the_configuration_of_a_cell_is_a_dict():
+    cells = [make() for name, make in CELLS.items() if "Block" not in name]
+    for cell in (L.LSTMCell(3), [L.LSTMCell(3), L.GRUCell(2)], *cells):
+        config = L.RNN(cell).get_config()["cell"]
+        assert type(config["config"]) is dict and config["class_name"].endswith(("Cell", "Cells"))
+    for name in ("GRUBlockCell", "LSTMBlockCell"):
+        with pytest.raises(NotImplementedError, match="must override `get_config`"):
+            L.RNN(CELLS[name]()).get_config()

@@ -1,0 +1,36 @@
+"""Git LFS pointers: the short texts that a clone has in place of files, until `git lfs pull`.
+
+Source: the specification of Git LFS, docs/spec.md. Loaders ask here what it is that they refuse.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from typing import Any
+
+BEGINNING = b"version https://git-lfs.github.com/spec"
+"""The bytes that every pointer begins with."""
+
+_MOST_BYTES = 1024
+"""The specification has pointers below this size."""
+
+
+def pointer_text(content: Any) -> str:
+    """Return a remark in brackets where bytes are a Git LFS pointer; "" for others."""
+    beginning = bytes(content[:_MOST_BYTES])
+    if not beginning.startswith(BEGINNING):
+        return ""
+    size = re.search(rb"^size (\d{1,20})$", beginning, re.MULTILINE)
+    of = f" of {size[1].decode()} bytes" if size else ""
+    return f" (it is a Git LFS pointer to a file{of}: `git lfs pull` fetches the file itself)"
+
+
+def pointer_text_of_file(path: Any) -> str:
+    """Return the same for the file of a path; "" where it can't be read."""
+    with contextlib.suppress(OSError, ValueError):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return pointer_text(file.read(_MOST_BYTES))
+    return ""
