@@ -258,8 +258,9 @@ class Graph(Scopes, Collections):
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes it an error to feed this tensor."""
-        self._unfeedable.add(tensor)
-        self._barred += 1
+        if tensor not in self._unfeedable:
+            self._unfeedable.add(tensor)
+            self._barred += 1
 
     def prevent_fetching(self, op: Operation) -> None:
         """Makes it an error to fetch this operation or its tensors."""

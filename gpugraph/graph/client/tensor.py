@@ -87,12 +87,12 @@ class Tensor:
             raise ValueError(error.in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input."""
-        return list(dict.fromkeys(self._consumers))
+        """The operations that take this tensor as an input, once for each such input."""
+        return list(self._consumers)
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """The same, once for each input that this is. Do not change it."""
+        """As `consumers`, without a copy: do not change it."""
         self.op.graph._note_consumers()
         return self._users or ()
 
