@@ -453,7 +453,7 @@ def test_whether_the_tensor_of_a_variable_is_initialized(is_resource):
         session.run(v.initializer)
         assert session.run(flag)
     for other in (tf.constant(1.0), 3):
-        with pytest.raises(TypeError, match="Expected a tf.Variable"):
+        with pytest.raises(TypeError, match=r"Expected a tf\.Variable"):
             tf.is_variable_initialized(other)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, misfit_of
 from gpugraph.base.shapes import Dimension, TensorShape, shape_text
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
@@ -35,14 +35,21 @@ from gpugraph.ops.framework.tensor_conversion import (
 
 
 def _merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    whole = shapes[0]
-    for index, other in enumerate(shapes):
+    """What is known from all shapes, the last one first, as in TensorFlow's messages."""
+    whole = shapes[-1]
+    for index, other in reversed(list(enumerate(shapes[:-1]))):
         try:
-            whole = whole.merge_with(other)
+            whole = other.merge_with(whole)
         except ValueError as error:
-            raise ValueError(
-                f"Shapes must be equal, but input {index} has another: {error}"
-            ) from error
+            words = misfit_of(error).in_graph
+            fits = [part.is_compatible_with(shapes[0]) for part in shapes]
+            unlike = fits.index(False) if False in fits else index
+            in_run = (
+                f"Shapes of all inputs must match: values[0].shape = {shape_text(shapes[0])} "
+                f"!= values[{unlike}].shape = {shape_text(shapes[unlike])}"
+            )
+            merging = f"{words}\n\tFrom merging shape {index} with other shapes."
+            raise Misfit(merging, in_run) from error
     return whole
 
 
@@ -51,34 +58,54 @@ def _merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
 
 def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
     parts = [shape.sizes for shape in context.shapes[:-1]]
-    ranks = {len(sizes) for sizes in parts if sizes is not None}
-    if len(ranks) > 1:
-        raise ValueError(f"Tensors to concatenate must have one rank, but have {sorted(ranks)}")
-    if not ranks:
+    rank = next((len(sizes) for sizes in parts if sizes is not None), None)
+    if rank is None:
         return [UNKNOWN]
-    rank = ranks.pop()
+    for index, sizes in enumerate(parts):
+        if sizes is not None and len(sizes) != rank:
+            raise Misfit(
+                f"Shape must be rank {rank} but is rank {len(sizes)}",
+                "ConcatOp : Ranks of all input tensors should match: shape[0] = "
+                f"{shape_text(parts[0])} vs. shape[{index}] = {shape_text(sizes)}",
+                detail=f"input {index}",
+            )
     if rank == 0:
         raise ValueError("Can't concatenate scalars (use tf.stack instead)")
     value = context.value(len(parts))
     if value is None:
         return [TensorShape.of((None,) * rank)]
-    axis = normalize_axis(ints(value)[0], rank)
-    return [_concatenated(parts, axis, rank)]
+    axis = ints(value)[0]
+    least = axis + 1 if axis >= 0 else -axis
+    if least > rank:
+        raise Misfit(
+            f"Shape must be at least rank {least} but is rank {rank}",
+            "ConcatOp : Expected concatenating dimensions in the range "
+            f"[-{rank}, {rank}), but got {axis}",
+            detail=f"axis {axis} is not in the range [-{rank}, {rank})",
+        )
+    return [_concatenated(context.shapes[:-1], axis % rank, rank)]
 
 
-def _concatenated(
-    parts: Sequence[tuple[int | None, ...] | None], axis: int, rank: int
-) -> TensorShape:
-    rest = _merge_all(
-        [
-            UNKNOWN if sizes is None else TensorShape.of((*sizes[:axis], None, *sizes[axis + 1 :]))
-            for sizes in parts
-        ]
-    )
-    lengths = [None if sizes is None else sizes[axis] for sizes in parts]
+def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
+    """The shape of all parts in a row; sizes are merged from the last part to the first."""
+    known = [part.sizes or (None,) * rank for part in parts]
+    before = after = UNKNOWN
+    for index, sizes in reversed(list(enumerate(known))):
+        try:
+            before = TensorShape.of(sizes[:axis]).merge_with(before)
+            after = TensorShape.of(sizes[axis + 1 :]).merge_with(after)
+        except ValueError as error:
+            rests = [(*sizes[:axis], *sizes[axis + 1 :]) for sizes in known]
+            unlike = next((i for i, rest in enumerate(rests) if rest != rests[0]), 0)
+            in_run = (
+                f"ConcatOp : Dimensions of inputs should match: shape[0] = {shape_text(known[0])} "
+                f"vs. shape[{unlike}] = {shape_text(known[unlike])}"
+            )
+            detail = f"input {index} and those behind it"
+            raise Misfit(misfit_of(error).in_graph, in_run, detail=detail) from error
+    lengths = [sizes[axis] for sizes in known]
     total = None if None in lengths else sum(lengths)  # type: ignore[arg-type]
-    sizes = rest.sizes or (None,) * rank
-    return TensorShape.of((*sizes[:axis], total, *sizes[axis + 1 :]))
+    return before + TensorShape.of((total,)) + after
 
 
 def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -274,7 +301,10 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     ValueError when the shapes differ or `axis` is not in [-rank - 1, rank].
     """
     if axis == 0 and not contains_tensor(values):
-        return convert_to_tensor(values, name=name)
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            return _pack(list(values), name=name)
     if axis:
         listed = list(values)
         rank = getattr(getattr(listed[0], "shape", None), "rank", None) if listed else None
@@ -324,6 +354,11 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
         return _packed(value, dtype, name)
     if isinstance(value, Dimension):
         value = int(value)
+    if dtype is not None and _is_tensor(value) and value.dtype.base_dtype is not dtype:
+        raise TypeError(
+            f"Cannot convert a list containing a tensor of dtype {value.dtype} to {dtype} "
+            f"(Tensor is: {value!r})"
+        )
     return convert_to_tensor(value, dtype, name=name)
 
 

@@ -185,9 +185,9 @@ class _ProgramSearch(_Search):
             return super()._evaluate(tensor)
         value = self._values[tensor.op.inputs[1]]
         sizes = tensor.shape.sizes
-        if value is None or sizes is None or not tensor.shape.is_fully_defined():
+        if value is None or sizes is None or None in sizes:
             return None
-        return np.full(sizes, value, value.dtype)
+        return np.full([size or 0 for size in sizes], value, value.dtype)
 
 
 def _is_static(operation: Operation) -> bool:

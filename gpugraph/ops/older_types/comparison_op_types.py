@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import NUMERIC, REAL
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -22,12 +22,11 @@ def _infer_approximate(context: InferContext) -> Sequence[TensorShape]:
     x, y = context.shapes
     try:
         x.merge_with(y)
-    except Misfit as error:
+    except ValueError as error:
         in_run = (
-            f"x and y must be of the same shape. x shape: {shape_text(x)}. "
-            f"y shape: {shape_text(y)}"
+            f"x and y must be of the same shape. x shape: {shape_text(x)}. y shape: {shape_text(y)}"
         )
-        raise Misfit(error.in_graph, in_run) from None
+        raise Misfit(misfit_of(error).in_graph, in_run) from error
     return [x]
 
 

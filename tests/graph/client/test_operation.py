@@ -89,10 +89,7 @@ def test_an_input_can_be_replaced(g: Graph) -> None:
     y.op._update_input(0, other)
     assert (x.consumers(), other.consumers()) == ([z.op], [z.op, y.op, y.op])
     after = raw_ops.Add(other, x)
-    assert (x.consumers(), other.consumers()) == (
-        [z.op, after.op],
-        [z.op, y.op, y.op, after.op],
-    )
+    assert (x.consumers(), other.consumers()) == ([z.op, after.op], [z.op, y.op, y.op, after.op])
 
 
 def test_a_graph_may_hold_cycles(g: Graph) -> None:
