@@ -23,3 +23,6 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     if value is not None:
         tensor.graph.prevent_feeding(tensor)
     return value
+
+
+constant_value = get_static_value  # its name in tf.contrib.util

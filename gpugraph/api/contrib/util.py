@@ -7,3 +7,4 @@ from gpugraph.graph_files.meta_graph_export import (
     stripped_op_list_for_graph as stripped_op_list_for_graph,
 )
 from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto as make_tensor_proto
+from gpugraph.variables.static_value import constant_value as constant_value
