@@ -119,6 +119,7 @@ if TYPE_CHECKING:
         Source as Source,
     )
     from gpugraph.variables.module import Module as Module
+    from gpugraph.variables.static_value import get_static_value as get_static_value
     from gpugraph.ops.random.random_ops import get_seed as get_seed
     from gpugraph.platform import (
         app as app, flags as flags, logging as logging, resource_loader as resource_loader,
@@ -156,10 +157,8 @@ if TYPE_CHECKING:
         variables_initializer as variables_initializer,
     )
     from gpugraph.api.top_level import *
-    from gpugraph.ops.framework import constant_value as _constant_value
 
     NoGradient = NotDifferentiable
-    get_static_value = _constant_value.constant_value
     initialize_all_tables = tables_initializer
     initialize_all_variables = global_variables_initializer
     initialize_local_variables = local_variables_initializer

@@ -23,7 +23,7 @@ from gpugraph.base.dimensions import (
     as_size,
     dimension_value as dimension_value,
 )
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import value_error
 from gpugraph.base.protobuf_fields import message_class
 
 
@@ -136,9 +136,7 @@ class TensorShape:
         if a is None:
             return shape
         if not self.is_compatible_with(shape):
-            raise Misfit(
-                f"Shapes {self} and {shape} are not compatible", in_graph=_difference(a, b)
-            )
+            raise value_error(f"Shapes {self} and {shape} are not compatible", _difference(a, b))
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
@@ -271,9 +269,8 @@ def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
     )
 
 
-def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") -> Misfit:
-    in_graph = f"Shape must be {bound}rank {rank} but is rank {shape.rank}"
-    return Misfit(message, in_graph=in_graph)
+def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") -> ValueError:
+    return value_error(message, f"Shape must be {bound}rank {rank} but is rank {shape.rank}")
 
 
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
@@ -326,7 +323,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     unknown, as does the rank if one is unknown.
 
     Raises:
-      Misfit: two known sizes differ and neither is 1.
+      ValueError: two known sizes differ and neither is 1.
     """
     x, y = a.sizes, b.sizes
     if x == y or x is None or y == ():
@@ -345,8 +342,8 @@ def _broadcast_size(m: int | None, n: int | None, a: TensorShape, b: TensorShape
         return n
     if m is None or n is None:
         return (m or n) or None
-    raise Misfit(
+    raise value_error(
         f"Incompatible shapes for broadcasting: {a} and {b}",
+        f"Dimensions must be equal, but are {m} and {n}",
         f"Incompatible shapes: {shape_text(a)} vs. {shape_text(b)}",
-        in_graph=f"Dimensions must be equal, but are {m} and {n}",
     )

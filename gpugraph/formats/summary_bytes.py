@@ -141,13 +141,3 @@ def plugin_metadata(plugin: str, display_name: str = "", description: str = "") 
 def file_version_event(wall_time: float) -> bytes:
     """The Event with which each event file begins."""
     return event_message(wall_time, 0, "file_version", b"brain.Event:2")
-
-
-SESSION_START, SESSION_STOP, SESSION_CHECKPOINT = 1, 2, 3
-"""The statuses of a SessionLog that are written here."""
-
-
-def session_log(status: int, checkpoint_path: str = "") -> bytes:
-    """A SessionLog: the start or stop of a session, or a checkpoint and its path."""
-    path = bytes_field(2, checkpoint_path.encode()) if checkpoint_path else b""
-    return int_field(1, status) + path

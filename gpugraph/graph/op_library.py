@@ -80,7 +80,7 @@ OPERATORS: OpTable[Callable[..., Any]] = OpTable()
 """The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
 
 _NODE_DEF_OPERATION = "gpugraph.graph_files.node_def_operation"  # imported with its first use
-_conversions: list[Callable[[Any], Any]] = []
+_conversions: list[Callable[..., Any]] = []
 _constant_values: list[Callable[[Any, bool], Any]] = []
 _of_node_defs: list[Callable[..., None]] = []
 
@@ -95,14 +95,14 @@ def constant_value(tensor: Any, as_shape: bool) -> Any:
     return _constant_values[0](tensor, as_shape)
 
 
-def register_conversion(function: Callable[[Any], Any]) -> None:
+def register_conversion(function: Callable[..., Any]) -> None:
     """Registers the function that makes a tensor of any value that can become one."""
     _conversions[:] = [function]
 
 
-def as_tensor(value: Any) -> Any:
-    """A value as a tensor; TypeError or ValueError where it can't become one."""
-    return _conversions[0](value)
+def as_tensor(value: Any, dtype: Any = None) -> Any:
+    """`value` as a tensor of `dtype`, if given; TypeError or ValueError where it can be none."""
+    return _conversions[0](value, dtype)
 
 
 def register_of_node_def(function: Callable[..., None]) -> None:

@@ -30,7 +30,9 @@ class TimeLimit(NamedTuple):
     def check(self, where: str) -> None:
         """DeadlineExceededError when the time is over."""
         if monotonic() > self.ends:
-            raise DeadlineExceededError(None, None, f"Timed out {where} after {self.seconds} s")
+            raise DeadlineExceededError(
+                None, None, f"Timed out waiting for notification: {where} after {self.seconds} s"
+            )
 
 
 Take = Callable[[str, Any], Any]

@@ -27,7 +27,7 @@ from gpugraph.base.errors import (
     error_code_from_exception_type,
     exception_type_from_error_code,
 )
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, misfit_of
 from gpugraph.kernel import noted_op
 from gpugraph.plan import FetchSlot, Step
 
@@ -44,8 +44,9 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
     """`error` as TensorFlow's class. Its message names the step, its line and its device."""
     name, origin = noted_op(error) or (step.name, step.origin)
-    if isinstance(error, Misfit):
-        error = error.error_class(None, None, error.in_run or error.in_graph)
+    if type(error) in (Misfit, ValueError):
+        misfit = misfit_of(error)
+        error = misfit.error_class(None, None, misfit.in_run or misfit.in_graph)
     message = _message(error)
     if "[[node" not in message:
         where = f"defined at {origin}" if origin is not None else "made by the runtime"

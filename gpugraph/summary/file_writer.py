@@ -105,10 +105,6 @@ class FileWriter:
         content = _message(session_log, "SessionLog").SerializeToString()
         self._add("session_log", content, global_step)
 
-    def add_session_log_bytes(self, session_log: bytes, global_step: Any = None) -> None:
-        """As `add_session_log`, of the message's bytes."""
-        self._add("session_log", session_log, global_step)
-
     def add_graph(
         self, graph: Graph | None, global_step: Any = None, graph_def: Any = None
     ) -> None:
@@ -175,6 +171,11 @@ class FileWriter:
                 "FileWriter is explicitly reopened.",
                 stacklevel=stack_level(),
             )
+
+
+def scalar_message(tag: str, value: float) -> Any:
+    """A Summary message of one number, for a program's own writer too."""
+    return messages_pb2.Summary(value=[messages_pb2.Summary.Value(tag=tag, simple_value=value)])
 
 
 def _event_writer(

@@ -39,7 +39,8 @@ python.client.session: tf BaseSession=gpugraph.session.BaseSession
 python.eager.context: gpugraph.compatibility.graph_mode tf
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
 python.framework.(constant_op function importer indexed_slices load_library op_def_library
-    tensor_spec type_spec): tf
+    tensor_spec): tf
+python.framework.type_spec: gpugraph.graph.client.type_spec
 python.framework.device: DeviceSpec=tf.DeviceSpec
 python.framework.dtypes: tf.dtypes tf
 python.framework.(errors errors_impl): tf.errors

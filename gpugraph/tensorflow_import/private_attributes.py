@@ -11,10 +11,12 @@ from typing import Any
 from gpugraph.base.dimensions import Dimension
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.scope_state import requested_device
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.graph.op_library import OP_DEFS
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
@@ -52,11 +54,71 @@ def _control_outputs(op: Operation) -> list[Operation]:
     return [other for other in op.graph.get_operations() if op in other.control_inputs]
 
 
+def _remove_all_control_inputs(op: Operation) -> None:
+    """`Operation._remove_all_control_inputs()`: it waits for nothing any more."""
+    op._remove_control_inputs(op.control_inputs)
+
+
+def _set_control_flow_context(op: Operation, context: Any) -> None:
+    """`Operation._set_control_flow_context(context)`: the branch or loop that it is in."""
+    op._control_flow_context = context
+
+
+def _set_context_of_graph(graph: Graph, context: Any) -> None:
+    """`Graph._set_control_flow_context(context)`: the branch or loop of the ops to come."""
+    graph._scope.control_flow = context
+
+
+def _set_container(graph: Graph, container: str) -> None:
+    graph._scope.container = container
+
+
+def _override_operator(operator: str, function: Any) -> None:
+    """`Tensor._override_operator(name, function)`: another function for one of its operators."""
+    setattr(Tensor, operator, function)
+
+
 PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
-    Operation: {"_control_outputs": property(_control_outputs)},
-    Tensor: {"_as_node_def_input": _as_node_def_input, "_shape_tuple": _shape_tuple},
+    Operation: {
+        "_control_outputs": property(_control_outputs),
+        "_get_control_flow_context": lambda op: op._control_flow_context,
+        "_graph": property(lambda op: op.graph),
+        "_input_types": property(lambda op: [tensor.dtype for tensor in op.inputs]),
+        "_is_stateful": property(lambda op: op.op_def.is_stateful),
+        "_node_def": property(lambda op: op.node_def),
+        "_output_types": property(lambda op: [out.dtype.as_datatype_enum for out in op.outputs]),
+        "_remove_all_control_inputs": _remove_all_control_inputs,
+        "_set_control_flow_context": _set_control_flow_context,
+        "_set_device_from_string": lambda op, device: op._set_device(device),
+        "_traceback": property(lambda op: op.traceback),
+    },
+    Tensor: {
+        "_as_node_def_input": _as_node_def_input,
+        "_id": property(id),
+        "_op": property(lambda tensor: tensor.op),
+        "_override_operator": staticmethod(_override_operator),
+        "_rank": lambda tensor: tensor.shape.rank,
+        "_shape_tuple": _shape_tuple,
+        "_value_index": property(lambda tensor: tensor.value_index),
+    },
     TensorShape: {"_dims": property(_dims), "_v2_behavior": False},
-    Graph: {"_apply_device_functions": _apply_device_functions},
+    Graph: {
+        "_apply_device_functions": _apply_device_functions,
+        "_building_function": False,
+        "_container": property(lambda graph: graph._scope.container, _set_container),
+        "_get_control_flow_context": lambda graph: graph._scope.control_flow,
+        "_get_op_def": lambda graph, kind: op_def_message(OP_DEFS[kind]),
+        "_get_operation_by_name_unsafe": lambda graph, name: graph.get_operation_by_name(name),
+        "_gradient_override_map": property(lambda graph: dict(graph._scope.overrides)),
+        "_is_function": lambda graph, name: str(name) in graph._functions,
+        "_last_id": property(lambda graph: graph.version),
+        "_nodes_by_id": property(lambda graph: {op._id: op for op in graph.get_operations()}),
+        "_nodes_by_name": property(lambda graph: {op.name: op for op in graph.get_operations()}),
+        "_set_control_flow_context": _set_context_of_graph,
+        "_unfeedable_tensors": property(lambda graph: graph._unfeedable),
+        "_unfetchable_ops": property(lambda graph: graph._unfetchable),
+        "_variable_creator_stack": property(lambda graph: list(graph._scope.creators)),
+    },
 }
 """For each class what programs read of it, by name."""
 

@@ -15,6 +15,7 @@ from gpugraph.graph.client.default_graph_functions import graph_of
 from gpugraph.variable_scope.custom_getters import nested
 from gpugraph.variable_scope.scope_settings import VariableScope, scope_stack
 from gpugraph.variable_scope.variable_request import AUTO_REUSE
+from gpugraph.variable_scope.variable_store import variable_store
 
 _SETTINGS = (
     "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
@@ -164,7 +165,10 @@ class variable_scope:
                 )
             within = entered.enter_context(self._name_scope(str(self._default_name)))
             if self._unique_name is None:  # it keeps the name where it is entered again
-                self._unique_name = scope_stack().unique(str(self._default_name))
+                stack = scope_stack()
+                self._unique_name = stack.unique(str(self._default_name))
+                full_name = stack.current._prefix() + self._unique_name
+                variable_store().default_scopes.add(full_name)
             target = self._unique_name
         elif isinstance(target, VariableScope):
             within = entered.enter_context(self._name_scope(target.name.split("/")[-1]))

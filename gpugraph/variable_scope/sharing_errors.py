@@ -19,12 +19,28 @@ def made_at(variable: Any) -> str:
     return "" if origin is None else f" It was made at {origin}."
 
 
-def already_there(name: str, existing: Any) -> ValueError:
-    """It must not exist, but it does."""
+def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) -> ValueError:
+    """It must not exist, but it does.
+
+    default_scopes: the full names of scopes that were opened by a default name.
+    """
     return ValueError(
         f"Variable {name} already exists, disallowed.{made_at(existing)} To get that one, set "
         "reuse=True or reuse=tf.AUTO_REUSE in the variable_scope; to make another, give it "
-        "another name or scope."
+        f"another name or scope.{_on_default_names(name, default_scopes)}"
+    )
+
+
+def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
+    """Why two scopes that were opened by default names inside another have one name."""
+    around = [scope for scope in default_scopes if "/" in scope and name.startswith(f"{scope}/")]
+    if not around:
+        return ""
+    outer, _, default = max(around, key=len).rpartition("/")
+    return (
+        f" '{default}' is a default name inside of '{outer}': default names are counted anew each "
+        f"time that '{outer}' is entered, so the second entry repeats the names of the first. Name "
+        f"the layers or scopes inside, or enter '{outer}' once for all of them."
     )
 
 

@@ -54,13 +54,14 @@ class VariableStore:
     """`variables` by name, parts of variables among them, and `partitioned` those in parts.
 
     sites: for each name the lines that asked for it and got it: (line, whether it was made then)
-      to how often.
+      to how often. default_scopes: the full names of scopes that were opened by default names.
     """
 
     def __init__(self) -> None:
         self.variables: dict[str, Any] = {}
         self.partitioned: dict[str, PartitionedVariable] = {}
         self.sites: dict[str, dict[tuple[Origin, bool], int]] = {}
+        self.default_scopes: set[str] = set()
         self._lock = new_rlock()
 
     def get(self, spec: VariableSpec, custom_getter: Callable[..., Any] | None = None) -> Any:
@@ -118,7 +119,7 @@ class VariableStore:
         existing = self.variables.get(spec.name)
         if existing is not None:
             if spec.reuse is False:
-                raise already_there(spec.name, existing)
+                raise already_there(spec.name, existing, self.default_scopes)
             check_same(spec, existing)
             self._note(spec.name, created=False)
             return existing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.base.dtypes import resource
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -86,8 +87,15 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, (Tensor, SparseTensor, IndexedSlices, Variable))
 
 
-def is_variable_initialized(variable: Variable) -> Tensor:
-    """A bool scalar: whether the variable has a value in the session; TypeError for no variable."""
+def is_variable_initialized(variable: Any) -> Tensor:
+    """A bool scalar: whether the variable has a value in the session.
+
+    variable: a Variable, the reference tensor of one, or a resource handle. TypeError for others.
+    """
+    if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:
+        return raw_ops.IsVariableInitialized(variable)
+    if isinstance(variable, Tensor) and variable.dtype == resource:
+        return raw_ops.VarIsInitializedOp(variable)
     [variable] = _variables([variable])
     return variable._is_initialized()
 
@@ -96,7 +104,7 @@ def report_uninitialized_variables(
     var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """A 1-D string tensor: the names of the variables that have no value yet."""
-    chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
+    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):
         flags = [is_variable_initialized(variable) for variable in chosen]

@@ -69,7 +69,7 @@ def test_an_endless_loop_ends_when_its_time_is_over(session: Any, trace: bool) -
     level = tf.RunOptions.FULL_TRACE if trace else tf.RunOptions.NO_TRACE
     options = tf.RunOptions(timeout_in_ms=60, trace_level=level)
     for _ in range(2):
-        with pytest.raises(DeadlineExceededError, match="Timed out in the loop 'while/"):
+        with pytest.raises(DeadlineExceededError, match="notification: in the loop 'while/"):
             session.run(last, GOING, options=options, run_metadata=tf.RunMetadata())
         assert in_use(session) == held
         assert session.run(last, OVER) == 3.0

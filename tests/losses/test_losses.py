@@ -188,3 +188,22 @@ def test_weights_of_unknown_shape_are_checked_in_the_run():
         assert session.run(loss, {predictions: np.ones((2, 3)), weights: [[1.0], [0.0]]}) == 1
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.run(loss, {predictions: np.ones((2, 3)), weights: [1.0, 1.0, 1.0]})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("absolute_difference", "hinge_loss", "huber_loss", "log_loss", "mean_squared_error"),
+        *("sigmoid_cross_entropy", "softmax_cross_entropy", "mean_pairwise_squared_error"),
+    ],
+)
+@pytest.mark.parametrize("sizes", [(4, 5, 6), (3, 3)])
+def test_weights_that_do_not_fit_in_a_run_are_refused_first(name, sizes):
+    with tf.Graph().as_default(), tf.Session() as session:
+        values, weights = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        loss = getattr(tf.losses, name)(values, values, weights=weights)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="weights can not be broadcast to values"
+        ):
+            session.run(loss, {values: np.ones((2, 3)), weights: np.ones(sizes)})
+        assert np.isfinite(session.run(loss, {values: np.ones((2, 3)), weights: 1.0}))

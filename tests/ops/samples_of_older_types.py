@@ -27,6 +27,7 @@ elementwise(
     lambda x, y, tolerance: np.abs(np.subtract(x, y, dtype=np.result_type(x, "i2"))) < tolerance,
     attrs={"tolerance": 1.0},
     signed=False,
+    one_shape=True,
 )
 add(
     "ClipByValue",

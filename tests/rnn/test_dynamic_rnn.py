@@ -247,6 +247,16 @@ def test_shapes_are_known_as_far_as_they_can_be():
     assert (outputs.shape.as_list(), state.shape.as_list()) == ([None, None, 2], [None, 2])
 
 
+@pytest.mark.parametrize("is_time_major", [False, True])
+def test_lengths_do_not_say_the_size_of_the_batch(is_time_major):
+    x = tf.placeholder(tf.float32, [5, None, 3] if is_time_major else [None, 5, 3])
+    outputs, state = tf.nn.dynamic_rnn(
+        rnn_cell.GRUCell(2), x, [4, 6], dtype=tf.float32, time_major=is_time_major
+    )
+    assert outputs.shape.as_list() == ([5, None, 2] if is_time_major else [None, 5, 2])
+    assert state.shape.as_list() == [None, 2]
+
+
 def test_loops_may_be_told():
     x = tf.constant(X)
     cell = rnn_cell.GRUCell(2)

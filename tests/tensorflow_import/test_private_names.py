@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpugraph as tf
@@ -79,6 +80,76 @@ def test_programs_hang_their_own_attributes_on_tensors() -> None:
     tensor._keras_history = ("layer", 0, 0)
     tensor._keras_shape = ()
     assert tensor._keras_history[0] == "layer"
+
+
+def test_state_of_graphs_and_operations() -> None:
+    graph: Any = tf.Graph()
+    with graph.as_default(), graph.container("box"):
+        x: Any = tf.constant(1.0, name="x")
+        y: Any = tf.split([1.0, 2.0], 2)[1]
+        assert graph._container == "box"
+        context = object()
+        graph._set_control_flow_context(context)
+        assert graph._get_control_flow_context() is context
+        graph._set_control_flow_context(None)
+        with tf.variable_creator_scope(lambda make, **options: make(**options)):
+            assert len(graph._variable_creator_stack) == 1
+        with graph.gradient_override_map({"Neg": "Mine"}):
+            assert graph._gradient_override_map == {"Neg": "Mine"}
+    assert graph._building_function is False
+    assert graph._get_operation_by_name_unsafe("x") is x.op
+    assert graph._nodes_by_name["x"] is graph._nodes_by_id[x.op._id] is x.op
+    assert graph._last_id == len(graph.get_operations())
+    assert graph._get_op_def("Split").name == "Split"
+    assert not graph._is_function("f")
+    graph.prevent_feeding(x)
+    graph.prevent_fetching(x.op)
+    assert (list(graph._unfeedable_tensors), list(graph._unfetchable_ops)) == ([x], [x.op])
+    split = y.op
+    assert split._input_types == [tf.int32, tf.float32]
+    assert split._output_types == [1, 1]
+    assert not split._is_stateful
+    assert split._graph is graph
+    assert split._node_def.name == "split"
+    assert split._traceback == split.traceback
+    split._add_control_input(x.op)
+    split._remove_all_control_inputs()
+    assert split.control_inputs == []
+    split._set_control_flow_context(context)
+    assert split._get_control_flow_context() is context
+    split._set_device_from_string("/cpu:0")
+    assert split.device == "/cpu:0"
+    assert (y._op, y._value_index, y._rank()) == (split, 1, 1)
+    assert x._id != y._id
+
+
+def test_state_of_monitored_sessions() -> None:
+    with tf.Graph().as_default():
+        tf.train.get_or_create_global_step()
+        session: Any = tf.train.MonitoredSession()
+        creator = session._coordinated_creator
+        assert creator.tf_sess is session._tf_sess()
+        assert not creator.coord.should_stop()
+        assert not session._is_closed()
+        session.close()
+        assert session._is_closed()
+        assert session._coordinated_creator.tf_sess is None
+
+
+def test_the_correction_of_variances_can_be_left_out() -> None:
+    images = np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2)
+    variances = []
+    for is_corrected in (True, False):
+        with tf.Graph().as_default(), tf.Session() as session:
+            layer: Any = tf.layers.BatchNormalization(momentum=0.0)
+            layer._bessels_correction_test_only = is_corrected
+            layer(tf.constant(images), training=True)
+            session.run(tf.global_variables_initializer())
+            session.run(layer.updates)
+            variances.append(session.run(layer.moving_variance))
+    by_channel = images.reshape(4, 2)
+    np.testing.assert_allclose(variances[0], by_channel.var(0, ddof=1), rtol=1e-6)
+    np.testing.assert_allclose(variances[1], by_channel.var(0), rtol=1e-6)
 
 
 def test_every_private_attribute_is_new() -> None:

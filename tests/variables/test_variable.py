@@ -443,6 +443,20 @@ def test_reports():
         assert session.run(none).tolist() == []
 
 
+@pytest.mark.parametrize("is_resource", [False, True])
+def test_whether_the_tensor_of_a_variable_is_initialized(is_resource):
+    v = tf.Variable(1.0, name="handle", use_resource=is_resource)
+    tensor = tf.get_default_graph().get_tensor_by_name("handle:0")
+    flag = tf.is_variable_initialized(tensor)
+    with tf.Session() as session:
+        assert not session.run(flag)
+        session.run(v.initializer)
+        assert session.run(flag)
+    for other in (tf.constant(1.0), 3):
+        with pytest.raises(TypeError, match=r"Expected a tf\.Variable"):
+            tf.is_variable_initialized(other)
+
+
 def test_reports_run_beside_gpus():
     with tf.device("/gpu:0"):
         tf.Variable(1.0, name="there")

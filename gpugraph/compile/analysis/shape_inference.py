@@ -118,7 +118,7 @@ class Inference:
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             refusal = inference_error(node, context, error)
             if self.settled:  # else a loop variable may turn out to change its shape
-                if not self._is_conditional(node):
+                if not (_waits(node) or self._is_conditional(node)):
                     raise refusal from error
                 self.unit.failures[node.id] = refusal
             return self._never(node)
@@ -212,6 +212,19 @@ def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | N
         return infer.rule(shapes)
     except (ValueError, TypeError, LookupError):
         return None
+
+
+def _waits(node: Node) -> bool:
+    """Whether it or an ancestor has a control input, such as an assertion, which fails first."""
+    seen, stack = {node}, [node]
+    while stack:
+        for edge in stack.pop()._in:
+            if edge.is_control and not edge.src.is_source:
+                return True
+            if edge.src not in seen:
+                seen.add(edge.src)
+                stack.append(edge.src)
+    return False
 
 
 def _maker_of_handle(node: Node, index: int) -> tuple[str, Mapping[str, Any]]:

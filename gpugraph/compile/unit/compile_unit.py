@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InternalError, InvalidArgumentError, OpError
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import INPUT_NAME, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.config import ConfigProto
@@ -112,8 +112,10 @@ def _at_node(node: Node) -> str:
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
     """The error of an op that refuses the shapes or values of its inputs."""
-    misfit = error if isinstance(error, Misfit) else Misfit(str(error))
+    misfit = misfit_of(error)
     message = misfit.in_run
+    if INPUT_NAME in message:
+        message = message.replace(INPUT_NAME, node.input_names()[0])
     if not message:
         shapes = ", ".join(map(shape_text, context.shapes))
         of_op = f"'{node.name}' (op: '{node.type}') with input shapes: {shapes}"

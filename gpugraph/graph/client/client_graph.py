@@ -12,7 +12,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, is_refusal, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.base.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 from gpugraph.graph.attr_values import complete_attrs
@@ -258,8 +258,9 @@ class Graph(Scopes, Collections):
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes it an error to feed this tensor."""
-        self._unfeedable.add(tensor)
-        self._barred += 1
+        if tensor not in self._unfeedable:
+            self._unfeedable.add(tensor)
+            self._barred += 1
 
     def prevent_fetching(self, op: Operation) -> None:
         """Makes it an error to fetch this operation or its tensors."""
@@ -376,12 +377,12 @@ def infer_shapes(op: Operation, producer: int | None = None) -> None:
     except Exception as error:
         plain = isinstance(error, (TypeError, ValueError))
         said = str(error) if plain else f"{type(error).__name__}: {error}"
-        refusal = error if isinstance(error, Misfit) else Misfit(said)
+        refusal = misfit_of(error) if plain else Misfit(said)
         shapes_text = ", ".join(map(shape_text, context.shapes))
         raise (TypeError if isinstance(error, TypeError) else ValueError)(
             f"{refusal.in_graph} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}"
             f"{refusal.behind}. Made at {op.origin}"
-        ) from error
+        ) from (None if is_refusal(error) else error)
 
 
 def _html_row(op: Operation) -> OpRow:

@@ -6,8 +6,10 @@ from typing import Any
 
 from gpugraph.base.dtypes import as_dtype, float32, int64
 from gpugraph.base.shapes import as_shape
-from gpugraph.graph.client.indexed_slices import IndexedSlices
-from gpugraph.graph.client.type_spec import TypeSpec, register_spec
+from gpugraph.graph.client.indexed_slices import IndexedSlices, IndexedSlicesValue
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.graph.client.type_spec import TypeSpec, register_type_spec_from_value_converter
 
 
 class IndexedSlicesSpec(TypeSpec):
@@ -17,7 +19,13 @@ class IndexedSlicesSpec(TypeSpec):
     ValueError for indices that are no vector.
     """
 
-    __slots__ = ("_dense_shape_dtype", "_dtype", "_indices_dtype", "_indices_shape", "_shape")
+    __slots__ = (
+        "_dense_shape_dtype",
+        "_indices_dtype",
+        "_indices_shape",
+        "_shape",
+        "_values_dtype",
+    )
 
     def __init__(
         self,
@@ -28,7 +36,7 @@ class IndexedSlicesSpec(TypeSpec):
         indices_shape: Any = None,
     ) -> None:
         self._shape = as_shape(shape)
-        self._dtype = as_dtype(dtype)
+        self._values_dtype = as_dtype(dtype)
         self._indices_dtype = as_dtype(indices_dtype)
         self._dense_shape_dtype = None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)
         self._indices_shape = as_shape(indices_shape).with_rank(1)
@@ -39,8 +47,30 @@ class IndexedSlicesSpec(TypeSpec):
         return IndexedSlices
 
     def _serialize(self) -> tuple[Any, ...]:
-        dtypes = self._dtype, self._indices_dtype, self._dense_shape_dtype
+        dtypes = self._values_dtype, self._indices_dtype, self._dense_shape_dtype
         return (self._shape, *dtypes, self._indices_shape)
+
+    @property
+    def _component_specs(self) -> tuple[TensorSpec, ...]:
+        values = self._indices_shape.concatenate(self._shape[1:])
+        specs = (
+            TensorSpec(values, self._values_dtype),
+            TensorSpec(self._indices_shape, self._indices_dtype),
+        )
+        if self._dense_shape_dtype is None:
+            return specs
+        return (*specs, TensorSpec([self._shape.rank], self._dense_shape_dtype))
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        parts = value.values, value.indices
+        return parts if value.dense_shape is None else (*parts, value.dense_shape)
+
+    def _from_components(self, components: Any) -> Any:
+        """IndexedSlices, or an IndexedSlicesValue where the components are arrays."""
+        if all(isinstance(part, Tensor) for part in components):
+            return IndexedSlices(*components)
+        values, indices, *dense_shape = components
+        return IndexedSlicesValue(values, indices, *(dense_shape or [None]))
 
 
 def _of_slices(slices: IndexedSlices) -> IndexedSlicesSpec:
@@ -52,4 +82,4 @@ def _of_slices(slices: IndexedSlices) -> IndexedSlicesSpec:
     )
 
 
-register_spec(IndexedSlices, _of_slices)
+register_type_spec_from_value_converter(IndexedSlices, _of_slices)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import misfit_of
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.identity_reference import Reference
@@ -83,16 +83,16 @@ class Tensor:
         """Adds what is known of the shape; ValueError when it contradicts what was known."""
         try:
             self._shape = self._shape.merge_with(as_shape(shape))
-        except Misfit as error:
-            raise ValueError(error.in_graph) from None
+        except ValueError as error:
+            raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input."""
-        return list(dict.fromkeys(self._consumers))
+        """The operations that take this tensor as an input, once for each such input."""
+        return list(self._consumers)
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """The same, once for each input that this is. Do not change it."""
+        """As `consumers`, without a copy: do not change it."""
         self.op.graph._note_consumers()
         return self._users or ()
 
@@ -143,8 +143,8 @@ class Tensor:
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise _SymbolicTensorError(
-            f"The symbolic tf.Tensor '{self.name}' (made at {self.op.origin}) holds no values that "
-            "NumPy could read. Fetch it with Session.run."
+            f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array. It was made at "
+            f"{self.op.origin} and holds no values: fetch it with Session.run."
         )
 
     def __add__(self, other: Any) -> Any:

@@ -7,10 +7,15 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.client.type_spec import TypeSpec, register_spec
+from gpugraph.graph.client.type_spec import (
+    BatchableTypeSpec,
+    TypeSpec,
+    register_type_spec_from_value_converter,
+)
+from gpugraph.graph.op_library import as_tensor
 
 
-class TensorSpec(TypeSpec):
+class TensorSpec(BatchableTypeSpec):
     """A shape, a dtype and perhaps a name. Equal ones are equal in all three.
 
     shape: a TensorShape or what becomes one; None where nothing is known of it.
@@ -55,22 +60,74 @@ class TensorSpec(TypeSpec):
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
         """What holds for both, without a name unless both have it; ValueError for other dtypes."""
-        if not isinstance(other, TensorSpec) or self._dtype is not other._dtype:
-            raise ValueError(f"No TypeSpec is compatible with both {self!r} and {other!r}")
+        if type(other) is not type(self) or self._dtype is not other._dtype:
+            raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
         shape = self._shape.most_specific_compatible_shape(other._shape)
         return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """Whether a tensor, or another spec, may be of this shape and dtype."""
-        return self._dtype.is_compatible_with(spec_or_tensor.dtype) and (
-            self._shape.is_compatible_with(spec_or_tensor.shape)
+        return (
+            isinstance(spec_or_tensor, (TensorSpec, Tensor))
+            and self._dtype.is_compatible_with(spec_or_tensor.dtype)
+            and self._shape.is_compatible_with(spec_or_tensor.shape)
         )
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._name
 
+    @property
+    def _component_specs(self) -> TensorSpec:
+        return self
+
+    @property
+    def _flat_tensor_specs(self) -> list[Any]:
+        return [self]
+
+    def _to_components(self, value: Any) -> Tensor:
+        """`value` as a tensor; ValueError where it is none of this dtype and shape."""
+        try:
+            tensor: Tensor = as_tensor(value, self._dtype)
+        except (TypeError, ValueError):
+            tensor = None  # type: ignore[assignment]
+        if tensor is None or not tensor.shape.is_compatible_with(self._shape):
+            raise ValueError(
+                f"Value {value!r} is not convertible to a tensor with dtype {self._dtype} and "
+                f"shape {self._shape}."
+            )
+        return tensor
+
+    def _from_components(self, components: Any) -> Any:
+        return components
+
+    def _from_compatible_tensor_list(self, tensor_list: Any) -> Tensor:
+        [tensor] = tensor_list
+        tensor.set_shape(self._shape)
+        result: Tensor = tensor
+        return result
+
+    def _to_batchable_tensor_list(self, value: Any, batched: bool = False) -> Tensor:
+        """`value` as a tensor; ValueError for a scalar that is to be a batch."""
+        if batched and self._shape.merge_with(value.shape).rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return self._to_components(value)
+
+    def _batch(self, batch_size: int | None) -> TensorSpec:
+        return TensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype)
+
+    def _unbatch(self) -> TensorSpec:
+        if self._shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return TensorSpec(self._shape[1:], self._dtype)
+
+    def _to_legacy_output_types(self) -> DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        return self._shape
+
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
 
-register_spec(Tensor, TensorSpec.from_tensor)
+register_type_spec_from_value_converter(Tensor, lambda x: TensorSpec(x.shape, x.dtype), True)

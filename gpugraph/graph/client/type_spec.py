@@ -1,23 +1,31 @@
 """TypeSpec: what is known of a value before there is one. Each kind of value has a spec of its own.
 
-A spec is its `_serialize()`: shapes, dtypes, names and flags. Two are equal, or compatible, if
-all of these are, one by one.
+A spec is its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and dicts. Two are
+equal, or compatible, if all of these are, one by one. A value is its components: a structure of
+tensors and of values with specs of their own, or a flat list of tensors.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from gpugraph.base.dtypes import DType
+from gpugraph.base.nest import flatten, pack_sequence_as
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.op_library import as_tensor
 
 Spec = TypeVar("Spec", bound="TypeSpec")
 
 
 class TypeSpec(ABC):
-    """Base of the specs of tensors, sparse tensors, indexed slices and TensorArrays."""
+    """Base of the specs of tensors, sparse tensors, indexed slices and TensorArrays.
+
+    A subclass defines `value_type`, `_serialize`, `_component_specs`, `_to_components` and
+    `_from_components`; its constructor takes what `_serialize` returns.
+    """
 
     __slots__ = ()
 
@@ -30,26 +38,80 @@ class TypeSpec(ABC):
     def _serialize(self) -> tuple[Any, ...]:
         """The arguments of the constructor."""
 
+    @property
+    @abstractmethod
+    def _component_specs(self) -> Any:
+        """The specs of the components, in their structure."""
+
+    @abstractmethod
+    def _to_components(self, value: Any) -> Any:
+        """The components of a value that is compatible with this spec."""
+
+    @abstractmethod
+    def _from_components(self, components: Any) -> Any:
+        """The value of these components."""
+
+    @property
+    def _flat_tensor_specs(self) -> list[Any]:
+        """The specs of the tensors in `_to_tensor_list`."""
+        return _flat(self._component_specs)
+
+    def _to_tensor_list(self, value: Any) -> list[Any]:
+        """The tensors that a value is made of."""
+        return flatten(self._to_components(value), expand_composites=True)
+
+    def _from_tensor_list(self, tensor_list: Any) -> Any:
+        """The value of these tensors; ValueError for those of other numbers, shapes or dtypes."""
+        expected = self._flat_tensor_specs
+        if len(tensor_list) != len(expected):
+            raise ValueError("Incompatible input: wrong number of tensors")
+        for index, (tensor, spec) in enumerate(zip(tensor_list, expected)):
+            if not type_spec_from_value(tensor).is_compatible_with(spec):
+                raise ValueError(
+                    f"Incompatible input: tensor {index} ({tensor}) is incompatible with {spec}"
+                )
+        return self._from_compatible_tensor_list(tensor_list)
+
+    def _from_compatible_tensor_list(self, tensor_list: Any) -> Any:
+        """As `_from_tensor_list`, without checks."""
+        return self._from_components(_composed(self._component_specs, iter(tensor_list)))
+
+    @classmethod
+    def _deserialize(cls, serialization: Any) -> Any:
+        """The spec whose `_serialize` gave this."""
+        return cls(*serialization)
+
+    def _to_legacy_output_types(self) -> Any:
+        """The dtypes, as datasets once showed them."""
+        raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_types()")
+
+    def _to_legacy_output_shapes(self) -> Any:
+        """The shapes, as datasets once showed them."""
+        raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_shapes()")
+
+    def _to_legacy_output_classes(self) -> Any:
+        """The classes, as datasets once showed them."""
+        return self.value_type
+
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a value, or what another spec stands for, may be what this one stands for."""
-        other = spec_of(spec_or_value)
-        return type(other) is type(self) and all(
-            map(_are_compatible, self._serialize(), other._serialize())
-        )
+        other = type_spec_from_value(spec_or_value)
+        return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self: Spec, other: TypeSpec) -> Spec:
         """What holds for both; ValueError where nothing of this kind does."""
-        if type(other) is type(self):
-            pairs = list(zip(self._serialize(), other._serialize()))
-            if all(x == y or isinstance(x, TensorShape) for x, y in pairs):
-                return type(self)(*(_common(x, y) for x, y in pairs))
-        raise ValueError(f"No TypeSpec is compatible with both {self!r} and {other!r}")
+        if type(other) is not type(self):
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return type(self)._deserialize(_common(self._serialize(), other._serialize()))
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._serialize() == other._serialize()
+        return type(other) is type(self) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((type(self), self._serialize()))
+        return hash(self._key())
+
+    def _key(self) -> Any:
+        return type(self), _comparable(self._serialize(), type(self).__name__)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}{self._serialize()!r}"
@@ -58,29 +120,147 @@ class TypeSpec(ABC):
         return type(self), self._serialize()
 
 
+class BatchableTypeSpec(TypeSpec):
+    """Base of the specs of values that can be batched by stacking their flat tensors."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _batch(self, batch_size: int | None) -> Any:
+        """The spec of so many values in a batch; None: of any number."""
+
+    @abstractmethod
+    def _unbatch(self) -> Any:
+        """The spec of one value of a batch."""
+
+    def _to_batched_tensor_list(self, value: Any) -> list[Any]:
+        """The tensors of a batch; ValueError for scalars."""
+        tensors = self._to_tensor_list(value)
+        if any(tensor.shape.rank == 0 for tensor in tensors):
+            raise ValueError(f"Value {value} has insufficient rank for batching.")
+        return tensors
+
+
+def _flat(specs: Any) -> list[Any]:
+    """The specs of tensors in a structure of specs, those of components in place of the whole."""
+    return [
+        part
+        for leaf in flatten(specs)
+        for part in ([leaf] if leaf._component_specs is leaf else _flat(leaf._component_specs))
+    ]
+
+
+def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
+    """The values of a structure of specs, of the tensors in a row."""
+    leaves = [
+        next(tensors)
+        if leaf._component_specs is leaf
+        else leaf._from_components(_composed(leaf._component_specs, tensors))
+        for leaf in flatten(specs)
+    ]
+    return pack_sequence_as(specs, leaves)
+
+
+def _comparable(value: Any, owner: str) -> Any:
+    """A part of a serialization as a key; ValueError for a kind that none may have."""
+    if value is None or isinstance(value, (int, float, str, bytes, DType, TypeSpec)):
+        return value
+    if isinstance(value, TensorShape):
+        return TensorShape, value.sizes
+    if isinstance(value, dict):
+        return tuple((key, _comparable(value[key], owner)) for key in sorted(value))
+    if isinstance(value, tuple):
+        return tuple(_comparable(part, owner) for part in value)
+    if hasattr(value, "tolist"):
+        return type(value), value.shape, _as_tuple(value.tolist())
+    raise ValueError(
+        f"Unsupported value type {type(value).__name__} returned by {owner}._serialize"
+    )
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
 def _common(x: Any, y: Any) -> Any:
-    return x.most_specific_compatible_shape(y) if isinstance(x, TensorShape) else x
+    """What holds for both parts of serializations, in which only shapes may differ."""
+    if type(x) is type(y):
+        if isinstance(x, TensorShape):
+            return x.most_specific_compatible_shape(y)
+        if isinstance(x, TypeSpec):
+            return x.most_specific_compatible_type(y)
+        if isinstance(x, tuple) and len(x) == len(y):
+            return tuple(map(_common, x, y))
+        if isinstance(x, dict) and sorted(x) == sorted(y):
+            return {key: _common(x[key], y[key]) for key in sorted(x)}
+        if not isinstance(x, (tuple, dict)) and x == y:
+            return x
+    raise ValueError(f"Types are not compatible: {x!r} vs {y!r}")
 
 
 def _are_compatible(x: Any, y: Any) -> bool:
-    if isinstance(x, (TensorShape, DType)) and isinstance(y, (TensorShape, DType)):
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, tuple):
+        return len(x) == len(y) and all(map(_are_compatible, x, y))
+    if isinstance(x, dict):
+        return sorted(x) == sorted(y) and all(_are_compatible(x[key], y[key]) for key in x)
+    if isinstance(x, (TypeSpec, TensorShape, DType)):
         return x.is_compatible_with(y)
     return bool(x == y)
 
 
-_MAKERS: list[tuple[type, Callable[[Any], TypeSpec]]] = []
+_MAKERS: list[tuple[type, Callable[[Any], TypeSpec], bool]] = []
 
 
-def register_spec(kind: type, make: Callable[[Any], TypeSpec]) -> None:
-    """Registers how the spec of a value of a class is made."""
-    _MAKERS.append((kind, make))
+def register_type_spec_from_value_converter(
+    type_object: type, converter_fn: Callable[[Any], Any], allow_subclass: bool = False
+) -> None:
+    """Registers how the spec of a value of a class is made; the last one registered is asked first.
+
+    allow_subclass: whether values of subclasses are meant too.
+    """
+    _MAKERS.append((type_object, converter_fn, allow_subclass))
 
 
-def spec_of(value: Any) -> TypeSpec:
-    """The spec of a value, or the value if it is a spec; TypeError for other values."""
+def type_spec_from_value(value: Any) -> TypeSpec:
+    """The spec of a value, or the value if it is a spec.
+
+    A list of values of one batchable kind has the spec of a batch; what has no spec of its own but
+    can be a tensor has that of the tensor. TypeError for other values.
+    """
     if isinstance(value, TypeSpec):
         return value
-    for kind, make in _MAKERS:
-        if isinstance(value, kind):
+    spec = _registered(value)
+    if spec is None:
+        with suppress(TypeError, ValueError):
+            spec = _registered(as_tensor(value))
+    if spec is None:
+        kind = type(value).__name__
+        raise TypeError(f"Could not build a TypeSpec for {value!r} with type {kind}")
+    return spec
+
+
+def _registered(value: Any) -> TypeSpec | None:
+    if isinstance(value, list) and value:
+        batch = _of_batch([_registered(part) for part in value])
+        if batch is not None:
+            return batch
+    for kind, make, allows_subclasses in reversed(_MAKERS):
+        if type(value) is kind or (allows_subclasses and isinstance(value, kind)):
             return make(value)
-    raise TypeError(f"Could not build a TypeSpec for {value!r} with type {type(value).__name__}")
+    return None
+
+
+def _of_batch(specs: list[Any]) -> TypeSpec | None:
+    """The spec of a batch of values of these specs; None where they have nothing in common."""
+    common = specs[0]
+    if not isinstance(common, BatchableTypeSpec):
+        return None
+    try:
+        for spec in specs[1:]:
+            common = common.most_specific_compatible_type(spec)
+    except ValueError:
+        return None
+    batch: TypeSpec = common._batch(len(specs))
+    return batch

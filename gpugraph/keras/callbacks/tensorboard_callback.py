@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpugraph.formats.summary_bytes import scalar_summary
 from gpugraph.keras.backend.keras_session import get_session
 from gpugraph.keras.callbacks.callback import Callback, Logs
 from gpugraph.summary import FileWriter, histogram, merge
+from gpugraph.summary.file_writer import scalar_message
 
 _NO_VALUES = ("batch", "size", "num_steps")
 
@@ -87,8 +87,7 @@ class TensorBoard(Callback):
     def _write(self, prefix: str, logs: dict[str, Any], step: int) -> None:
         for name, value in logs.items():
             if name not in _NO_VALUES:
-                tag = f"{prefix}_{name}".encode()
-                self.writer.add_summary(scalar_summary(tag, float(value)), step)
+                self.writer.add_summary(scalar_message(f"{prefix}_{name}", float(value)), step)
 
     def on_train_end(self, logs: Logs = None) -> None:
         """Closes the event file."""

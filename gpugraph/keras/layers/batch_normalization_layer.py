@@ -29,7 +29,7 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.unary_functions import sqrt
-from gpugraph.ops.framework.identity_and_shape import identity, shape as shape_of
+from gpugraph.ops.framework.identity_and_shape import identity, shape as shape_of, size
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.normalization.bias_and_moments import (
@@ -79,6 +79,7 @@ class BatchNormalization(SameShape):
 
     moving_mean_initializer: Any
     moving_variance_initializer: Any
+    _bessels_correction_test_only = True  # tests of programs set it to False
     parameter_order = ("gamma", "beta")
     """The order in which the trained variables are made."""
 
@@ -261,6 +262,9 @@ class BatchNormalization(SameShape):
             )  # fmt: skip
 
         outputs, mean, variance = smart_cond(training, of_batch, of_averages)
+        if not self._bessels_correction_test_only:
+            count = cast(size(inputs) / size(variance), variance.dtype)
+            variance = variance * ((count - 1) / count)
         self.update_fused([mean, variance], training)
         return outputs
 

@@ -20,6 +20,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature, ViewCopies
+from gpugraph.ops.arrays.joined_shapes import infer_concat, merge_all
 from gpugraph.ops.arrays.reshape_and_transpose import by_index, index_op
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
@@ -33,52 +34,7 @@ from gpugraph.ops.framework.tensor_conversion import (
     register_tensor_conversion_function,
 )
 
-
-def _merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    whole = shapes[0]
-    for index, other in enumerate(shapes):
-        try:
-            whole = whole.merge_with(other)
-        except ValueError as error:
-            raise ValueError(
-                f"Shapes must be equal, but input {index} has another: {error}"
-            ) from error
-    return whole
-
-
 # -- concat
-
-
-def _infer_concat(context: InferContext) -> Sequence[TensorShape]:
-    parts = [shape.sizes for shape in context.shapes[:-1]]
-    ranks = {len(sizes) for sizes in parts if sizes is not None}
-    if len(ranks) > 1:
-        raise ValueError(f"Tensors to concatenate must have one rank, but have {sorted(ranks)}")
-    if not ranks:
-        return [UNKNOWN]
-    rank = ranks.pop()
-    if rank == 0:
-        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
-    value = context.value(len(parts))
-    if value is None:
-        return [TensorShape.of((None,) * rank)]
-    axis = normalize_axis(ints(value)[0], rank)
-    return [_concatenated(parts, axis, rank)]
-
-
-def _concatenated(
-    parts: Sequence[tuple[int | None, ...] | None], axis: int, rank: int
-) -> TensorShape:
-    rest = _merge_all(
-        [
-            UNKNOWN if sizes is None else TensorShape.of((*sizes[:axis], None, *sizes[axis + 1 :]))
-            for sizes in parts
-        ]
-    )
-    lengths = [None if sizes is None else sizes[axis] for sizes in parts]
-    total = None if None in lengths else sum(lengths)  # type: ignore[arg-type]
-    sizes = rest.sizes or (None,) * rank
-    return TensorShape.of((*sizes[:axis], total, *sizes[axis + 1 :]))
 
 
 def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -144,7 +100,7 @@ _PARTS = Attr("int", required=True, minimum=2)
 _concat = op(
     "ConcatV2",
     **by_index("values: N * T, axis: Tidx", N=_PARTS),
-    infer=_infer_concat,
+    infer=infer_concat,
     **numpy_kernels(Call(make=_bind_concat)),
     native=ViewCopies(_joined),
     grad=_concat_back,
@@ -183,7 +139,7 @@ def _infer_offsets(context: InferContext) -> Sequence[TensorShape]:
         if not vector.is_compatible_with(first):
             refused = f"input {index} should contain {first[0]} elements, but got {vector[0]}"
             raise Misfit(refused, in_run=refused)
-    return [_merge_all(vectors)] * context.num_outputs
+    return [merge_all(vectors)] * context.num_outputs
 
 
 def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
@@ -224,7 +180,7 @@ index_op(
 
 
 def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
-    sizes = _merge_all(context.shapes).sizes
+    sizes = merge_all(context.shapes).sizes
     if sizes is None:
         return [UNKNOWN]
     axis = _stacking_axis(context.attrs["axis"], len(sizes))
@@ -274,7 +230,10 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     ValueError when the shapes differ or `axis` is not in [-rank - 1, rank].
     """
     if axis == 0 and not contains_tensor(values):
-        return convert_to_tensor(values, name=name)
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            return _pack(list(values), name=name)
     if axis:
         listed = list(values)
         rank = getattr(getattr(listed[0], "shape", None), "rank", None) if listed else None
@@ -324,6 +283,11 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
         return _packed(value, dtype, name)
     if isinstance(value, Dimension):
         value = int(value)
+    if dtype is not None and _is_tensor(value) and value.dtype.base_dtype is not dtype:
+        raise TypeError(
+            f"Cannot convert a list containing a tensor of dtype {value.dtype} to {dtype} "
+            f"(Tensor is: {value!r})"
+        )
     return convert_to_tensor(value, dtype, name=name)
 
 

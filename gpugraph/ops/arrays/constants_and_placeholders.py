@@ -17,7 +17,7 @@ from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, same_shape
+from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
@@ -104,6 +104,7 @@ def _fill_with_value(context: KernelContext, value: Any, out: Any) -> Callable[[
 
 
 def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[0], 1, "dims")
     dims, value = context.value(0), context.shapes[1]
     if dims is not None and (dims < 0).any():
         raise ValueError(f"Sizes must be >= 0, but they are {dims.tolist()}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -31,7 +32,11 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     if normalize_axis(context.attrs["seq_dim"], len(sizes), "seq_dim") == batch:
         raise ValueError(f"seq_dim and batch_dim must differ, but both are {batch}")
     if count is not None and sizes[batch] not in (None, count):
-        raise ValueError(f"There are {count} seq_lengths, but a batch of {sizes[batch]}")
+        raise Misfit(
+            f"Dimensions must be equal, but are {sizes[batch]} and {count}",
+            f"Length of seq_lengths != input.dims({batch}), ({count} vs. {sizes[batch]})",
+            detail=f"there are {count} seq_lengths, but a batch of {sizes[batch]}",
+        )
     known = count if sizes[batch] is None else sizes[batch]
     return [TensorShape.of((*sizes[:batch], known, *sizes[batch + 1 :]))]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
@@ -52,7 +53,7 @@ def _block(attrs: Any) -> int:
 
 def _divided(size: int | None, by: int, what: str) -> int | None:
     if size is not None and size % by:
-        raise ValueError(f"{what} {size} must be a multiple of {by}")
+        raise Misfit(f"Dimension size must be evenly divisible by {by} but is {size}", detail=what)
     return None if size is None else size // by
 
 

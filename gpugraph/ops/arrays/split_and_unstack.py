@@ -167,7 +167,8 @@ def _part_lengths(value: Any, length: int | None) -> Lengths:
     if length is None:
         return [None if size == -1 else size for size in asked]
     if known > length or (known != length and -1 not in asked):
-        raise ValueError(f"size_splits {asked} don't sum to the dimension's size {length}")
+        pieces = shape_text([None if size == -1 else size for size in asked])
+        raise Misfit(f"can't split axis of size {length} into pieces of size {pieces}")
     return [length - known if size == -1 else size for size in asked]
 
 

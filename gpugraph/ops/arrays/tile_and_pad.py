@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
 from gpugraph.base.misfit import Misfit
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -38,7 +38,11 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
     if rank is None:
         return [UNKNOWN]
     if length is not None and length != rank:
-        raise ValueError(f"multiples has {length} entries for an input of rank {rank}")
+        raise Misfit(
+            f"Shape must be rank {rank} but is rank {length}",
+            f"Expected multiples argument to be a vector of length {rank} but got length {length}",
+            detail=f"multiples has {length} entries for an input of rank {rank}",
+        )
     times = context.value_as_shape(1).sizes
     if sizes is None or times is None:
         return [TensorShape.of((None,) * rank)]
@@ -105,7 +109,12 @@ def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Widths
     if rank is None:
         return UNKNOWN, None
     if rows not in (rank, None):
-        raise ValueError(f"paddings has {rows} rows for an input of rank {rank}")
+        raise Misfit(
+            f"Shape must be rank {rows} but is rank {rank}",
+            "The first dimension of paddings must be the rank of inputs"
+            f"{shape_text(context.shapes[1])} {shape_text(sizes)}",
+            detail=f"paddings has {rows} rows for an input of rank {rank}",
+        )
     value = context.value(1)
     if value is None:
         return TensorShape.of((None,) * rank), None

@@ -94,8 +94,8 @@ def no_op(name: str | None = None) -> Operation:
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that runs after all of `inputs` (operations, tensors, lists of these).
 
-    Inputs on several devices are grouped on each device first. TypeError for objects that are not
-    part of a graph.
+    Inputs on several devices are grouped on each device first; the operation itself is on the
+    device of the scope. TypeError for objects that are not part of a graph.
     """
     graph = get_default_graph()
     ops = graph._ops_of(list(_flat(inputs))) if inputs else []
@@ -103,14 +103,14 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     for operation in ops:
         by_device.setdefault(operation.device, []).append(operation)
     if len(by_device) <= 1:
-        return _after(graph, ops, next(iter(by_device), None), name or "group_deps")
+        return _after(graph, ops, next(iter(by_device), ""), name or "group_deps")
     with graph.name_scope(name or "group_deps") as scope:
         parts = [_after(graph, by_device[device], device, None) for device in sorted(by_device)]
-        return _after(graph, parts, None, scope)
+        return _after(graph, parts, "", scope)
 
 
 def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | None) -> Operation:
-    with graph.device(device or None), graph.control_dependencies(ops):
+    with graph.device(device), graph.control_dependencies(ops):
         return no_op(name=name)
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import invalid_argument
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import INPUT_NAME, Misfit, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -25,14 +24,16 @@ from gpugraph.ops.framework.row_update_launches import copy_elements
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     wanted, shape = context.attrs["shape"], context.shapes[0]
     try:
+        if wanted.rank is not None:
+            shape.assert_has_rank(wanted.rank)
         return [wanted.merge_with(shape)]
-    except Misfit as error:
-        raise Misfit(str(error), _message(shape, wanted), in_graph=error.in_graph) from error
+    except ValueError as error:
+        raise Misfit(misfit_of(error).in_graph, _message(shape, wanted)) from error
 
 
 def _message(shape: Any, wanted: TensorShape) -> str:
     return (
-        f"Shape of tensor {shape_text(shape)} is not compatible with expected shape "
+        f"Shape of tensor {INPUT_NAME} {shape_text(shape)} is not compatible with expected shape "
         f"{shape_text(wanted)}."
     )
 
@@ -40,7 +41,7 @@ def _message(shape: Any, wanted: TensorShape) -> str:
 def _bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
     wanted = context.attrs["shape"]
     if not wanted.is_compatible_with(source.shape):
-        raise invalid_argument(_message(source.shape, wanted))
+        raise Misfit(_message(source.shape, wanted))
 
     def run() -> None:
         if source is not out:

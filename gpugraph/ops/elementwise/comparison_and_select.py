@@ -132,16 +132,17 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
     if known is None or known == ():
         return [shape]
     if sizes is None:
-        return [condition if len(known) > 1 else UNKNOWN]
+        return [UNKNOWN]
     if len(known) == len(sizes):
-        return [shape.merge_with(condition)]
+        merged = shape.merge_with(condition)
+        return [shape if len(known) == 1 else merged]
     if len(known) != 1 or not sizes:
         raise ValueError(
             f"The condition {shape_text(condition)} must be a scalar, a vector, or of "
             f"{shape_text(shape)}"
         )
-    first = TensorShape.of(sizes[:1]).merge_with(condition)
-    return [first.concatenate(TensorShape.of(sizes[1:]))]
+    TensorShape.of(sizes[:1]).merge_with(condition)
+    return [shape]  # not refined by the condition's length, as in TensorFlow
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:

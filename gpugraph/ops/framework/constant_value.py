@@ -32,27 +32,34 @@ _FOLDED = {
     "LogicalAnd", "LogicalOr", "LogicalNot", "Select", "ZerosLike", "OnesLike", "ConcatOffset",
 }  # fmt: skip
 _FOLDED_OF_ANY_DTYPE = {"Cast", "ConcatV2", "Pack", "Fill"}
+_STATIC = {"Cast", "Concat", "ConcatV2", "Equal", "Fill", "NotEqual", "Pack", "Range"}
 _PASSED_ON = {"Identity", "StopGradient", "PreventGradient"}
 _LARGEST = 1024
 _MOST = 4096
 _DEEPEST = 64
 
 
-def constant_value(tensor: Any, partial: bool = False) -> Any:
+def constant_value(tensor: Any) -> Any:
     """The array that `tensor` holds at every run, or None where that isn't known.
 
-    partial: of stacked tensors some of which are known, an array of arrays and None. What is no
-    tensor is its own value.
+    What is no tensor is its own value.
     """
     if not isinstance(tensor, Tensor):
         return tensor
     if tensor.op._op_def is CONST:
         return tensor.op._attrs["value"]
-    value = _Search().value(tensor)
-    if value is not None or not partial or tensor.op.type != "Pack":
+    return _Search().value(tensor)
+
+
+def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
+    """The value of `tensor` as `tf.get_static_value` shows it: of TensorFlow 1.15's op types only.
+
+    partial: of a stack along axis 0, an array of objects, None for each unknown part.
+    """
+    value = _ProgramSearch().value(tensor)
+    if value is not None or not partial or not _is_static(tensor.op) or tensor.op.type != "Pack":
         return value
-    parts = [constant_value(part) for part in tensor.op.inputs]
-    return None if all(part is None for part in parts) else np.array(parts, object)
+    return np.array([value_for_programs(part, True) for part in tensor.op.inputs], object)
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
@@ -73,7 +80,7 @@ class _Search:
         stack = [tensor]
         while stack:
             current = stack[-1]
-            sources = () if current in values else _sources(current)
+            sources = () if current in values else self._sources(current)
             missing = [source for source in sources if source not in values]
             if missing and len(values) + len(stack) < _MOST:
                 stack += missing
@@ -83,17 +90,24 @@ class _Search:
                 values[current] = None if missing else self._evaluate(current)
         return values[tensor]
 
+    def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
+        """The tensors from whose values this one's follows."""
+        operation = tensor.op
+        if operation.type in _PASSED_ON:
+            return operation.inputs[:1]
+        return operation.inputs if _is_folded(tensor) else ()
+
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
         """The value of a tensor whose sources have been visited."""
         operation = tensor.op
         if operation.type == "Const":
             return operation.attrs["value"]
-        if operation.type in _PASSED_ON:
-            return self._values[operation.inputs[0]]
         if operation.type in ("Shape", "Size", "Rank"):
             return _of_shape(operation.type, operation.inputs[0].shape, tensor.dtype)
-        if not _is_folded(tensor):
+        if not self._sources(tensor):
             return None
+        if operation.type in _PASSED_ON:
+            return self._values[operation.inputs[0]]
         known = [self._values[source] for source in operation.inputs]
         values = [value for value in known if value is not None]
         if len(values) < len(known):
@@ -157,12 +171,29 @@ class _Search:
         return TensorShape.of(source.sizes[slice(start, stop, step)])
 
 
-def _sources(tensor: Tensor) -> Sequence[Tensor]:
-    """The tensors from whose values this one's follows."""
-    operation = tensor.op
-    if operation.type in _PASSED_ON:
-        return operation.inputs[:1]
-    return operation.inputs if _is_folded(tensor) else ()
+class _ProgramSearch(_Search):
+    """A search through op types whose values TensorFlow 1.15 tells programs, of any size."""
+
+    def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
+        operation = tensor.op
+        if not _is_static(operation):
+            return ()
+        return operation.inputs[1:] if operation.type == "Fill" else operation.inputs
+
+    def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
+        if tensor.op.type != "Fill":
+            return super()._evaluate(tensor)
+        value = self._values[tensor.op.inputs[1]]
+        sizes = tensor.shape.sizes
+        if value is None or sizes is None or None in sizes:
+            return None
+        return np.full([size or 0 for size in sizes], value, value.dtype)
+
+
+def _is_static(operation: Operation) -> bool:
+    """Whether it is of a type that `_ProgramSearch` evaluates."""
+    stacks_deeper = operation.type == "Pack" and operation.attrs["axis"] != 0
+    return operation.type in _STATIC and not stacks_deeper
 
 
 def _is_folded(tensor: Tensor) -> bool:

@@ -162,7 +162,9 @@ def _check_texts(array: NDArray[Any]) -> None:
     """TypeError for items that are no strings: NumPy would format numbers."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
-            raise TypeError(f"Expected text or bytes, got {item!r} of type '{type(item).__name__}'")
+            raise TypeError(
+                f"Expected binary or unicode string, got {item!r} of type '{type(item).__name__}'"
+            )
 
 
 _WANTED_BY_KIND: dict[str, Callable[[DType], bool]] = {

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
@@ -22,11 +23,13 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     if data.sizes is None or parts.sizes is None:
         return [UNKNOWN] * count
     rank = len(parts.sizes)
-    if not data[:rank].is_compatible_with(parts):
-        raise ValueError(
-            f"data of shape {shape_text(data)} must start with the shape of partitions, "
-            f"{shape_text(parts)}"
-        )
+    data.with_rank_at_least(rank)
+    for size, expected in zip(data.sizes, parts.sizes):
+        if size != expected and None not in (size, expected):
+            raise Misfit(
+                f"Dimensions must be equal, but are {size} and {expected}",
+                detail="data must start with the shape of partitions",
+            )
     return [TensorShape.of((None, *data.sizes[rank:]))] * count
 
 

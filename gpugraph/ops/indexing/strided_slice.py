@@ -38,16 +38,15 @@ _slice_type = slice
 
 
 def _slice_rank(context: InferContext) -> int | None:
-    ranks = {
-        None if sizes is None else (len(sizes) if index == 0 else sizes[0])
-        for index, sizes in enumerate(
-            [context.shapes[0].sizes]
-            + [of_rank(context.shapes[place], 1, "begin and size") for place in (1, 2)]
-        )
-    } - {None}
-    if len(ranks) > 1:
-        raise ValueError("begin and size must have as many entries as the input has dimensions")
-    return ranks.pop() if ranks else None
+    begin, size = (
+        TensorShape.of(of_rank(shape, 1, "begin and size")) for shape in context.shapes[1:]
+    )
+    (count,) = begin.merge_with(size).as_list()
+    sizes = context.shapes[0].sizes
+    if sizes is None or count is None:
+        return count if sizes is None else len(sizes)
+    of_rank(context.shapes[0], count, "begin and size have an entry for each of its dimensions")
+    return count
 
 
 def _infer_slice(context: InferContext) -> Sequence[TensorShape]:

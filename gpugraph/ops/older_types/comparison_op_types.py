@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import NUMERIC, REAL
+from gpugraph.base.misfit import Misfit, misfit_of
+from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
-from gpugraph.ops.framework.shape_functions import broadcast, same_shape
+from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 from gpugraph.ops.older_types.numpy_op import numpy_op
+
+
+def _infer_approximate(context: InferContext) -> Sequence[TensorShape]:
+    x, y = context.shapes
+    try:
+        x.merge_with(y)
+    except ValueError as error:
+        in_run = (
+            f"x and y must be of the same shape. x shape: {shape_text(x)}. y shape: {shape_text(y)}"
+        )
+        raise Misfit(misfit_of(error).in_graph, in_run) from error
+    return [x]
 
 
 def _bind_approximate(context: KernelContext, x: Any, y: Any, z: Any) -> Callable[[], Any]:
@@ -27,7 +42,7 @@ def _bind_approximate(context: KernelContext, x: Any, y: Any, z: Any) -> Callabl
 
 numpy_op(
     "ApproximateEqual", "x: T, y: T -> z: bool", {"T": NUMERIC, "tolerance": Attr("float", 1e-5)},
-    broadcast,
+    _infer_approximate,
     Call(make=_bind_approximate), "Whether |x - y| is less than the tolerance, elementwise.",
     commutative=True,
 )  # fmt: skip

@@ -22,7 +22,7 @@ from gpugraph.ops.parsing.serialized_tensors import STORABLE, shown_type
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 from gpugraph.ops.strings.string_ops import host_op
 
-_TEXT = Attr("type", dtypes.string, allowed=(dtypes.string,))
+_TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:

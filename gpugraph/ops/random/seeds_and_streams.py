@@ -46,15 +46,22 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     created so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
-    op_seed = None if op_seed is None else whole_number("op_seed", op_seed)
     if graph.seed is None:
         if op_seed is None:
             return None, None
-        seeds = DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED
+        seeds = DEFAULT_GRAPH_SEED, _truncated("op_seed", op_seed)
     else:
         local_seed = graph.version if op_seed is None else op_seed
-        seeds = graph.seed % _LARGEST_SEED, local_seed % _LARGEST_SEED
+        seeds = _truncated("seed", graph.seed), _truncated("op_seed", local_seed)
     return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds  # (0, 0) would mean none
+
+
+def _truncated(name: str, seed: Any) -> int:
+    """A seed of any size, modulo the largest that ops take."""
+    try:
+        return whole_number(name, seed % _LARGEST_SEED)
+    except TypeError:
+        return whole_number(name, seed)
 
 
 def set_random_seed(seed: int) -> None:

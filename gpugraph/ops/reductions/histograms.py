@@ -11,7 +11,8 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.misfit import Misfit
+from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, ErrorFlag, KernelContext, Launch, Scratch, Signature
@@ -27,7 +28,7 @@ from gpugraph.ops.framework.row_update_launches import (
     fill_array,
     sort_changes,
 )
-from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.framework.shape_functions import of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
@@ -193,10 +194,9 @@ def _bind_histogram(
 
 
 def _infer_histogram(context: InferContext) -> Sequence[TensorShape]:
-    if not context.shapes[1].is_compatible_with(TensorShape.of((2,))):
-        raise ValueError(
-            f"value_range must be two numbers, but has shape {shape_text(context.shapes[1])}"
-        )
+    (length,) = of_rank(context.shapes[1], 1, "value_range")
+    if length not in (None, 2):
+        raise Misfit(f"Dimension must be 2 but is {length}", detail="value_range")
     value = context.value(2)
     if value is not None and ints(value)[0] <= 0:
         raise ValueError(f"Requires nbins > 0, but it is {ints(value)[0]}")

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.base.dtypes import DType, as_dtype, float32
+from gpugraph.base.dtypes import DType, as_dtype, float32, int64, variant
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.graph.client.type_spec import TypeSpec, register_spec
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.graph.client.type_spec import (
+    BatchableTypeSpec,
+    register_type_spec_from_value_converter,
+)
+from gpugraph.ops.framework.constant_value import constant_value_as_shape
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
 
-class SparseTensorSpec(TypeSpec):
+class SparseTensorSpec(BatchableTypeSpec):
     """The dense shape, None where nothing is known of it, and the dtype of the values."""
 
     __slots__ = ("_dtype", "_shape")
@@ -46,6 +53,59 @@ class SparseTensorSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype
 
+    @property
+    def _component_specs(self) -> list[TensorSpec]:
+        rank = self._shape.rank
+        return [
+            TensorSpec([None, rank], int64),
+            TensorSpec([None], self._dtype),
+            TensorSpec([rank], int64),
+        ]
 
-register_spec(SparseTensor, SparseTensorSpec.from_value)
-register_spec(SparseTensorValue, SparseTensorSpec.from_value)
+    def _to_components(self, value: Any) -> list[Any]:
+        sparse = SparseTensor.from_value(value)
+        return [sparse.indices, sparse.values, sparse.dense_shape]
+
+    def _from_components(self, components: Any) -> Any:
+        """A SparseTensor, or a SparseTensorValue where the components are arrays."""
+        if all(isinstance(part, Tensor) for part in components):
+            return SparseTensor(*components)
+        return SparseTensorValue(*components)
+
+    @property
+    def _flat_tensor_specs(self) -> list[Any]:
+        """One variant: the three parts serialized, with which batches can be made and undone."""
+        return [TensorSpec(None, variant)]
+
+    def _to_tensor_list(self, value: Any) -> list[Any]:
+        return [raw_ops.SerializeSparse(*self._to_components(value), out_type=variant)]
+
+    def _to_batched_tensor_list(self, value: Any) -> list[Any]:
+        sizes = constant_value_as_shape(value.dense_shape)
+        if self._shape.merge_with(sizes).rank == 0:
+            raise ValueError("Unbatching a sparse tensor is only supported for rank >= 1")
+        return [raw_ops.SerializeManySparse(*self._to_components(value), out_type=variant)]
+
+    def _from_compatible_tensor_list(self, tensor_list: Any) -> SparseTensor:
+        sparse = SparseTensor(*raw_ops.DeserializeSparse(tensor_list[0], dtype=self._dtype))
+        sparse.indices.set_shape([None, self._shape.rank])
+        sparse.dense_shape.set_shape([self._shape.rank])
+        return sparse
+
+    def _batch(self, batch_size: int | None) -> SparseTensorSpec:
+        return SparseTensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype)
+
+    def _unbatch(self) -> SparseTensorSpec:
+        if self._shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return SparseTensorSpec(self._shape[1:], self._dtype)
+
+    def _to_legacy_output_types(self) -> DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        return self._shape
+
+
+register_type_spec_from_value_converter(SparseTensor, SparseTensorSpec.from_value)
+register_type_spec_from_value_converter(SparseTensorValue, SparseTensorSpec.from_value)

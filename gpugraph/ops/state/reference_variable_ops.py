@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -54,10 +54,10 @@ def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorSha
     ref, value = context.shapes
     try:
         return [ref.merge_with(value)]
-    except Misfit as misfit:
+    except ValueError as error:
         of_kind = words["_of_handle" in context.attrs]
-        misfit.in_run = of_kind.format(shape_text(ref), shape_text(value))
-        raise
+        in_run = of_kind.format(shape_text(ref), shape_text(value))
+        raise Misfit(misfit_of(error).in_graph, in_run) from error
 
 
 def _assign(_: KernelContext, ref: Any, value: Any, __: Any) -> Callable[[], Any]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.base.dtypes import as_dtype, float32
-from gpugraph.base.shapes import as_shape
-from gpugraph.graph.client.type_spec import TypeSpec, register_spec
+from gpugraph.base.dtypes import DType, as_dtype, float32, variant
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.graph.client.type_spec import (
+    TypeSpec,
+    register_type_spec_from_value_converter,
+    type_spec_from_value,
+)
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
@@ -42,5 +48,59 @@ class TensorArraySpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether another's elements and growth fit; whether it infers shapes does not matter."""
+        other = type_spec_from_value(spec_or_value)
+        return (
+            isinstance(other, TensorArraySpec)
+            and self._dtype.is_compatible_with(other._dtype)
+            and self._element_shape.is_compatible_with(other._element_shape)
+            and self._dynamic_size == other._dynamic_size
+        )
 
-register_spec(TensorArray, TensorArraySpec.from_value)
+    def most_specific_compatible_type(self, other: TypeSpec) -> TensorArraySpec:
+        """What holds for both; ValueError for other elements or growth."""
+        if not isinstance(other, TensorArraySpec) or not self.is_compatible_with(other):
+            raise ValueError("Types are not compatible")
+        shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
+        infer_shape = self._infer_shape and other._infer_shape
+        return TensorArraySpec(shape, self._dtype, self._dynamic_size, infer_shape)
+
+    @property
+    def _component_specs(self) -> list[TensorSpec]:
+        return [TensorSpec([], variant)]
+
+    def _to_components(self, value: Any) -> list[Any]:
+        """The elements as a list of tensors, a variant."""
+        if not isinstance(value, TensorArray):
+            raise TypeError(f"value must be a TensorArray, but saw: {type(value)}")
+        sizes = [-1 if size is None else size for size in value.element_shape.sizes or ()]
+        element_shape = -1 if value.element_shape.sizes is None else sizes
+        return [raw_ops.TensorListFromTensor(value.stack(), element_shape)]
+
+    def _from_components(self, components: Any) -> TensorArray:
+        """A new TensorArray of the elements of the list."""
+        [elements] = components
+        sizes = self._element_shape.sizes
+        element_shape = -1 if sizes is None else [-1 if size is None else size for size in sizes]
+        array = TensorArray(
+            self._dtype,
+            size=raw_ops.TensorListLength(elements),
+            dynamic_size=self._dynamic_size,
+            infer_shape=self._infer_shape,
+            element_shape=self._element_shape,
+        )
+        stacked = raw_ops.TensorListStack(elements, element_shape, element_dtype=self._dtype)
+        filled: TensorArray = array.unstack(stacked)
+        return filled
+
+    def _to_legacy_output_types(self) -> DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        """The flags in front of the elements' shape."""
+        flags = TensorShape([self._dynamic_size, self._infer_shape])
+        return flags.concatenate(self._element_shape)
+
+
+register_type_spec_from_value_converter(TensorArray, TensorArraySpec.from_value, True)

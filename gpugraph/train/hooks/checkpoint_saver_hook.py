@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.formats.summary_bytes import SESSION_CHECKPOINT, session_log
+from gpugraph.formats.messages_pb2 import SessionLog
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
@@ -133,8 +133,8 @@ class CheckpointSaverHook(SessionRunHook):
         self._get_saver().save(
             session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
         )
-        self._summary_writer.add_session_log_bytes(
-            session_log(SESSION_CHECKPOINT, self._save_path), step
+        self._summary_writer.add_session_log(
+            SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step
         )
         ends = [listener for listener in self._listeners if listener.after_save(session, step)]
         for listener in ends:

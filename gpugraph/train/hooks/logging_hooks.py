@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.formats.summary_bytes import scalar_summary
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.platform import logging
-from gpugraph.summary.file_writer import FileWriter
+from gpugraph.summary.file_writer import FileWriter, scalar_message
 from gpugraph.summary.file_writer_cache import FileWriterCache
 from gpugraph.train.global_step import get_global_step, global_step_for
 from gpugraph.train.hooks.session_run_hook import (
@@ -183,7 +182,7 @@ class StepCounterHook(SessionRunHook):
     def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
         rate = elapsed_steps / max(elapsed_time, 1e-9)
         if self._summary_writer is not None:
-            self._summary_writer.add_summary(scalar_summary(self._tag.encode(), rate), global_step)
+            self._summary_writer.add_summary(scalar_message(self._tag, rate), global_step)
         logging.info("%s: %g", self._tag, rate)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.formats.summary_bytes import SESSION_START, session_log
+from gpugraph.formats.messages_pb2 import SessionLog
 from gpugraph.summary.file_writer import FileWriter
 from gpugraph.summary.file_writer_cache import FileWriterCache
 from gpugraph.train.global_step import global_step_for
@@ -71,7 +71,7 @@ class SummarySaverHook(SessionRunHook):
         if self._next_step is None or self._is_time:
             step = run_context.session.run(self._global_step)
         if self._next_step is None:
-            self._summary_writer.add_session_log_bytes(session_log(SESSION_START), step)
+            self._summary_writer.add_session_log(SessionLog(status=SessionLog.START), step)
         if self._is_time:
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results.get("summary", ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.base.errors import OutOfRangeError
 from gpugraph.config import ConfigProto, RunMetadata, RunOptions
@@ -115,6 +115,21 @@ class BaseMonitoredSession:
                 f"`step_context` arguments if it's an instance method. Got {arguments} instead."
             )
         return self._open().run_step_fn(step_fn, self._tf_session)
+
+    def _tf_sess(self) -> Any:
+        return self._tf_session
+
+    def _is_closed(self) -> bool:
+        return self._tf_session is None
+
+    @property
+    def _coordinated_creator(self) -> BaseMonitoredSession._CoordinatedSessionCreator:
+        """The session and its coordinator, under the names by which tests of programs read them."""
+        return self._CoordinatedSessionCreator(self._tf_session, self._coord)
+
+    class _CoordinatedSessionCreator(NamedTuple):
+        tf_sess: Any
+        coord: Any
 
     def _open(self) -> CoordinatedSession | RecoverableSession:
         if self._sess is None:

@@ -10,13 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gpugraph.config import ConfigProto, RunOptions
-from gpugraph.formats.summary_bytes import (
-    SESSION_CHECKPOINT,
-    SESSION_START,
-    SESSION_STOP,
-    scalar_summary,
-    session_log,
-)
+from gpugraph.formats.messages_pb2 import SessionLog
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
@@ -24,7 +18,7 @@ from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.graph_files.write_graph import write_graph
 from gpugraph.platform import logging
 from gpugraph.session import Session
-from gpugraph.summary.file_writer import FileWriter
+from gpugraph.summary.file_writer import FileWriter, scalar_message
 from gpugraph.summary.summary_functions import merge_all
 from gpugraph.train.coordination.coordinator import Coordinator
 from gpugraph.train.coordination.looper_thread import LooperThread
@@ -191,7 +185,7 @@ class Supervisor:
         writer, counts = self.summary_writer, self.global_step is not None
         threads: list[threading.Thread] = []
         if writer is not None and counts:
-            writer.add_session_log_bytes(session_log(SESSION_START), self._step(sess))
+            writer.add_session_log(SessionLog(status=SessionLog.START), self._step(sess))
         if writer is not None and self.save_summaries_secs:
             if self.summary_op is not None:
                 threads.append(self.loop(self.save_summaries_secs, self._summarize, (sess,)))
@@ -216,14 +210,15 @@ class Supervisor:
         step = self._step(session)
         rate = last.rate_until(step)
         tag = f"{self.global_step.op.name}/sec"
-        self.summary_computed(session, scalar_summary(tag.encode(), rate), step)
+        self.summary_computed(session, scalar_message(tag, rate), step)
         logging.info("%s: %g", tag, rate)
 
     def _save(self, session: Session) -> None:
         self.saver.save(session, self.save_path, global_step=self.global_step)
         if self.summary_writer is not None and self.global_step is not None:
-            self.summary_writer.add_session_log_bytes(
-                session_log(SESSION_CHECKPOINT, self.save_path or ""), self._step(session)
+            self.summary_writer.add_session_log(
+                SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self.save_path),
+                self._step(session),
             )
 
     def start_queue_runners(
@@ -291,7 +286,7 @@ class Supervisor:
             )
         finally:
             if close_summary_writer and self.summary_writer is not None:
-                self.summary_writer.add_session_log_bytes(session_log(SESSION_STOP))
+                self.summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
                 self.summary_writer.close()
                 self._graph_is_written = False
         self._check_devices()

@@ -182,7 +182,10 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 def _variable_tensor(item: Any) -> Any:
     """The reference of a variable, or the read of a resource variable; TypeError for others."""
     if isinstance(item, ResourceVariable):
-        return item.value() if item._snapshot is None else item._snapshot
+        read = item.value() if item._snapshot is None else item._snapshot
+        while read.op.type == "Identity":  # of a caching device
+            read = read.op.inputs[0]
+        return read
     if not isinstance(item, (Variable, Tensor)):
         raise TypeError(f"Variable to save is not a Variable: {item!r}")
     tensor = convert_to_tensor(item, as_ref=True) if isinstance(item, Tensor) else item._ref()

@@ -129,3 +129,14 @@ def test_a_run_says_what_tensorflow_s_kernels_say() -> None:
     x, y = tf.placeholder(tf.float32, OPEN), tf.placeholder(tf.float32, OPEN)
     with pytest.raises(InvalidArgumentError, match=r"^Incompatible shapes: \[2\] vs. \[3\]\n"):
         run([x + y], {x: [1.0] * 2, y: [1.0] * 3})
+
+
+def test_an_assertion_that_a_node_waits_for_fails_before_it():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        with tf.control_dependencies([tf.Assert(tf.size(x) > 9, ["first"])]):
+            total = tf.ones_like(x) + y
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"assertion failed: .*first"):
+            session.run(total, {x: [1.0, 2.0], y: [1.0, 2.0, 3.0]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
+            session.run(total, {x: [1.0] * 10, y: [1.0, 2.0, 3.0]})

@@ -164,7 +164,7 @@ def test_what_is_refused():
         (ValueError, "must be >= 0", lambda: tf.fill([2, -3], 1)),
         (ValueError, "must be a scalar", lambda: tf.fill([2], [1, 2])),
         (TypeError, "None", lambda: tf.zeros([2, None])),
-        (ValueError, "vector", lambda: tf.fill([[2]], 1)),
+        (ValueError, "Shape must be rank 1", lambda: tf.fill([[2]], 1)),
         (tf.errors.InvalidArgumentError, "Fill", lambda: value(tf.fill(sizes, 1), {sizes: [-2]})),
     ]:
         with pytest.raises(error, match=match):

@@ -110,9 +110,10 @@ def test_shapes_of_where():
         return logical.where(condition, x, y).shape
 
     assert shape(None, [None, 3], [2, None]).as_list() == [2, 3]
-    assert shape([2], [None, 3], [None, None]).as_list() == [2, 3]
+    assert shape([2], [None, 3], [None, None]).as_list() == [None, 3]  # not the condition's
+    assert shape([2], [None], [None]).as_list() == [None]
     assert shape([2], None, None).rank is None
-    assert shape([2, None], None, None).as_list() == [2, None]
+    assert shape([2, None], None, None).rank is None
     assert shape([2, 3], [None, 3], [None, 3]).as_list() == [2, 3]
     for wrong in ([3], [2, 2], [2, 3, 1]):
         with pytest.raises(ValueError):

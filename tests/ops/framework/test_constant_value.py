@@ -148,14 +148,6 @@ def test_more_than_integers_is_known():
     assert constant_value(tf.constant([1.5]) + 2.0) is None
 
 
-def test_a_stack_may_be_known_in_parts():
-    stacked = tf.stack([1, tf.placeholder(tf.int32, []), 3])
-    assert constant_value(stacked) is None
-    assert constant_value(stacked, partial=True).tolist() == [1, None, 3]
-    unknown = tf.placeholder(tf.int32, [])
-    assert constant_value(tf.stack([unknown, unknown]), partial=True) is None
-
-
 def test_what_is_no_tensor_is_its_own_value():
     array = np.ones(2)
     assert constant_value(array) is array

@@ -195,6 +195,17 @@ def test_misuse():
         assert session.run(empty).shape == (0,)
 
 
+def test_seeds_may_be_of_any_size():
+    largest = 2**31 - 1
+    assert tf.get_seed(2**100)[1] == 2**100 % largest
+    assert tf.get_seed(-(2**70))[1] == -(2**70) % largest
+    with tf.Graph().as_default():
+        tf.set_random_seed(2**100)
+        assert tf.get_seed(2**64) == (2**100 % largest, 2**64 % largest)
+    with pytest.raises(TypeError, match="op_seed"):
+        tf.get_seed("7")
+
+
 LAWS = {
     "uniform": (uniform, ("float16", "float32", "float64")),
     "normal": (normal, ("float16", "float32", "float64")),

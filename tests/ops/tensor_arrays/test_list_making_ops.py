@@ -230,3 +230,17 @@ def test_lists_are_added_and_cleared() -> None:
 def test_errors(make: Callable[[], Any], said: str) -> None:
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=said):
         run(make())
+
+
+def test_zeros_like_a_list_is_a_list_of_zeros():
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.raw_ops.TensorListFromTensor([[1.0, 2.0], [3.0, 4.0]], [2])
+        zeros = tf.zeros_like(rows)
+        assert (zeros.op.type, zeros.dtype) == ("ZerosLike", tf.variant)
+        total = tf.add_n([rows, rows, zeros])
+        stacked = [
+            tf.raw_ops.TensorListStack(part, [2], element_dtype=tf.float32)
+            for part in (zeros, total)
+        ]
+        values = session.run(stacked)
+    assert [value.tolist() for value in values] == [[[0, 0], [0, 0]], [[2, 4], [6, 8]]]

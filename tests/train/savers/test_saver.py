@@ -350,3 +350,15 @@ def test_a_saveable_of_a_program_is_saved_beside_variables(prefix):
         sess.run([value.assign([0, 0]), first.assign([0, 0])])
         saver.restore(sess, prefix)
         assert sess.run(value).tolist() == [1, 2] and sess.run(first).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_variable_with_a_caching_device(prefix, resource):
+    v = tf.get_variable("v", initializer=[1.0, 2.0], caching_device="/cpu:0", use_resource=resource)
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(v.initializer)
+        saver.save(session, prefix)
+    with tf.Session() as session:
+        saver.restore(session, prefix)
+        assert session.run(v).tolist() == [1, 2]
