@@ -35,6 +35,7 @@ arrays.tile_and_pad MirrorPad MirrorPadGrad Pad PadV2 Tile
 collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGather
     CollectiveReduce _CollectiveExchange _CollectiveInput
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
+control.optional_ops OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone
 control.py_func PyFunc PyFuncStateless
 control.switch_merge_and_loop_ops ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter
     RefExit RefIdentity RefMerge RefNextIteration RefSwitch Switch

@@ -108,6 +108,10 @@ UNSAMPLED = {
         "it works on lists in variants: test_list_making_ops.py has it run",
     ),
     **dict.fromkeys(
+        ("OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone"),
+        "it works on optionals in variants: test_optional_ops.py has it run",
+    ),
+    **dict.fromkeys(
         (
             "FIFOQueueV2",
             "PaddingFIFOQueueV2",

@@ -84,7 +84,7 @@ there are no functions as attrs, use tf.cond and tf.while_loop: Case If For Whil
 there are no batches of lists, push to each list: TensorListPushBackBatch
 there are no datasets, feed batches, or use tf.train.batch and other queues: *Dataset *DatasetV?
     *Dataset? *DatasetVariant DatasetTo* DatasetCardinality DatasetFingerprint *DatasetReader
-    DatasetFrom* *Iterator IteratorV2 Iterator[FGT]* MultiDeviceIterator* Optional* GetOptions
+    DatasetFrom* *Iterator IteratorV2 Iterator[FGT]* MultiDeviceIterator* GetOptions
     StatsAggregator* ThreadPoolHandle Experimental* *ompressElement
     ComputeBatchSize WindowOp DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator
     InitializeTableFromDataset DistributedSave GlobalIterId GetElementAtIndex DummyMemoryCache
