@@ -46,7 +46,9 @@ class Program:
         for use_resource in (False, True):
             start = np.linspace(0.5, 1.0, SIZE, dtype=np.float32)
             name = f"w{int(use_resource)}"
-            self.variables.append(tf.get_variable(name, initializer=start, use_resource=use_resource))
+            self.variables.append(
+                tf.get_variable(name, initializer=start, use_resource=use_resource)
+            )
         y = tf.identity(self.steps(tf.identity(x), 3), name="y")
         (slope,) = tf.gradients(y, x)
         tf.identity(tf.zeros_like(x) if slope is None else slope, name="slope")

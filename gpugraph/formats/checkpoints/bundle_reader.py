@@ -21,7 +21,7 @@ from gpugraph.base.errors import (
     NotFoundError,
     invalid_argument,
 )
-from gpugraph.base.whole_files import open_to_read, system_errors
+from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.formats.checkpoints.bundle_entries import (
     HEADER_KEY,
     STORED,
@@ -94,7 +94,7 @@ class BundleReader:
     """
 
     def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
+        prefix = self.prefix = local_path(prefix)
         self._num_shards, messages = read_index(prefix)
         self._files: dict[int, tuple[BinaryIO, int, str]] = {}
         self.entries: dict[str, Entry] = {}

@@ -14,6 +14,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.base.whole_files import local_path
 from gpugraph.config.environment import thread_count
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
@@ -200,8 +201,8 @@ def _merge(context: KernelContext, prefixes: Any, destination: Any) -> Callable[
     deletes = context.attrs["delete_old_dirs"]
 
     def merge() -> list[Any]:
-        sources = [os.fsdecode(prefix) for prefix in _texts(prefixes.reshape(-1))]
-        target = _text(destination)
+        sources = [local_path(prefix) for prefix in _texts(prefixes.reshape(-1))]
+        target = local_path(_text(destination))
         merge_bundles(sources, target)
         folders = {os.path.dirname(source) for source in sources} if deletes else set()
         for folder in folders - {os.path.dirname(target)}:
