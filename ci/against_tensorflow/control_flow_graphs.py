@@ -2,11 +2,11 @@
 
     python ci/against_tensorflow/control_flow_graphs.py --tensorflow PYTHON [--count 200] [--seed 0]
 
-Each program is drawn from its number: branches (`cond`, `case`, `switch_case`), loops (`while_loop`,
-`map_fn`, `scan`, `foldl`), variables, assertions and gradients taken inside and outside of them, four
-deep. TensorFlow builds it with v1 control flow and with v2's, lowered to functions; its GraphDef is
-imported here, and its MetaGraphDef, after which gradients are built anew. All have to give the values
-that TensorFlow gives, for three feeds, and the nodes have to be exported again as they came.
+Each program is drawn from its number: branches (`cond`, `case`, `switch_case`), loops
+(`while_loop`, `map_fn`, `scan`, `foldl`), variables, assertions and gradients taken inside and
+outside of them, three deep. TensorFlow builds it, by default with v1 control flow; its GraphDef is
+imported here, and its MetaGraphDef, after which gradients are built anew. All have to give the
+values that TensorFlow gives, for three feeds, and the nodes have to be exported as they came.
 """
 
 from __future__ import annotations

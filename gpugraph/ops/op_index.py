@@ -70,6 +70,7 @@ files.decode_compressed DecodeCompressed
 files.decode_csv DecodeCSV
 files.decode_raw DecodeRaw
 files.read_and_write_file MatchingFiles ReadFile WriteFile
+files.slice_table_ops Restore RestoreSlice Save SaveSlices
 files.vocabulary_remapping GenerateVocabRemapping LoadAndRemapMatrix
 framework.identity_and_shape Identity PreventGradient Rank Shape ShapeN Size StopGradient
 framework.tensor_conversion Const

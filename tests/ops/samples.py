@@ -222,6 +222,7 @@ UNSAMPLED = {
     **dict.fromkeys(
         (
             *("SaveV2", "RestoreV2", "_RestoreSized"),
+            *("Save", "SaveSlices", "Restore", "RestoreSlice"),
             *("MergeV2Checkpoints", "ShardedFilename", "ShardedFilespec"),
         ),
         "it works on files: test_saver.py has it run",

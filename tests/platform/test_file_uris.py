@@ -49,7 +49,7 @@ def test_files_and_folders(tmp_path: Path, uri: str) -> None:
     tf.gfile.MkDir(f"{uri}/b")
     tf.gfile.DeleteRecursively(f"{uri}/a")
     assert os.listdir(tmp_path / "there") == ["b"]
-    with pytest.raises(tf.errors.NotFoundError, match="file://.*none"):
+    with pytest.raises(tf.errors.NotFoundError, match=r"file://.*none"):
         text(f"{uri}/none")
 
 

@@ -19,8 +19,8 @@ from gpugraph.base.whole_files import (
     sync_folder,
     system_errors,
 )
-from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter
+from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
 from gpugraph.formats.variable_files.npz_files import NpzReader, write_npz
 from gpugraph.formats.variable_files.safetensors import SafetensorsReader, write_safetensors
@@ -51,7 +51,7 @@ class VariableFile:
             self.arrays: dict[str, ArchivedArray] = opened.arrays
             self.read: Callable[[str], NDArray[Any]] = opened.read
             return
-        bundle = self._closing.enter_context(BundleReader(checkpoint_prefix(path)))
+        bundle = self._closing.enter_context(open_checkpoint(checkpoint_prefix(path)))
         self.arrays = {
             name: ArchivedArray(name, entry.dtype, entry.shape)
             for name, entry in sorted(bundle.entries.items())

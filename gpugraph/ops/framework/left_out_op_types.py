@@ -115,8 +115,6 @@ handles of references are those of graphs before TensorFlow 1.0, use the op type
     FixedLengthRecordReader IdentityReader ReaderNum*d ReaderRead ReaderReadUpTo ReaderReset
     ReaderRestoreState ReaderSerializeState TFRecordReader TextLineReader WholeFileReader
     ResourceAccumulator* ResourceConditionalAccumulator MutableDenseHashTable
-checkpoints of before TensorFlow 1.0 are not written, use SaveV2 and RestoreV2: Save SaveSlices
-    Restore RestoreSlice
 """
 """Groups of op types that TensorFlow 1.15 has: why they are not here, and their patterns."""
 
