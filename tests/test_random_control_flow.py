@@ -226,6 +226,37 @@ def test_gradients_are_those_of_plain_python(
             np.testing.assert_allclose(along, sum(np.sum(d) for _, d in want), rtol=1e-9, atol=1e-9)
 
 
+@given(statements(3), st.integers(0, 1000), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_an_imported_program_runs_in_a_branch(
+    program: list[Statement], seed: int, nested: bool
+) -> None:
+    given, want = expected(program, seed)
+    with tf.Graph().as_default() as graph:
+        inputs = [tf.placeholder(tf.float64, [SIZE], name=f"x{i}") for i in range(STATE)]
+        for number, value in enumerate(graphed(program, inputs, placing(0))):
+            tf.identity(value, name=f"y{number}")
+    names = [f"y{number}:0" for number in range(STATE)]
+    with tf.Graph().as_default(), session(0) as sess:
+        inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]
+        taken = tf.placeholder(tf.bool, [])
+        feeds = dict(zip(inputs, given))
+
+        def branch() -> Any:
+            mapped = {f"x{number}:0": tensor for number, tensor in enumerate(inputs)}
+            return tf.import_graph_def(graph.as_graph_def(), mapped, names)
+
+        def other() -> Any:
+            return [-tensor for tensor in inputs]
+
+        whole = (lambda: tf.cond(tf.logical_not(taken), other, branch)) if nested else branch
+        outputs = tf.cond(taken, whole, other)
+        for value, (wanted, _) in zip(sess.run(outputs, {**feeds, taken: True}), want):
+            np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-12)
+        for value, tensor in zip(sess.run(outputs, {**feeds, taken: False}), inputs):
+            np.testing.assert_array_equal(value, -feeds[tensor])
+
+
 def placing(gpus: int) -> Callable[[int], Any]:
     return lambda place: PREFIXES[place] if gpus else None
 

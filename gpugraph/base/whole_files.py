@@ -39,12 +39,22 @@ _NUMBERS: dict[Any, str] = {
     errors.AbortedError: "EDEADLK ESTALE",
     errors.CancelledError: "ECANCELED",
 }
+_SCHEME = "file://"
 _CLASSES = {
     getattr(errno, name): kind
     for kind, names in _NUMBERS.items()
     for name in names.split()
     if hasattr(errno, name)  # a system has not all of them
 }
+
+
+def local_path(path: Any) -> str:
+    """Return a path as text for the operating system: of "file:///folder/name", its path."""
+    text = os.fsdecode(path)
+    if not text.startswith(_SCHEME):
+        return text
+    _, slash, rest = text[len(_SCHEME) :].partition("/")  # a host comes first, which is ignored
+    return slash + rest
 
 
 @contextlib.contextmanager
@@ -66,7 +76,7 @@ def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> Binar
     OSError for what has no end or no bytes: folders (EISDIR), pipes, sockets and devices (ESPIPE),
     without waiting for a writer of the pipe. `devices` permits devices; /dev/null always is.
     """
-    return open(path, "rb", buffering, opener=partial(_open, devices))
+    return open(local_path(path), "rb", buffering, opener=partial(_open, devices))
 
 
 def check_end(file: BinaryIO) -> None:
@@ -112,6 +122,7 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
     While the file is open, or held by `kept`, `remove_stale` of no process removes it.
     """
+    path = local_path(path)
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     while True:
         name = temporary_name(path)
@@ -165,8 +176,9 @@ def remove_stale(*targets: str) -> None:
 
     They are of writers that were killed. Only the last parts of paths are patterns.
     """
-    folder = os.path.dirname(targets[0])
-    patterns = [f"{os.path.basename(target)}{_TEMPORARY}*" for target in targets]
+    paths = [local_path(target) for target in targets]
+    folder = os.path.dirname(paths[0])
+    patterns = [f"{os.path.basename(path)}{_TEMPORARY}*" for path in paths]
     with contextlib.suppress(OSError):
         for name in os.listdir(folder or "."):
             if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
@@ -189,6 +201,7 @@ def write_whole(path: str, content: bytes | memoryview) -> None:
 
     Its folder is made where it is missing. tf.errors.OpError of what the system refuses.
     """
+    path = local_path(path)
     folder = os.path.dirname(path) or "."
     with system_errors(path):
         os.makedirs(folder, exist_ok=True)

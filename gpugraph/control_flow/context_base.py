@@ -29,6 +29,8 @@ from gpugraph.platform import logging
 
 _WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
 _EXITS = ("Exit", "RefExit")
+_MERGES = ("Merge", "RefMerge")
+_NEXT_ITERATIONS = ("NextIteration", "RefNextIteration")
 
 
 class ControlFlowContext(ABC):
@@ -86,11 +88,16 @@ class ControlFlowContext(ABC):
             self.outer.known.update(tensors)
 
     def add_inputs(self, op: Operation) -> None:
-        """Captures the inputs of an op, in the op's own name scope."""
+        """Captures the inputs of an op, in the op's own name scope.
+
+        Except the back edge of an imported loop: its NextIteration comes into the context later.
+        """
         if not op._inputs:
             return
         with in_scope_of(op):
             for index, tensor in enumerate(op._inputs):
+                if op.type in _MERGES and tensor.op.type in _NEXT_ITERATIONS:
+                    continue
                 stand_in = self.capture(tensor)
                 if stand_in is not tensor:
                     op._update_input(index, stand_in)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from gpugraph.base.errors import DataLossError, FailedPreconditionError
 from gpugraph.base.lfs_pointers import pointer_text
-from gpugraph.base.whole_files import open_to_read, system_errors
+from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.formats.tf_record import read_records, write_record
 
 _GZIP = 16  # added to the window bits
@@ -115,7 +115,7 @@ class TFRecordWriter:
     def __init__(self, path: Any, options: Any = None) -> None:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type=options)
-        self._path = os.fsdecode(path)
+        self._path = local_path(path)
         self._flush_mode = options.flush_mode or zlib.Z_SYNC_FLUSH
         self._compressor = options.compressor()
         with system_errors(self._path):

@@ -21,6 +21,7 @@ from gpugraph.graph.op_def import AttrDef, OpDef
 from gpugraph.graph_files.op_def_text import signature_text, type_text, types_text
 
 _LATER: dict[str, list[Any] | None] = {
+    "allow_missing_files": [False],
     "allowed_devices": [[]],
     "axis": [-1],
     "bad_indices_policy": [""],
@@ -35,14 +36,18 @@ _LATER: dict[str, list[Any] | None] = {
     "grad_x": None,
     "grad_y": None,
     "index_type": ["int32"],
+    "method": ["bilinear"],
     "multiply_linear_by_lr": [False],
     "narrow_range": [False],
+    "offset": [0],
     "perturb_singular": [False],
     "sparse_gradient": [False],
+    "timeout_seconds": [0.0],
     "T_threshold": ["float32"],
     "TInput": None,
     "Tk": ["int32"],
     "Tsegmentids": ["int32"],
+    "Tshape": ["int32"],
     "validate_shape": [False, True],  # of AssignVariableOp: shapes are checked here anyway
 }
 """Attrs that later TensorFlows give to op types, with the values by which nothing is asked for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from gpugraph.base.dtypes import DType
@@ -34,6 +35,7 @@ _MOST_OUTPUTS = 1 << 16
 
 _UNKNOWN = TensorShape.of(None)
 _COLOCATION = b"loc:@"
+_ENTERS = ("Enter", "RefEnter")
 
 
 class NodeImport:
@@ -83,6 +85,7 @@ class NodeImport:
     def enter(self) -> None:
         """Puts the operations into the graph, and into the scopes around the import."""
         graph, ops = self.graph, [*self.ops.values()]
+        _rename_frames(graph, [op for op in ops if op.type in _ENTERS])
         with graph._lock:
             for op in ops:
                 op._id = len(graph._ops)
@@ -144,9 +147,9 @@ class NodeImport:
             self._guesses.note(op)
         self._infer(op, node)
         if node.op == "Const":
-            count = checked_value_count(op, node.attr["value"].tensor)
-            if count is not None:
-                self._value_counts[op] = count
+            value_count = checked_value_count(op, node.attr["value"].tensor)
+            if value_count is not None:
+                self._value_counts[op] = value_count
         for slot, source in enumerate(index.sources[number]):
             if self._is_back(number, source):
                 self._back.append((op, slot, source))
@@ -284,6 +287,20 @@ def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
             count = attrs[arg.number_attr]
             raise node_error(f"{count} outputs are more than {_MOST_OUTPUTS}", name, op_def)
     return output_types(op_def, attrs)
+
+
+def _rename_frames(graph: Graph, enters: list[Operation]) -> None:
+    """Give loops other names than those of the graph: two of one name would be one loop."""
+    if not enters:
+        return
+    present = {op._attrs["frame_name"] for op in graph._ops if op.type in _ENTERS}
+    renamed: dict[str, str] = {}
+    for op in enters:
+        frame = op._attrs["frame_name"]
+        if frame in present and frame not in renamed:
+            numbered = (f"{frame}_{number}" for number in count(1))
+            renamed[frame] = next(name for name in numbered if name not in present)
+        op._attrs = {**op._attrs, "frame_name": renamed.get(frame, frame)}
 
 
 def _colocation(op: Operation) -> list[str]:

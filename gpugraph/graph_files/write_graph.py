@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from gpugraph.base.proto_messages import Message
 from gpugraph.base.whole_files import write_whole
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph_files.graph_cutting import checked_message
 
 
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Writes a Graph, or a GraphDef, into the file `name` of the folder `logdir`.
+    """Writes a Graph, or a message such as a GraphDef, into the file `name` of the folder `logdir`.
 
     The folder is made where it is missing. The file is there as a whole, or as it was before.
 
     Args:
-      graph_or_graph_def: what to write.
+      graph_or_graph_def: what to write: a Graph, or any protobuf message, a SaverDef for example.
       logdir: the folder.
       name: the name of the file; it may have folders of its own.
       as_text: whether the file is protobuf's text, else its bytes.
@@ -28,14 +28,20 @@ def write_graph(
       The path of the file.
 
     Raises:
-      TypeError: it is neither a Graph nor a GraphDef.
+      TypeError: it is neither a Graph nor a message.
       ValueError: it is larger than 2 GiB, the limit of any message.
       tf.errors.OpError: the class of what the file system refuses.
     """
     if isinstance(graph_or_graph_def, Graph):
         graph_def = graph_or_graph_def.as_graph_def()
     else:
-        graph_def = checked_message(graph_or_graph_def, "GraphDef", "graph_or_graph_def")
+        graph_def = graph_or_graph_def
+        if not isinstance(graph_def, Message) and not hasattr(type(graph_def), "DESCRIPTOR"):
+            raise TypeError("graph_or_graph_def must be a graph_pb2.GraphDef proto.")
     path = os.path.join(os.fspath(logdir), name)
-    write_whole(path, messages_pb2.file_content(graph_def, as_text))
+    if isinstance(graph_def, Message):
+        content = str(graph_def).encode() if as_text else graph_def.SerializeToString()
+    else:
+        content = messages_pb2.file_content(graph_def, as_text)
+    write_whole(path, content)
     return path

@@ -35,6 +35,7 @@ arrays.tile_and_pad MirrorPad MirrorPadGrad Pad PadV2 Tile
 collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGather
     CollectiveReduce _CollectiveExchange _CollectiveInput
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
+control.optional_ops OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone
 control.py_func PyFunc PyFuncStateless
 control.switch_merge_and_loop_ops ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter
     RefExit RefIdentity RefMerge RefNextIteration RefSwitch Switch
@@ -69,6 +70,7 @@ files.decode_compressed DecodeCompressed
 files.decode_csv DecodeCSV
 files.decode_raw DecodeRaw
 files.read_and_write_file MatchingFiles ReadFile WriteFile
+files.slice_table_ops Restore RestoreSlice Save SaveSlices
 files.vocabulary_remapping GenerateVocabRemapping LoadAndRemapMatrix
 framework.identity_and_shape Identity PreventGradient Rank Shape ShapeN Size StopGradient
 framework.tensor_conversion Const

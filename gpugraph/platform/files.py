@@ -18,7 +18,12 @@ from typing import Any, NamedTuple
 from gpugraph.base import errors
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.streamed_file import remove_file
-from gpugraph.base.whole_files import check_end, open_to_read, system_errors as system_errors
+from gpugraph.base.whole_files import (
+    check_end,
+    local_path as _local,
+    open_to_read,
+    system_errors as system_errors,
+)
 
 _MAGIC = ("*", "?", "[", "\\")
 _OTHERWISE = re.compile(r"\\(.)|\[\^(\]?[^\]]*\])|(\[!?\]?[^\]]*\])")
@@ -90,9 +95,9 @@ class GFile:
             plain = self._check_mode()
             with system_errors(self._name):
                 if plain == "r":
-                    self._opened = open_to_read(_text(self._name), devices=True)
+                    self._opened = open_to_read(_local(self._name), devices=True)
                 else:
-                    self._opened = open(_text(self._name), f"{plain}b")  # noqa: SIM115
+                    self._opened = open(_local(self._name), f"{plain}b")  # noqa: SIM115
         return self._opened
 
     def _read(self, data: bytes) -> Any:
@@ -188,21 +193,21 @@ class GFile:
 @uninterrupted
 def Exists(filename: Any) -> bool:
     """Whether there is a file or folder of this path."""
-    return os.path.exists(_text(filename))
+    return os.path.exists(_local(filename))
 
 
 @uninterrupted
 def IsDirectory(dirname: Any) -> bool:
     """Whether there is a folder of this path."""
-    return os.path.isdir(_text(dirname))
+    return os.path.isdir(_local(dirname))
 
 
 @uninterrupted
 def Stat(filename: Any) -> FileStatistics:
     """Size and age. NotFoundError where there is nothing."""
     with system_errors(filename):
-        status = os.stat(_text(filename))
-    folder = os.path.isdir(_text(filename))
+        status = os.stat(_local(filename))
+    folder = os.path.isdir(_local(filename))
     return FileStatistics(status.st_size, status.st_mtime_ns, folder)
 
 
@@ -229,14 +234,14 @@ def _as_python(pattern: str) -> str:
 
 def _matching(pattern: str) -> list[str]:
     if not any(sign in pattern for sign in _MAGIC):
-        return [pattern] if os.path.lexists(pattern) else []
+        return [pattern] if os.path.lexists(_local(pattern)) else []
     head, tail = os.path.split(pattern)
     if not tail:
-        return [os.path.join(parent, "") for parent in _matching(head) if os.path.isdir(parent)]
+        return [os.path.join(parent, "") for parent in _matching(head) if IsDirectory(parent)]
     paths = []
     for folder in _matching(head) if head else [""]:
         try:
-            names = os.listdir(folder or ".")
+            names = os.listdir(_local(folder) or ".")
         except OSError:
             continue
         paths += [os.path.join(folder, name) for name in fnmatch.filter(names, _as_python(tail))]
@@ -250,14 +255,14 @@ def ListDirectory(dirname: Any) -> list[str]:
         message = f"Could not find directory {_text(dirname)}"
         raise errors.NotFoundError(None, None, message)
     with system_errors(dirname):
-        return os.listdir(_text(dirname))
+        return os.listdir(_local(dirname))
 
 
 @uninterrupted
 def MkDir(dirname: Any) -> None:
     """Makes a folder, where there is none. NotFoundError without the folder around it."""
     with system_errors(dirname), contextlib.suppress(FileExistsError):
-        os.mkdir(_text(dirname))
+        os.mkdir(_local(dirname))
 
 
 @uninterrupted
@@ -266,7 +271,7 @@ def MakeDirs(dirname: Any) -> None:
     where one of them is a file."""
     try:
         with system_errors(dirname):
-            os.makedirs(_text(dirname), exist_ok=True)
+            os.makedirs(_local(dirname), exist_ok=True)
     except errors.AlreadyExistsError as error:
         message = f"{_text(dirname)} is not a directory"
         raise errors.FailedPreconditionError(None, None, message) from error
@@ -276,13 +281,13 @@ def MakeDirs(dirname: Any) -> None:
 def Remove(filename: Any) -> None:
     """Deletes a file. NotFoundError where there is none, FailedPreconditionError for a folder."""
     with system_errors(filename):
-        remove_file(_text(filename))
+        remove_file(_local(filename))
 
 
 @uninterrupted
 def DeleteRecursively(dirname: Any) -> None:
     """Deletes a folder with all that is in it. NotFoundError where there is none."""
-    path = _text(dirname)
+    path = _local(dirname)
     with system_errors(dirname):
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
@@ -301,7 +306,7 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     `overwrite`; NotFoundError where there is nothing to rename."""
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
-        os.replace(_text(oldname), _text(newname))
+        os.replace(_local(oldname), _local(newname))
 
 
 @uninterrupted
@@ -309,8 +314,8 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copies a file. AlreadyExistsError for a path that is there, unless `overwrite`; NotFoundError
     where there is nothing to copy."""
     _refuse_existing(newpath, overwrite)
-    with system_errors(oldpath), open_to_read(_text(oldpath)) as source:
-        with system_errors(newpath), open(_text(newpath), "wb") as target:
+    with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
+        with system_errors(newpath), open(_local(newpath), "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
 
 
@@ -319,4 +324,11 @@ def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list
 
     in_order: a folder comes before those in it; otherwise after. Nothing where there is no folder.
     """
-    yield from os.walk(_text(top), topdown=in_order)
+    yield from walked(top, in_order, None)
+
+
+def walked(top: Any, topdown: bool, onerror: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk a folder as `os.walk` does; the folders' paths begin with `top` as it was passed."""
+    text, path = _text(top), _local(top)
+    for folder, folders, names in os.walk(path, topdown, onerror):
+        yield text + folder[len(path) :], folders, names

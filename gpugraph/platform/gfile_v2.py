@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,4 +84,4 @@ def walk(
         except errors.OpError as found:
             onerror(found)
 
-    yield from os.walk(os.fsdecode(top), topdown, tell)
+    yield from files.walked(top, topdown, tell)

@@ -16,6 +16,7 @@ from typing import Any
 
 from gpugraph.base.errors import AlreadyExistsError
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.whole_files import local_path
 from gpugraph.formats.summary_bytes import file_version_event
 from gpugraph.formats.tf_record import write_record
 from gpugraph.platform import files
@@ -28,7 +29,7 @@ class _OpenFile:
         self.path, self.owner = path, os.getpid()
         self.waiting: list[bytes] = []
         with files.system_errors(path):
-            self.file = open(path, "xb", buffering=0)  # noqa: SIM115  # closed by `close`
+            self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
         """Writes what waits, as a whole; a forked child leaves that to its parent."""

@@ -346,3 +346,48 @@ def test_types_of_later_versions_change_nothing():
         tf.import_graph_def(graph_def, name="")
         assert session.run("a:0") == 3
         assert not session.graph_def.node[0].HasField("experimental_type")
+
+
+@pytest.mark.parametrize("around", ["cond", "cond in a cond", "loop"])
+def test_an_imported_loop_runs_inside_a_branch_or_loop(around: str) -> None:
+    def loop() -> None:
+        x = tf.placeholder(tf.float32, [], name="x")
+        done = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * x), (0, x))[1]
+        tf.identity(done, name="y")
+
+    content = built(loop)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+
+        def power(value: Any = x) -> Any:
+            (result,) = tf.import_graph_def(content, {"x:0": value}, ["y:0"])
+            result.set_shape([])
+            return result
+
+        if around == "loop":
+            y = tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, power(v)), (0, x))[1]
+            assert session.run(y, {x: 2}) == 2**16
+            return
+        inner = power if around == "cond" else lambda: tf.cond(x > 1, power, lambda: x)
+        y = tf.cond(x > 0, inner, lambda: -x)
+        assert [session.run(y, {x: value}) for value in (2, -3)] == [16, 3]
+        y += power()  # a second loop of the same name, which TensorFlow takes for the first
+        assert session.run(y, {x: 2}) == 32
+
+
+def test_attrs_of_later_versions_are_dropped_where_they_ask_for_nothing() -> None:
+    shape = node("s", "Const", dtype=INT, value={"tensor": {"dtype": 3, "int_val": [-1],
+                 "tensor_shape": {}}})  # fmt: skip
+    index = node("i", "Const", dtype=INT, value={"tensor": {"dtype": 3, "int_val": [1],
+                 "tensor_shape": {}}})  # fmt: skip
+    rows = node("l", "TensorListFromTensor", "a", "s", element_dtype=FLOAT, shape_type=INT)
+    for shape_type in (INT, {"type": 9}):
+        item = node("y", "TensorListGetItem", "l", "i", "s", element_dtype=FLOAT, Tshape=shape_type)
+        content = graph_def(placeholder(), shape, index, rows, item)
+        if shape_type is not INT:
+            with pytest.raises(ValueError, match="NodeDef mentions attr 'Tshape' not in Op<name="):
+                imported(content)
+            continue
+        graph, _ = imported(content, name="")
+        with tf.Session(graph=graph) as session:
+            assert session.run("y:0", {"a:0": [[1.0], [2.0]]}) == [2]

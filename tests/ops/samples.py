@@ -111,6 +111,10 @@ UNSAMPLED = {
         "it works on lists in variants: test_list_making_ops.py has it run",
     ),
     **dict.fromkeys(
+        ("OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone"),
+        "it works on optionals in variants: test_optional_ops.py has it run",
+    ),
+    **dict.fromkeys(
         (
             "FIFOQueueV2",
             "PaddingFIFOQueueV2",
@@ -231,6 +235,7 @@ UNSAMPLED = {
     **dict.fromkeys(
         (
             *("SaveV2", "RestoreV2", "_RestoreSized"),
+            *("Save", "SaveSlices", "Restore", "RestoreSlice"),
             *("MergeV2Checkpoints", "ShardedFilename", "ShardedFilespec"),
         ),
         "it works on files: test_saver.py has it run",

@@ -66,8 +66,12 @@ class Entry:
 @functools.lru_cache(256)
 def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
     """The fields of a dtype and a shape, which many variables have in common."""
-    dims = b"".join(field(2, field(1, size)) for size in shape)
-    return field(1, type_number) + field(2, dims)
+    return field(1, type_number) + field(2, shape_message(shape))
+
+
+def shape_message(shape: tuple[int, ...]) -> bytes:
+    """The bytes of a TensorShapeProto."""
+    return b"".join(field(2, field(1, size)) for size in shape)
 
 
 def header_message(num_shards: int) -> bytes:
@@ -110,9 +114,9 @@ def read_entry(message: bytes) -> Entry:
         elif number == 6:
             entry.crc = as_number(value) & 0xFFFFFFFF
         elif number == 1:
-            dtype = _dtype(as_number(value))
+            dtype = read_dtype(as_number(value))
         elif number == 2:
-            entry.shape = _shape(as_bytes(value))
+            entry.shape = read_shape(as_bytes(value))
         elif number == 3:
             entry.shard = as_number(value)
         elif number == 7:
@@ -125,14 +129,16 @@ def read_entry(message: bytes) -> Entry:
     return entry
 
 
-def _dtype(number: int) -> DType:
+def read_dtype(number: int) -> DType:
+    """The dtype of this number; MalformedError for another one."""
     try:
         return DType(number)
     except TypeError as error:
         raise MalformedError(str(error)) from None
 
 
-def _shape(message: bytes) -> tuple[int, ...]:
+def read_shape(message: bytes) -> tuple[int, ...]:
+    """The sizes of a TensorShapeProto; MalformedError for sizes out of bounds."""
     return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
 
 

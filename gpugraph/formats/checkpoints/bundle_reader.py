@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from math import prod
 from operator import itemgetter
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    NotFoundError,
-    invalid_argument,
-)
+from gpugraph.base.errors import DataLossError, InvalidArgumentError
 from gpugraph.base.lfs_pointers import pointer_text_of_file
-from gpugraph.base.whole_files import open_to_read, system_errors
+from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.formats.checkpoints.bundle_entries import (
     HEADER_KEY,
     STORED,
@@ -30,16 +24,9 @@ from gpugraph.formats.checkpoints.bundle_entries import (
     read_entry,
     read_header,
 )
-from gpugraph.formats.checkpoints.slices import (
-    Slice,
-    bounds,
-    check_slice,
-    overlap,
-    shape_of_slice,
-    slice_key,
-    within,
-)
+from gpugraph.formats.checkpoints.slices import Slice, shape_of_slice, slice_key
 from gpugraph.formats.checkpoints.sorted_table import read_table
+from gpugraph.formats.checkpoints.tensor_reader import TensorReader, no_checkpoint
 from gpugraph.formats.checkpoints.wire import MalformedError, read_varint
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
@@ -66,14 +53,7 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     if not os.path.exists(name):
         if pointer := pointer_text_of_file(prefix):
             raise DataLossError(None, None, f"{prefix}: not an sstable{pointer}")
-        if os.path.isfile(prefix):
-            raise invalid_argument(
-                f"{prefix} is one file, so no V2 checkpoint: V1 checkpoints (from before "
-                "TensorFlow 0.12) are not read. TensorFlow 1.15 converts one: restore it and save "
-                "it again"
-            )
-        text = "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for"
-        raise NotFoundError(None, None, f"{text} {prefix}")
+        raise no_checkpoint(prefix)
     with system_errors(name), open_to_read(name) as file:
         items = read_table(file.read(), name)
     header = items.pop(HEADER_KEY, None)
@@ -90,14 +70,14 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     return num_shards, items
 
 
-class BundleReader:
-    """A checkpoint that is there. Its data files are opened when they are first needed.
+class BundleReader(TensorReader):
+    """A checkpoint of V2 that is there. Its data files are opened when they are first needed.
 
     entries: of each tensor, by name, without those of parts.
     """
 
     def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
+        prefix = self.prefix = local_path(prefix)
         self._num_shards, messages = read_index(prefix)
         self._files: dict[int, tuple[BinaryIO, int, str]] = {}
         self.entries: dict[str, Entry] = {}
@@ -109,83 +89,17 @@ class BundleReader:
                 self._parts[key] = self._entry(key, message)
         self._refuse_shared_bytes()
 
-    def __enter__(self) -> BundleReader:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
     def close(self) -> None:
         """Closes the data files."""
         for file, _, _ in self._files.values():
             file.close()
         self._files.clear()
 
-    def entry(self, name: str) -> Entry:
-        """The entry of a tensor; NotFoundError for one that is not there."""
-        found = self.entries.get(name)
-        if found is None:
-            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")
-        return found
-
-    def read(self, name: str) -> Any:
-        """A tensor as an array. NotFoundError, DataLossError."""
-        entry = self.entry(name)
-        if not entry.slices:
-            return self._value(entry, name)
-        return self.read_slice(name, entry.shape, ((0, -1),) * len(entry.shape))
-
-    def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
-        """A part of a tensor of a full shape, whatever parts it is stored in.
-
-        InvalidArgumentError where the tensor has another shape or no values there.
-        """
-        entry = self.entry(name)
-        if tuple(shape) != entry.shape:
-            raise invalid_argument(
-                f"tensor_name = {name}: shape in shape_and_slice spec {list(shape)} does not match "
-                f"the shape stored in checkpoint: {list(entry.shape)}"
-            )
-        check_slice(shape, part, name)
-        wanted = bounds(shape, part)
-        if not entry.slices:
-            return np.ascontiguousarray(self._value(entry, name)[wanted])
-        if part in entry.slices:
-            return self._part(name, entry, part)
-        return self._joined(name, entry, part, wanted)
-
-    def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
-        """A part of the tensor, of all the stored parts that it overlaps."""
-        shared = []
-        missing = prod(shape := shape_of_slice(entry.shape, part))
-        for stored in entry.slices:
-            check_slice(entry.shape, stored, f"{name} in {self.prefix}")
-            both = overlap(wanted, bounds(entry.shape, stored))
-            if both is not None:
-                self._placed(self._part_entry(name, entry, stored), name)
-                missing -= prod(size.stop - size.start for size in both)
-                shared.append((stored, both))
-        if missing > 0:  # nothing larger than the stored parts is made room for
-            raise self._incomplete(name, part)
-        result = np.empty(shape, entry.dtype.as_numpy_dtype)
-        is_there = np.zeros(shape, bool)
-        for stored, both in shared:
-            target = within(both, wanted)
-            result[target] = self._part(name, entry, stored)[
-                within(both, bounds(entry.shape, stored))
-            ]
-            is_there[target] = True
-        if not is_there.all():
-            raise self._incomplete(name, part)
-        return result
-
-    def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:
-        return invalid_argument(
-            f"Checkpoint {self.prefix} does not have all of the slice {part} of {name}"
-        )
-
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
         return self._value(self._part_entry(name, entry, part), name)
+
+    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
+        self._placed(self._part_entry(name, entry, part), name)
 
     def _part_entry(self, name: str, entry: Entry, part: Slice) -> Entry:
         stored = self._parts.get(slice_key(name.encode("utf-8", "surrogateescape"), part))

@@ -24,6 +24,7 @@ from gpugraph.base.streamed_file import StreamedFile
 from gpugraph.base.whole_files import (
     create_beside,
     kept,
+    local_path,
     remove_stale,
     sync_folder,
     system_errors,
@@ -61,7 +62,7 @@ class BundleWriter:
     """
 
     def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+        prefix = self._prefix = local_path(prefix)
         self._entries: dict[bytes, Entry] = {}
         self._offset = 0
         with system_errors(prefix):
@@ -264,6 +265,7 @@ def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
 
     InvalidArgumentError for a tensor that is in two of them, or whose slices disagree.
     """
+    prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
     entries: dict[bytes, Entry] = {}
     files: list[str] = []
     for prefix in prefixes:

@@ -21,6 +21,7 @@ from gpugraph.base.whole_files import system_errors
 from gpugraph.formats.checkpoints.bundle_entries import Entry
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.slices import Slice
+from gpugraph.formats.checkpoints.tensor_reader import TensorReader
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 512 << 10
@@ -50,7 +51,7 @@ class _Piece(NamedTuple):
     array: Any
 
 
-def restore_into(reader: BundleReader, targets: Sequence[Target], threads: int = 1) -> None:
+def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
     """Sets arrays to tensors of a checkpoint: all of them, or after an error none.
 
     threads: how many may read at the same time.
@@ -61,7 +62,7 @@ def restore_into(reader: BundleReader, targets: Sequence[Target], threads: int =
     """
     pieces, values = [], []
     for name, spec, array in targets:
-        entry = reader.stored(name, spec)
+        entry = reader.stored(name, spec) if isinstance(reader, BundleReader) else None
         if entry is None:
             value = reader.read(name) if spec is None else reader.read_slice(name, *spec)
             _check_shape(value.shape, name, array)
@@ -69,14 +70,20 @@ def restore_into(reader: BundleReader, targets: Sequence[Target], threads: int =
         else:
             _check_shape(entry.shape, name, array)
             pieces.append(_Piece(entry, name, array))
+    if isinstance(reader, BundleReader):
+        _read_pieces(reader, pieces, threads)
+    for array, value in values:
+        np.copyto(array, value)
+
+
+def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -> None:
+    """Set arrays to bytes of files, all of which are compared with their checksums before."""
     runs = list(_runs(pieces))
     before = [_state(reader, run) for run in runs]
     for work in (partial(_verify, reader), partial(_read, reader)):
         _for_all(work, runs, threads)
     if before != [_state(reader, run) for run in runs]:
         raise DataLossError(None, None, f"{reader.prefix}: its files changed while they were read")
-    for array, value in values:
-        np.copyto(array, value)
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from gpugraph.base.errors import DataLossError, InvalidArgumentError
+from gpugraph.base.errors import DataLossError
 from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
+from gpugraph.formats.checkpoints.snappy import uncompressed
 from gpugraph.formats.checkpoints.wire import MalformedError, read_varint, varint
 from gpugraph.formats.crc32c import crc32c, mask_crc, masked_crc32c
 
@@ -129,8 +130,7 @@ def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
 
     data: the bytes of the file; name: its path, for errors.
 
-    DataLossError, with an offset, for wrong checksums and bytes that are no table;
-    InvalidArgumentError for compressed blocks.
+    DataLossError, with an offset, for wrong checksums and bytes that are no table.
     """
     start = len(data) - _FOOTER
     if data.startswith(BEGINNING):
@@ -185,14 +185,16 @@ def _entries(
     if mask_crc(crc32c(memoryview(data)[offset : end + 1])) != checksum:
         raise _loss(name, offset, "block checksum mismatch")
     kind = data[end]
-    if kind != _PLAIN:
-        how = "with Snappy" if kind == _SNAPPY else f"in an unknown way ({kind})"
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"{name}: the block at {offset} is compressed {how}, which is not read; TensorFlow "
-            "writes checkpoints with plain blocks",
-        )
+    if kind == _SNAPPY:
+        try:
+            data = uncompressed(data[offset:end])
+        except MalformedError as error:
+            raise _loss(name, offset, f"bad block compressed by Snappy: {error}") from None
+        if len(data) < 4:
+            raise _loss(name, offset, f"a block of {len(data)} bytes")
+        offset, end = 0, len(data)
+    elif kind != _PLAIN:
+        raise _loss(name, offset, f"bad block type {kind}")
     restarts = _NUMBER.unpack_from(data, end - 4)[0]
     stop = end - 4 - 4 * restarts
     if stop < offset:

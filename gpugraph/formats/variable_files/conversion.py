@@ -12,9 +12,15 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.errors import InvalidArgumentError
-from gpugraph.base.whole_files import create_beside, sync_and_close, sync_folder, system_errors
-from gpugraph.formats.checkpoints.bundle_reader import BundleReader
+from gpugraph.base.whole_files import (
+    create_beside,
+    local_path,
+    sync_and_close,
+    sync_folder,
+    system_errors,
+)
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter
+from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
 from gpugraph.formats.variable_files.npz_files import NpzReader, write_npz
 from gpugraph.formats.variable_files.safetensors import SafetensorsReader, write_safetensors
@@ -45,7 +51,7 @@ class VariableFile:
             self.arrays: dict[str, ArchivedArray] = opened.arrays
             self.read: Callable[[str], NDArray[Any]] = opened.read
             return
-        bundle = self._closing.enter_context(BundleReader(checkpoint_prefix(path)))
+        bundle = self._closing.enter_context(open_checkpoint(checkpoint_prefix(path)))
         self.arrays = {
             name: ArchivedArray(name, entry.dtype, entry.shape)
             for name, entry in sorted(bundle.entries.items())
@@ -66,6 +72,7 @@ def _ending(path: str) -> str:
 
 def checkpoint_prefix(path: str) -> str:
     """The prefix of a checkpoint: of its index's path, of a SavedModel's folder, or the path."""
+    path = local_path(path)
     in_model = os.path.join(path, "variables", "variables")
     if os.path.isfile(in_model + _INDEX):
         return in_model
@@ -106,6 +113,7 @@ def _write_file(
     arrays: list[ArchivedArray],
     values: Iterator[tuple[str, NDArray[Any]]],
 ) -> None:
+    path = local_path(path)
     with system_errors(path):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         file, temporary = create_beside(path)

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+from gpugraph.base.whole_files import local_path
 from gpugraph.keras.callbacks.callback import Callback, Logs
 from gpugraph.keras.callbacks.watching_callbacks import Watch
 from gpugraph.platform import logging
@@ -27,7 +28,7 @@ class CSVLogger(Callback):
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
         super().__init__()
-        self.filename, self.sep, self.append = Path(filename), separator, append
+        self.filename, self.sep, self.append = Path(local_path(filename)), separator, append
         self.keys: list[str] | None = None
         self._file: Any = None
         self._writer: Any = None
@@ -118,7 +119,7 @@ class ModelCheckpoint(Callback):
 
     def _newest(self) -> str | None:
         """The newest file, or checkpoint, of this path with any epoch and values; None without."""
-        folder, name = os.path.split(self.filepath)
+        folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
         files = [
             entry

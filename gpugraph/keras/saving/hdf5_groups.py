@@ -27,7 +27,7 @@ import numpy as np
 
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.optional_packages import package_of_extra
-from gpugraph.base.whole_files import open_to_read, write_whole
+from gpugraph.base.whole_files import local_path, open_to_read, write_whole
 from gpugraph.keras.saving.foreign_files import kind_text
 
 _MOST_BYTES = 64512
@@ -60,7 +60,7 @@ def written_file(file: Any) -> Iterator[Any]:
     if is_open_file(file):
         yield file
         return
-    path = os.fspath(file)
+    path = local_path(file)
     image = io.BytesIO()  # libhdf5 crashes where it can't write, as on a full disk
     with hdf5_library().File(image, "w") as opened:
         yield opened
@@ -81,7 +81,7 @@ def read_file(file: Any) -> Iterator[Any]:
 def opened_file(path: Any) -> Any:
     """The file of a path, open for reading. OSError where it is no HDF5 file, or a damaged one on
     which the library would loop or crash."""
-    path = os.fspath(path)
+    path = local_path(path)
     library = hdf5_library()
     try:
         with open_to_read(path) as file:

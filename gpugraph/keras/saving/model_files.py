@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpugraph.base.version import KERAS_VERSION
+from gpugraph.base.whole_files import local_path
 from gpugraph.keras.keras_objects import code_of_files, config_entry, custom_object_scope
 from gpugraph.keras.saving.foreign_files import naming_version
 from gpugraph.keras.saving.hdf5_groups import (
@@ -30,7 +31,7 @@ from gpugraph.platform import logging
 
 def may_write(file: Any, overwrite: bool) -> bool:
     """Whether a file may be written: asks on the terminal where it would be replaced."""
-    if overwrite or is_open_file(file) or not os.path.isfile(file):
+    if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True
     answer = ""
     while answer not in ("y", "n"):

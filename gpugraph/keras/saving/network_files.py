@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from gpugraph.base.whole_files import local_path
 from gpugraph.keras.saving.checkpointed_weights import CheckpointedWeights
 from gpugraph.keras.saving.foreign_files import naming_version
 from gpugraph.keras.saving.hdf5_groups import (
@@ -175,5 +176,5 @@ def _is_read_as_hdf5(filepath: Any) -> bool:
     """Whether a file is HDF5: by its ending, or because it is one file, no checkpoint."""
     if _has_hdf5_ending(filepath):
         return True
-    path = os.fspath(filepath)
+    path = local_path(filepath)
     return os.path.isfile(path) and not os.path.exists(f"{path}.index")

@@ -14,11 +14,13 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
+from gpugraph.base.whole_files import local_path
 from gpugraph.config.environment import thread_count
-from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
 from gpugraph.formats.checkpoints.direct_restore import Target, restore_into
+from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.formats.checkpoints.slices import parse_slice_spec, shape_of_slice
+from gpugraph.formats.checkpoints.tensor_reader import TensorReader
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
@@ -94,15 +96,15 @@ def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -
     def restore() -> list[Any]:
         keys, parts = _texts(names), _texts(specs)
         _same_length(keys, parts, len(types))
-        with BundleReader(_text(prefix)) as reader:
+        with open_checkpoint(_text(prefix)) as reader:
             items = [(os.fsdecode(key), os.fsdecode(spec)) for key, spec in zip(keys, parts)]
-            _check_types(reader, [name for name, _ in items], types)
-            return [_restored(reader, name, spec) for name, spec in items]
+            check_types(reader, [name for name, _ in items], types)
+            return [restored(reader, name, spec) for name, spec in items]
 
     return restore
 
 
-def _check_types(reader: BundleReader, names: Sequence[str], types: Sequence[DType]) -> None:
+def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DType]) -> None:
     """InvalidArgumentError that names all tensors of other dtypes, before any is read."""
     wrong = [
         f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
@@ -114,7 +116,8 @@ def _check_types(reader: BundleReader, names: Sequence[str], types: Sequence[DTy
         raise InvalidArgumentError(None, None, "\n".join(wrong))
 
 
-def _restored(reader: BundleReader, name: str, spec: str) -> Any:
+def restored(reader: TensorReader, name: str, spec: str) -> Any:
+    """Return a tensor, or the part of it that a text names."""
     part = parse_slice_spec(spec)
     return reader.read(name) if part is None else reader.read_slice(name, *part)
 
@@ -154,8 +157,8 @@ def _bind_restore_sized(
     def restore() -> None:
         keys = [os.fsdecode(key) for key in _texts(names)]
         parts = [parse_slice_spec(os.fsdecode(spec)) for spec in _texts(specs)]
-        with BundleReader(_text(prefix)) as reader:
-            _check_types(reader, keys, types)
+        with open_checkpoint(_text(prefix)) as reader:
+            check_types(reader, keys, types)
             for key, part, out, taker in zip(keys, parts, outs, takers):
                 _check_assigned(reader, key, part, out.shape, taker)
             restore_into(reader, list(map(Target, keys, parts, outs)), thread_count())
@@ -164,7 +167,7 @@ def _bind_restore_sized(
 
 
 def _check_assigned(
-    reader: BundleReader, name: str, part: Any, shape: tuple[int, ...], taker: bytes
+    reader: TensorReader, name: str, part: Any, shape: tuple[int, ...], taker: bytes
 ) -> None:
     """InvalidArgumentError where the Assign that takes a tensor would refuse its shape."""
     stored = reader.entry(name).shape if part is None else shape_of_slice(*part)
@@ -200,8 +203,8 @@ def _merge(context: KernelContext, prefixes: Any, destination: Any) -> Callable[
     deletes = context.attrs["delete_old_dirs"]
 
     def merge() -> list[Any]:
-        sources = [os.fsdecode(prefix) for prefix in _texts(prefixes.reshape(-1))]
-        target = _text(destination)
+        sources = [local_path(prefix) for prefix in _texts(prefixes.reshape(-1))]
+        target = local_path(_text(destination))
         merge_bundles(sources, target)
         folders = {os.path.dirname(source) for source in sources} if deletes else set()
         for folder in folders - {os.path.dirname(target)}:

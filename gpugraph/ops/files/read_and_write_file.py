@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape, shape_text
-from gpugraph.base.whole_files import open_to_read, system_errors
+from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
@@ -39,7 +39,7 @@ def _read(path: Any, out: Any) -> None:
 
 
 def _write(path: Any, contents: Any) -> None:
-    name = os.fsdecode(path[()])
+    name = local_path(path[()])
     with system_errors(name):
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
         with open(name, "wb") as target:

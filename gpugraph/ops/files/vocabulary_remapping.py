@@ -18,7 +18,7 @@ from gpugraph.base.errors import (
 )
 from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.base.whole_files import open_to_read, system_errors
-from gpugraph.formats.checkpoints.bundle_reader import BundleReader
+from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
@@ -101,7 +101,7 @@ generate_vocab_remapping = _host_op(
 
 def _matrix(path: str, name: str) -> Any:
     """A matrix of a checkpoint; InvalidArgumentError for a tensor that is none."""
-    with BundleReader(path) as reader:
+    with open_checkpoint(path) as reader:
         entry = reader.entry(name)
         if entry.dtype != dtypes.float32:
             raise invalid_argument(

@@ -83,7 +83,7 @@ there are no functions as attrs, use tf.cond and tf.while_loop: Case If For Whil
 there are no batches of lists, push to each list: TensorListPushBackBatch
 there are no datasets, feed batches, or use tf.train.batch and other queues: *Dataset *DatasetV?
     *Dataset? *DatasetVariant DatasetTo* DatasetCardinality DatasetFingerprint *DatasetReader
-    DatasetFrom* *Iterator IteratorV2 Iterator[FGT]* MultiDeviceIterator* Optional* GetOptions
+    DatasetFrom* *Iterator IteratorV2 Iterator[FGT]* MultiDeviceIterator* GetOptions
     StatsAggregator* ThreadPoolHandle Experimental* *ompressElement
     ComputeBatchSize WindowOp DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator
     InitializeTableFromDataset DistributedSave GlobalIterId GetElementAtIndex DummyMemoryCache
@@ -111,8 +111,6 @@ there are no summaries of TensorFlow 2, use tf.summary.FileWriter: SummaryWriter
 handles of accumulators are theirs of 1.15, use the op type without Resource: FakeQueue
     ResourceAccumulator* ResourceConditionalAccumulator
 its tables have no deleted_key, use MutableDenseHashTableV2: MutableDenseHashTable
-checkpoints of before TensorFlow 1.0 are not written, use SaveV2 and RestoreV2: Save SaveSlices
-    Restore RestoreSlice
 """
 """Groups of op types that TensorFlow 1.15 has: why they are not here, and their patterns."""
 

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from gpugraph.base.dtypes import DType, runtime_name
-from gpugraph.formats.checkpoints.bundle_reader import BundleReader
+from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.platform import files
 from gpugraph.train.savers.checkpoint_files import latest_checkpoint
 
@@ -14,12 +14,11 @@ from gpugraph.train.savers.checkpoint_files import latest_checkpoint
 class CheckpointReader:
     """The tensors of a checkpoint by their names.
 
-    NotFoundError where there is none, InvalidArgumentError for one of V1, DataLossError for a
-    damaged one.
+    NotFoundError where there is none, DataLossError for a damaged one.
     """
 
     def __init__(self, filename: str) -> None:
-        self._reader = BundleReader(filename)
+        self._reader = open_checkpoint(filename)
 
     def has_tensor(self, tensor_str: Any) -> bool:
         """Whether the checkpoint has a tensor of this name."""

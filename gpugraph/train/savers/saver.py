@@ -26,7 +26,7 @@ from gpugraph.train.savers.checkpoint_files import (
 from gpugraph.train.savers.meta_graph_with_saver import export_meta_graph
 from gpugraph.train.savers.object_graph_keys import object_graph_key_mapping, saveables_by_key
 from gpugraph.train.savers.saveable_objects import all_saveable_objects
-from gpugraph.train.savers.saver_builder import V2, BulkSaverBuilder
+from gpugraph.train.savers.saver_builder import V1, V1_WARNING, V2, BulkSaverBuilder
 
 _FIELDS = (
     *("filename_tensor_name", "save_tensor_name", "restore_op_name", "max_to_keep", "sharded"),
@@ -52,7 +52,7 @@ class Saver:
       builder: a BaseSaverBuilder that adds the operations.
       defer_build: whether `build` is called later; then `var_list` can't be given.
       allow_empty: whether there may be no variables.
-      write_version: SaverDef.V2.
+      write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12.
       pad_step_number: whether the step is written with eight digits.
       save_relative_paths: whether the state file has paths relative to its folder, so that the
         folder can be moved.
@@ -94,8 +94,7 @@ class Saver:
         self.saver_def = saver_def
         self._builder, self._allow_empty = builder, allow_empty
         self._write_version = write_version
-        self._pad_step_number = pad_step_number
-        self._save_relative_paths = save_relative_paths
+        self._pad_step_number, self._save_relative_paths = pad_step_number, save_relative_paths
         self._is_built = self._is_empty = False
         self._checkpoints_to_be_deleted: list[tuple[str, float]] = []
         self._last_checkpoints: list[tuple[str, float]] = []
@@ -283,7 +282,9 @@ class Saver:
         path = self._path_of(sess, os.fspath(save_path), global_step, latest_filename)
         folder = os.path.dirname(os.fspath(save_path))
         if not self._is_empty:
-            self._save_values(sess, path, folder, latest_filename, meta_graph_suffix, write_state)
+            path = self._save_values(
+                sess, path, folder, latest_filename, meta_graph_suffix, write_state
+            )
         if write_meta_graph:
             with sess.graph.as_default():
                 self.export_meta_graph(
@@ -309,22 +310,28 @@ class Saver:
 
     def _save_values(
         self, sess: Any, path: str, folder: str, latest: str, suffix: str, write_state: bool
-    ) -> None:
+    ) -> str:
+        """Save the values, and return the path of the checkpoint: of shards in V1, a pattern."""
         names = self.saver_def
+        if self._write_version == V1:
+            logging.warning("%s", V1_WARNING)
         try:
-            sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
+            saved = sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
         except (errors.FailedPreconditionError, errors.NotFoundError) as error:
             if not files.IsDirectory(folder or "."):
                 raise ValueError(
                     f"Parent directory of {path} doesn't exist, can't save."
                 ) from error
             raise
+        if self._write_version == V1 and isinstance(saved, bytes):
+            path = os.fsdecode(saved)
         if write_state:
             self._record(path)
             write_checkpoint_state(
                 folder, path, self.last_checkpoints, latest, self._save_relative_paths
             )
             self._delete_old(suffix)
+        return path
 
     def restore(self, sess: Any, save_path: Any) -> None:
         """Sets the variables to what a checkpoint has; they need not be initialized.

@@ -24,8 +24,10 @@ from gpugraph.ops.files.checkpoint_ops import (
     restore_v2,
     save_v2,
     sharded_filename,
+    sharded_filespec,
 )
 from gpugraph.ops.framework.identity_and_shape import identity, shape as shape_of
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.strings.regex import regex_full_match
 from gpugraph.ops.strings.string_join import string_join
@@ -42,12 +44,17 @@ from gpugraph.variables import PartitionedVariable
 
 V1, V2 = 1, 2
 """Values of SaverDef.CheckpointFormatVersion."""
+V1_WARNING = (
+    "TensorFlow's V1 checkpoint format has been deprecated. Consider switching to the more "
+    "efficient V2 format: tf.train.Saver(write_version=tf.train.SaverDef.V2)"
+)
 
 
 class BaseSaverBuilder:
     """Adds what saves and restores; programs derive from it to add other operations.
 
-    write_version: SaverDef.V2; ValueError for V1, which is not written.
+    write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12. RuntimeError for
+    another one.
     """
 
     SaveSpec = _SaveSpec
@@ -56,11 +63,8 @@ class BaseSaverBuilder:
     ResourceVariableSaveable = ResourceVariableSaveable
 
     def __init__(self, write_version: int = V2) -> None:
-        if write_version != V2:
-            raise ValueError(
-                f"Unexpected write_version: {write_version}. Checkpoints are written as V2 (2); "
-                "V1 is the format from before TensorFlow 0.12"
-            )
+        if write_version not in (V1, V2):
+            raise RuntimeError(f"Unexpected write_version: {write_version}")
         self._write_version = write_version
 
     def save_op(self, filename_tensor: Any, saveables: Sequence[_SaveableObject]) -> Any:
@@ -68,6 +72,9 @@ class BaseSaverBuilder:
         specs = [spec for saveable in saveables for spec in saveable.specs]
         names = [spec.name for spec in specs]
         slices = [spec.slice_spec for spec in specs]
+        if self._write_version == V1:
+            tensors = [spec.tensor for spec in specs]
+            return raw_ops.SaveSlices(filename_tensor, names, slices, tensors, name="save")
         return save_v2(filename_tensor, names, slices, [spec.tensor for spec in specs])
 
     def restore_op(self, filename_tensor: Any, saveable: Any, preferred_shard: int) -> list[Any]:
@@ -136,8 +143,21 @@ class BaseSaverBuilder:
     def _save(self, file: Any, saveables: Sequence[_SaveableObject]) -> Any:
         return with_dependencies([self.save_op(file, saveables)], file)
 
+    def _sharded_save_v1(self, prefix: Any, groups: Sequence[tuple[str, Any]]) -> Any:
+        """Saves what is on each device in a file of its own; returns the pattern of their names."""
+        count = constant(len(groups), name="num_shards")
+        saves = []
+        for shard, (device_name, saveables) in enumerate(groups):
+            with device(device_name or None):
+                name = self.sharded_filename(prefix, shard, count)
+                saves.append(self._save(name, saveables))
+        with control_dependencies([save.op for save in saves]):
+            return sharded_filespec(prefix, count)
+
     def _sharded_save(self, prefix: Any, groups: Sequence[tuple[str, Any]]) -> Any:
         """Saves what is on each device as a part in a folder of its own, and merges the parts."""
+        if self._write_version == V1:
+            return self._sharded_save_v1(prefix, groups)
         with device("CPU"):
             suffix = where(
                 regex_full_match(prefix, "^s3://.*"),

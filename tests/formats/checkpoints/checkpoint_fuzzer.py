@@ -27,13 +27,17 @@ from gpugraph.formats.checkpoints.bundle_entries import HEADER_KEY
 from gpugraph.formats.checkpoints.bundle_reader import BundleReader
 from gpugraph.formats.checkpoints.bundle_writer import BundleWriter, merge_bundles
 from gpugraph.formats.checkpoints.direct_restore import Target, restore_into
+from gpugraph.formats.checkpoints.slice_tables import write_slice_table
 from gpugraph.formats.checkpoints.sorted_table import read_table, table_bytes
 from gpugraph.formats.crc32c import masked_crc32c
 from gpugraph.formats.tf_record import read_records, write_record
+from tests.formats.checkpoints.snappy_blocks import table as compressed_table
 
 REFUSALS = (tf.errors.DataLossError, tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 NUMBERS = (0, 1, 2, 127, 128, 255, 1 << 20, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 63)
 _MORE = 1 << 30
+_MOST_TIMES = 8 * 32
+"""An int64 may be stored in one byte, and 32 bytes in one that is compressed."""
 _SLOW = 1.0
 """Seconds that a file may take."""
 
@@ -134,8 +138,8 @@ def another_block(content: bytes, chance: random.Random) -> bytes:
     return content[:first] + bytes(body) + checksum + content[last:]
 
 
-def read_checkpoint(prefix: str, size: int) -> str:
-    """What becomes of a checkpoint of so many bytes."""
+def read_values(prefix: str, size: int) -> str:
+    """What becomes of a checkpoint whose values take at most so many bytes."""
     reader = tf.train.NewCheckpointReader(prefix)
     reader.debug_string()
     shapes = reader.get_variable_to_shape_map()
@@ -149,13 +153,19 @@ def read_checkpoint(prefix: str, size: int) -> str:
         if isinstance(value, np.ndarray):
             total += sum(map(len, value.flat)) if value.dtype == object else value.nbytes
     assert total <= size, f"{total} bytes are read of {size}"
+    return f"in part, {sorted(refusals)[0]}" if refusals else "read"
+
+
+def read_checkpoint(prefix: str, size: int) -> str:
+    """What becomes of a checkpoint of so many bytes."""
+    outcome = read_values(prefix, size)
     with BundleReader(prefix) as bundle:
         entry = bundle.entries.get("layer/2")
         if entry is not None and entry.shape == (2, 3) and entry.dtype is tf.int64:
             restore_into(bundle, [Target("layer/2", None, np.zeros((2, 3), np.int64))])
         if "whole" in bundle.entries:
             bundle.read_slice("whole", (4, 3), ((1, 2), (0, -1)))
-    return f"in part, {sorted(refusals)[0]}" if refusals else "read"
+    return outcome
 
 
 def bundles(folder: Path) -> Callable[[random.Random], str]:
@@ -181,6 +191,31 @@ def bundles(folder: Path) -> Callable[[random.Random], str]:
         for name, content in files.items():
             Path(f"{prefix}{name}").write_bytes(content)
         return read_checkpoint(str(prefix), sum(map(len, files.values())))
+
+    return one
+
+
+def tables(folder: Path) -> Callable[[random.Random], str]:
+    """Return what mutates a V1 checkpoint, half of them compressed, and reads it."""
+    path = folder / "v1"
+    whole = np.arange(12.0).reshape(4, 3)
+    items = [(b"whole", ((4, 3), ((n, 2), (0, -1))), whole[n : n + 2], tf.float64) for n in (0, 2)]
+    items += [(b"n", None, np.zeros(99, np.int64), tf.int64)]
+    items += [(b"text", None, np.array([b"abc"] * 9, object), tf.string)]
+    write_slice_table(str(path), items)
+    plain = path.read_bytes()
+    rows = list(read_table(plain, "table").items())
+
+    def one(chance: random.Random) -> str:
+        kind = chance.randrange(3)
+        if kind == 0:
+            content = mutated(chance.choice((plain, compressed_table(rows))), chance, plain[::-1])
+        elif kind == 1:
+            content = another_index(plain, chance)
+        else:
+            content = compressed_table(rows, change=lambda body: mutated(body, chance, plain))
+        path.write_bytes(content)
+        return read_values(str(path), _MOST_TIMES * len(content))
 
     return one
 
@@ -264,7 +299,7 @@ def metas(folder: Path) -> Callable[[random.Random], str]:
     return one
 
 
-KINDS = {"bundles": bundles, "states": states, "records": records, "metas": metas}
+KINDS = {"bundles": bundles, "states": states, "records": records, "metas": metas, "tables": tables}
 
 
 def fuzz(kind: str, count: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:

@@ -63,7 +63,7 @@ def test_a_state_without_a_checkpoint(tmp_path):
     with pytest.raises(tf.errors.NotFoundError, match="Failed to find any matching files"):
         tf.train.NewCheckpointReader(str(tmp_path / "gone"))
     (tmp_path / "old").write_bytes(b"V1")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="V1 checkpoints"):
+    with pytest.raises(tf.errors.DataLossError, match="2 bytes, too few for a table"):
         tf.train.load_checkpoint(str(tmp_path / "old"))
 
 

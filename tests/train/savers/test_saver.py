@@ -230,8 +230,8 @@ def test_arguments_that_are_refused(tmp_path, prefix):
             tf.train.Saver(wrong)
     with pytest.raises(ValueError, match="build cannot be deferred"):
         tf.train.Saver([second], defer_build=True)
-    with pytest.raises(ValueError, match="write_version"):
-        tf.train.Saver(write_version=1)
+    with pytest.raises(RuntimeError, match="Unexpected write_version: 3"):
+        tf.train.Saver(write_version=3)
 
 
 def test_a_meta_graph_restores_in_a_new_graph(prefix):
@@ -362,3 +362,35 @@ def test_a_variable_with_a_caching_device(prefix, resource):
     with tf.Session() as session:
         saver.restore(session, prefix)
         assert session.run(v).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_checkpoints_of_v1_are_written_kept_and_restored(tmp_path, sharded):
+    with tf.device("/gpu:0"):
+        variable = tf.get_variable("v", initializer=[1.0, 2.0])
+    parts = tf.get_variable(
+        "p", [4, 2], initializer=tf.ones_initializer(), partitioner=tf.fixed_size_partitioner(2)
+    )
+    tf.get_variable("text", initializer=b"abc")
+    saver = tf.train.Saver(write_version=tf.train.SaverDef.V1, sharded=sharded, max_to_keep=2)
+    assert saver.saver_def.version == tf.train.SaverDef.V1
+    config = tf.ConfigProto(allow_soft_placement=True)
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        paths = [saver.save(session, str(tmp_path / "m"), step) for step in range(3)]
+        pattern = "-?????-of-00002" if sharded else ""
+        assert paths == [f"{tmp_path}/m-{step}{pattern}" for step in range(3)]
+        assert tf.train.latest_checkpoint(str(tmp_path)) == paths[2]
+        assert not tf.train.checkpoint_exists(paths[0])
+        session.run(variable.assign([7.0, 8.0]))
+        saver.restore(session, paths[2])
+        np.testing.assert_array_equal(session.run(variable), [1, 2])
+        tf.train.Saver().restore(session, paths[1])
+        assert session.run(parts.as_tensor()).sum() == 8
+    ops = {node.op for node in tf.get_default_graph().as_graph_def().node}
+    assert "SaveSlices" in ops and "SaveV2" in ops and "Save" not in ops
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        suffix = f"{tmp_path}/m-2.meta"
+        tf.train.import_meta_graph(suffix).restore(session, paths[2])
+        np.testing.assert_array_equal(session.run("v:0"), [1, 2])
+    assert dict(tf.train.list_variables(paths[2])) == {"v": [2], "p": [4, 2], "text": []}

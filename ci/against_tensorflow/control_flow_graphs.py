@@ -1,0 +1,250 @@
+"""Random nests of branches and loops that TensorFlow exports, imported and run here.
+
+    python ci/against_tensorflow/control_flow_graphs.py --tensorflow PYTHON [--count 200] [--seed 0]
+
+Each program is drawn from its number: branches (`cond`, `case`, `switch_case`), loops
+(`while_loop`, `map_fn`, `scan`, `foldl`), variables, assertions and gradients taken inside and
+outside of them, three deep. TensorFlow builds it, by default with v1 control flow; its GraphDef is
+imported here, and its MetaGraphDef, after which gradients are built anew. All have to give the
+values that TensorFlow gives, for three feeds, and the nodes have to be exported as they came.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from graph_defs import differences, imported, meta_graph_module
+from sides import add_options, library, python_of_tensorflow, run_side
+
+LIMIT = 1e-4
+SIZE = 3
+FEEDS = [np.array(values, np.float32) for values in ([0.5, -1, 2], [-2, 0.25, 1], [3, 1, -0.5])]
+BRANCHES = ("cond", "case", "switch_case")
+LOOPS = ("while", "while_inner_gradient", "map_fn", "scan", "foldl", "array")
+SIMPLE = ("sin", "tanh", "product", "variable", "asserted", "controlled", "maximum", "sum")
+
+
+class Program:
+    """A program over one vector, drawn from a number."""
+
+    def __init__(self, tf: Any, seed: int) -> None:
+        self.tf = tf
+        self.draw = random.Random(seed)
+        self.variables: list[Any] = []
+
+    def build(self) -> None:
+        """Builds `y`, and `slope`, its gradient by `x`."""
+        tf = self.tf
+        x = tf.placeholder(tf.float32, [SIZE], name="x")
+        for use_resource in (False, True):
+            start = np.linspace(0.5, 1.0, SIZE, dtype=np.float32)
+            name = f"w{int(use_resource)}"
+            self.variables.append(
+                tf.get_variable(name, initializer=start, use_resource=use_resource)
+            )
+        y = tf.identity(self.steps(tf.identity(x), 3), name="y")
+        (slope,) = tf.gradients(y, x)
+        tf.identity(tf.zeros_like(x) if slope is None else slope, name="slope")
+        tf.global_variables_initializer()
+
+    def steps(self, value: Any, depth: int) -> Any:
+        """One to three statements."""
+        for _ in range(self.draw.randint(1, 3)):
+            kinds = SIMPLE + (BRANCHES + LOOPS) * 2 if depth else SIMPLE
+            value = getattr(self, self.draw.choice(kinds).replace("while", "while_"))(value, depth)
+            value.set_shape([SIZE])
+        return value
+
+    # -- statements without nesting
+
+    def sin(self, value: Any, _: int) -> Any:
+        return self.tf.sin(value)
+
+    def tanh(self, value: Any, _: int) -> Any:
+        return self.tf.tanh(value) * 1.5
+
+    def product(self, value: Any, _: int) -> Any:
+        return value * self.tf.cos(value)
+
+    def variable(self, value: Any, _: int) -> Any:
+        return value * self.draw.choice(self.variables) + 0.1
+
+    def asserted(self, value: Any, _: int) -> Any:
+        with self.tf.control_dependencies([self.tf.assert_less(value, 1e9)]):
+            return self.tf.identity(value)
+
+    def controlled(self, value: Any, _: int) -> Any:
+        with self.tf.control_dependencies([self.tf.negative(value)]):
+            return self.tf.constant(0.25) + value
+
+    def maximum(self, value: Any, _: int) -> Any:
+        return self.tf.maximum(value, self.draw.uniform(-1, 1))
+
+    def sum(self, value: Any, _: int) -> Any:
+        return value - 0.1 * self.tf.reduce_sum(value)
+
+    # -- branches
+
+    def branch(self, value: Any, depth: int) -> Any:
+        if self.draw.random() < 0.2:
+            return lambda: self.tf.zeros([SIZE])
+        return lambda: self.steps(value, depth - 1)
+
+    def above(self, value: Any) -> Any:
+        index = self.draw.randint(0, SIZE - 1)
+        return value[index] > self.draw.uniform(-1, 1)
+
+    def cond(self, value: Any, depth: int) -> Any:
+        return self.tf.cond(
+            self.above(value), self.branch(value, depth), self.branch(value * 0.5, depth)
+        )
+
+    def case(self, value: Any, depth: int) -> Any:
+        pairs = [(self.above(value), self.branch(value, depth)) for _ in range(2)]
+        return self.tf.case(pairs, self.branch(value, depth))
+
+    def switch_case(self, value: Any, depth: int) -> Any:
+        index = self.tf.cast(self.tf.floor(self.tf.reduce_sum(value)), self.tf.int32)
+        return self.tf.switch_case(index, [self.branch(value, depth) for _ in range(3)])
+
+    # -- loops
+
+    def while_(self, value: Any, depth: int) -> Any:
+        count = self.draw.randint(0, 3)
+        options = {"parallel_iterations": self.draw.choice([1, 10])}
+        if self.draw.random() < 0.3:
+            options["maximum_iterations"] = 4
+        outer = value
+        uses_outer, stops_early = self.draw.random() < 0.5, self.draw.random() < 0.5
+        condition = lambda i, v: (  # noqa: E731
+            self.tf.logical_and(i < count, v[1] < 2.0) if stops_early else i < count
+        )
+        body = lambda i, v: (  # noqa: E731
+            i + 1, self.steps(v, depth - 1) + (0.1 * outer if uses_outer else 0.0)
+        )  # fmt: skip
+        return self.tf.while_loop(condition, body, (0, value), **options)[1]
+
+    def while__inner_gradient(self, value: Any, depth: int) -> Any:
+        def body(i: Any, v: Any) -> Any:
+            (slope,) = self.tf.gradients(self.steps(v, 0), v)
+            return i + 1, v - 0.1 * (slope if slope is not None else 0.0)
+
+        return self.tf.while_loop(lambda i, v: i < 2, body, (0, value), back_prop=False)[1]
+
+    def map_fn(self, value: Any, depth: int) -> Any:
+        rows = self.tf.stack([value, value * 0.5])
+        return self.tf.reduce_sum(self.tf.map_fn(lambda row: self.steps(row, depth - 1), rows), 0)
+
+    def scan(self, value: Any, depth: int) -> Any:
+        rows = self.tf.stack([value, value * 0.5, value])
+        result = self.tf.scan(lambda last, row: self.steps(last * 0.5 + row, depth - 1), rows)
+        return result[-1]
+
+    def foldl(self, value: Any, depth: int) -> Any:
+        rows = self.tf.stack([value, value * 0.5])
+        return self.tf.foldl(lambda last, row: self.steps(last, depth - 1) + row, rows)
+
+    def array(self, value: Any, depth: int) -> Any:
+        tf = self.tf
+        start = tf.TensorArray(tf.float32, 3, element_shape=[SIZE])
+        _, array = tf.while_loop(
+            lambda i, _: i < 3,
+            lambda i, a: (i + 1, a.write(i, self.steps(value * tf.cast(i, tf.float32), depth - 1))),
+            (0, start),
+        )
+        return tf.reduce_mean(array.stack(), 0)
+
+
+def values_of(tf: Any, graph: Any, fetches: list[Any]) -> list[np.ndarray]:
+    """The fetches' values for each of FEEDS."""
+    with tf.Session(graph=graph) as session:
+        if "init" in {op.name for op in graph.get_operations()}:
+            session.run("init")
+        return [value for feed in FEEDS for value in session.run(fetches, {"x:0": feed})]
+
+
+def faults_of(where: str, values: Any, expected: Any) -> list[str]:
+    for index, (value, wanted) in enumerate(zip(values, expected)):
+        if not np.allclose(value, wanted, LIMIT, LIMIT, equal_nan=True):
+            return [f"{where}, value {index}: {value}, not {wanted}"]
+    return []
+
+
+def compare(seed: int, ours: Any, theirs: Any) -> list[str]:
+    """The faults of one program."""
+    with theirs.Graph().as_default() as graph:
+        Program(theirs, seed).build()
+    content = graph.as_graph_def()
+    fetches = ["y:0", "slope:0"]
+    try:
+        expected = values_of(theirs, graph, fetches)
+    except theirs.errors.InternalError:  # some nested gradients are beyond TensorFlow
+        fetches = ["y:0"]
+        expected = values_of(theirs, graph, fetches)
+    again = imported(ours, content.SerializeToString())
+    faults = [f"exported, {fault}" for fault in differences(again.as_graph_def(), content)]
+    faults += faults_of("imported", values_of(ours, again, fetches), expected)
+    if len(fetches) == 2:
+        faults += meta_graph_faults(graph, expected, ours, theirs)
+    return faults
+
+
+def meta_graph_faults(graph: Any, expected: Any, ours: Any, theirs: Any) -> list[str]:
+    """The faults of gradients that are built after a MetaGraphDef has been imported."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.meta"
+        meta, _ = meta_graph_module(theirs).export_scoped_meta_graph(graph=graph)
+        path.write_bytes(meta.SerializeToString())
+        with ours.Graph().as_default() as again:
+            meta_graph_module(ours).import_scoped_meta_graph(str(path))
+            x, y = (again.get_tensor_by_name(name) for name in ("x:0", "y:0"))
+            (slope,) = ours.gradients(y, x, unconnected_gradients="zero")
+            return faults_of("meta graph", values_of(ours, again, [y, slope]), expected)
+
+
+def compare_all(folder: Path, seeds: range, version: str) -> None:
+    theirs = library("tensorflow")
+    if version == "2":
+        theirs.enable_control_flow_v2()
+    del sys.modules["gpugraph"]
+    ours = importlib.import_module("gpugraph")
+    lines = []
+    for seed in seeds:
+        try:
+            faults = compare(seed, ours, theirs)
+        except Exception as error:  # a graph that one of the two refuses is a fault
+            faults = [f"{type(error).__name__}: {str(error)[:1000]}"]
+        lines += [f"program {seed}: {fault}" for fault in faults]
+    lines.append(f"{len(seeds)} programs of control flow v{version}, {len(lines)} faults")
+    (folder / "report").write_text("\n".join(lines), "utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="the first program's number")
+    parser.add_argument("--version", default="1", choices=["1", "2"], help="of control flow")
+    add_options(parser)
+    options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.count)
+    if options.side:
+        compare_all(Path(options.side[1]), seeds, options.version)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        python = python_of_tensorflow(options.tensorflow)
+        passed = ["--count", str(options.count), "--seed", str(options.seed)]
+        run_side(python, __file__, "both", Path(folder), *passed, "--version", options.version)
+        text = (Path(folder) / "report").read_text("utf-8")
+    print(text)
+    return int(" 0 faults" not in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

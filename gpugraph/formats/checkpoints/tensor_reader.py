@@ -1,0 +1,124 @@
+"""Tensors of a checkpoint of any format, whole or in part."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gpugraph.base.errors import InvalidArgumentError, NotFoundError, invalid_argument
+from gpugraph.formats.checkpoints.bundle_entries import Entry
+from gpugraph.formats.checkpoints.slices import (
+    Slice,
+    bounds,
+    check_slice,
+    overlap,
+    shape_of_slice,
+    within,
+)
+
+R = TypeVar("R", bound="TensorReader")
+
+
+def no_checkpoint(prefix: str) -> NotFoundError:
+    """Return the error where there is no checkpoint."""
+    text = "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for"
+    return NotFoundError(None, None, f"{text} {prefix}")
+
+
+class TensorReader(ABC):
+    """A checkpoint, a context manager.
+
+    entries: of each tensor, by name: its dtype, its shape and the parts it is stored in, if it is.
+    """
+
+    prefix: str
+    entries: dict[str, Entry]
+
+    def __enter__(self: R) -> R:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the files."""
+
+    @abstractmethod
+    def _value(self, entry: Entry, name: str) -> Any:
+        """Return a tensor that is stored as a whole."""
+
+    @abstractmethod
+    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
+        """Return a part of a tensor that is stored as such."""
+
+    @abstractmethod
+    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
+        """Raise DataLossError unless a part is there that takes as many bytes as its shape."""
+
+    def entry(self, name: str) -> Entry:
+        """The entry of a tensor; NotFoundError for one that is not there."""
+        found = self.entries.get(name)
+        if found is None:
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")
+        return found
+
+    def read(self, name: str) -> Any:
+        """A tensor as an array. NotFoundError, DataLossError."""
+        entry = self.entry(name)
+        if not entry.slices:
+            return self._value(entry, name)
+        return self.read_slice(name, entry.shape, ((0, -1),) * len(entry.shape))
+
+    def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
+        """A part of a tensor of a full shape, whatever parts it is stored in.
+
+        InvalidArgumentError where the tensor has another shape or no values there.
+        """
+        entry = self.entry(name)
+        if tuple(shape) != entry.shape:
+            raise invalid_argument(
+                f"tensor_name = {name}: shape in shape_and_slice spec {list(shape)} does not match "
+                f"the shape stored in checkpoint: {list(entry.shape)}"
+            )
+        check_slice(shape, part, name)
+        wanted = bounds(shape, part)
+        if not entry.slices:
+            return np.ascontiguousarray(self._value(entry, name)[wanted])
+        if part in entry.slices:
+            return self._part(name, entry, part)
+        return self._joined(name, entry, part, wanted)
+
+    def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
+        """A part of the tensor, of all the stored parts that it overlaps."""
+        shared = []
+        missing = prod(shape := shape_of_slice(entry.shape, part))
+        for stored in entry.slices:
+            check_slice(entry.shape, stored, f"{name} in {self.prefix}")
+            both = overlap(wanted, bounds(entry.shape, stored))
+            if both is not None:
+                self._check_part(name, entry, stored)
+                missing -= prod(size.stop - size.start for size in both)
+                shared.append((stored, both))
+        if missing > 0:  # nothing larger than the stored parts is made room for
+            raise self._incomplete(name, part)
+        result = np.empty(shape, entry.dtype.as_numpy_dtype)
+        is_there = np.zeros(shape, bool)
+        for stored, both in shared:
+            target = within(both, wanted)
+            result[target] = self._part(name, entry, stored)[
+                within(both, bounds(entry.shape, stored))
+            ]
+            is_there[target] = True
+        if not is_there.all():
+            raise self._incomplete(name, part)
+        return result
+
+    def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:
+        return invalid_argument(
+            f"Checkpoint {self.prefix} does not have all of the slice {part} of {name}"
+        )

@@ -1,0 +1,146 @@
+"""Optionals: tensors, or none, in a variant tensor.
+
+TensorFlow 2's `If` and `Case` return one for each value of a branch that the gradient needs: the
+branch taken wraps its values, the other ones return none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
+from gpugraph.ops.framework.shape_functions import scalar
+
+_HOST = HostOnly("optionals are in host memory")
+_NONE_HELD = "The given optional does not have a value."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optional:
+    """The value of a variant tensor: arrays, or None."""
+
+    arrays: tuple[Any, ...] | None
+
+
+def _optional_in(array: Any) -> Optional:
+    held = array.item(0)
+    if not isinstance(held, Optional):
+        raise invalid_argument("Input is not an optional.")
+    return held
+
+
+def _from_value(context: KernelContext, *arrays: Any) -> Callable[[], None]:
+    *components, target = arrays
+    return lambda: target.fill(Optional(tuple(array.copy() for array in components)))
+
+
+def _none(context: KernelContext, target: Any) -> Callable[[], None]:
+    return lambda: target.fill(Optional(None))
+
+
+def _has_value(context: KernelContext, source: Any, target: Any) -> Callable[[], None]:
+    return lambda: target.fill(_optional_in(source).arrays is not None)
+
+
+def _get_value(context: KernelContext, source: Any, *targets: Any) -> Callable[[], None]:
+    types = tuple(context.attrs["output_types"])
+
+    def run() -> None:
+        arrays = _optional_in(source).arrays
+        if arrays is None:
+            raise invalid_argument(_NONE_HELD)
+        if len(arrays) != len(types):
+            raise invalid_argument(
+                f"The given optional has {len(arrays)} components, expected {len(types)}."
+            )
+        for array, target, dtype in zip(arrays, targets, types):
+            if array.dtype != target.dtype:
+                raise invalid_argument(
+                    f"The given optional has a component of {array.dtype}, expected {dtype.name}."
+                )
+            target[...] = array
+
+    return run
+
+
+def _infer_value(context: InferContext) -> Sequence[TensorShape]:
+    held = context.value(0)
+    if held is not None and (arrays := _optional_in(held).arrays) is not None:
+        return [TensorShape.of(array.shape) for array in arrays]
+    return list(context.attrs["output_shapes"])
+
+
+def _value_gradient(operation: Any, *grads: Any) -> list[Any]:
+    return [raw_ops.OptionalFromValue(list(grads))]
+
+
+def _from_value_gradient(operation: Any, grad: Any) -> list[Any]:
+    tensors = operation.inputs
+    return list(
+        raw_ops.OptionalGetValue(
+            grad,
+            output_types=[tensor.dtype for tensor in tensors],
+            output_shapes=[tensor.shape for tensor in tensors],
+        )
+    )
+
+
+op(
+    "OptionalFromValue",
+    inputs="components: Toutput_types",
+    outputs="optional: variant",
+    attrs={"Toutput_types": Attr("list(type)", minimum=1, required=True)},
+    infer=scalar,
+    cpu=Call(make=_from_value, late=True, direct=True),
+    gpu=_HOST,
+    host_outputs=(0,),
+    grad=_from_value_gradient,
+    doc="An optional that holds the inputs.",
+)
+
+op(
+    "OptionalNone",
+    outputs="optional: variant",
+    infer=scalar,
+    cpu=Call(make=_none, late=True, direct=True),
+    gpu=_HOST,
+    host_outputs=(0,),
+    grad=NO_GRADIENT,
+    stateful=True,
+    doc="An optional that holds nothing.",
+)
+
+op(
+    "OptionalHasValue",
+    inputs="optional: variant",
+    outputs="has_value: bool",
+    infer=scalar,
+    cpu=Call(make=_has_value, late=True, direct=True),
+    gpu=_HOST,
+    host=(0,),
+    grad=NO_GRADIENT,
+    doc="Whether an optional holds tensors.",
+)
+
+op(
+    "OptionalGetValue",
+    inputs="optional: variant",
+    outputs="components: output_types",
+    attrs={
+        "output_types": Attr("list(type)", minimum=1, required=True),
+        "output_shapes": Attr("list(shape)", minimum=1, required=True),
+    },
+    infer=_infer_value,
+    cpu=Call(make=_get_value, late=True, direct=True),
+    gpu=_HOST,
+    host=(0,),
+    grad=_value_gradient,
+    doc="The tensors of an optional. InvalidArgumentError where it holds none.",
+)
