@@ -28,6 +28,9 @@ CONTRIB = (
     tf.contrib.seq2seq,
     tf.contrib.slim,
     tf.contrib.staging,
+    tf.contrib.tensorboard,
+    tf.contrib.tensorboard.plugins,
+    tf.contrib.tensorboard.plugins.projector,
     tf.contrib.training,
     tf.contrib.checkpoint,
     tf.contrib.util,
@@ -2342,6 +2345,7 @@ Module: name
 io.is_jpeg: contents name
 contrib.staging.MapStagingArea: dtypes shapes names shared_name ordered capacity memory_limit
 contrib.staging.StagingArea: dtypes shapes names shared_name capacity memory_limit
+contrib.tensorboard.plugins.projector.visualize_embeddings: summary_writer config
 ConditionalAccumulator: dtype shape shared_name name reduction_type
 ConditionalAccumulatorBase: dtype shape accumulator_ref
 SparseConditionalAccumulator: dtype shape shared_name name reduction_type

@@ -343,14 +343,17 @@ class Server:
             return self._values(run(), options, step)
 
     def _values(self, arrays: Sequence[Any], options: StepOptions, step: int = 0) -> Any:
-        values = message_of("Values", step_stats=options.trace or ())
+        values = message_of(
+            "Values", step_stats=options.trace or (), partition_graph=options.graphs or ()
+        )
         self._listener.write_values(values.value, arrays, step, options.leases is not None)
         return values
 
 
 def _options(message: Any) -> StepOptions:
     """How the step of a message is run."""
-    return StepOptions(message.timeout_ms, [] if message.trace else None)
+    graphs: list[bytes] | None = [] if message.graphs else None
+    return StepOptions(message.timeout_ms, [] if message.trace else None, None, graphs)
 
 
 def _answering_nothing(do: Callable[[Any], None]) -> Callable[[Any], Any]:

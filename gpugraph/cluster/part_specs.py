@@ -46,12 +46,21 @@ class PartSpec(NamedTuple):
 class StepOptions(NamedTuple):
     """How a step is run: its time limit (0: none), and what takes StepStats as bytes, or None.
 
+    graphs: takes the stages' graphs of each device, GraphDefs as bytes, or None.
     leases: takes those of the shared memory in which fetched tensors are, where the client sees it.
     """
 
     timeout_ms: int = 0
     trace: list[bytes] | None = None
     leases: list[Lease] | None = None
+    graphs: list[bytes] | None = None
+
+    def take_reports(self, answer: Any) -> None:
+        """Take over what another process's answer, a Values message, has of the wanted reports."""
+        if self.trace is not None:
+            self.trace.extend(answer.step_stats)
+        if self.graphs is not None:
+            self.graphs.extend(answer.partition_graph)
 
     def within(self, limit_ms: int) -> StepOptions:
         """These, with the limit where they have none of their own."""

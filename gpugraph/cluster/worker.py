@@ -206,7 +206,8 @@ class Worker:
         collectives: CollectiveStep | None,
         shared: _SharedMemory,
     ) -> dict[str, Any]:
-        step, (timeout_ms, trace, _) = part_step.step, part_step.options
+        step, options = part_step.step, part_step.options
+        timeout_ms = options.timeout_ms
         seconds = timeout_ms / 1000 if timeout_ms else _NEVER_S
         limit = StepLimit(seconds, monotonic() + seconds)
         limit.mailbox = mailbox
@@ -229,7 +230,7 @@ class Worker:
                 self._take_results(stage.spec, part, collectives, store, limit)
                 collectives.begin(stage.spec.collectives)
             place = self._placing(stage, shared)
-            self._run_stage(stage, store, execution_limit, collectives, trace, place)
+            self._run_stage(stage, store, execution_limit, collectives, options, place)
             for task, names, keys in stage.sends:
                 values = [store[key] if key else _SIGNAL for key in keys]
                 begin = part_step.begins.get(task) if stage is part.stages[0] else None
@@ -257,7 +258,7 @@ class Worker:
         store: dict[str, Any],
         limit: StepLimit | None,
         collectives: CollectiveStep | None = None,
-        trace: list[bytes] | None = None,
+        options: StepOptions = _PLAIN,
         place: Place | None = None,
     ) -> None:
         if stage.runner is None:
@@ -267,8 +268,8 @@ class Worker:
             value = feed_array(tensor, store[key])
             refuse_shape(tensor, value.shape)
             values.append(value)
-        execution = None
-        if limit is not None or trace is not None or place is not None:
+        execution, trace, graphs = None, options.trace, options.graphs
+        if any(wanted is not None for wanted in (limit, trace, graphs, place)):
             execution = TracedExecution(trace is not None, 0)
             execution.limit = limit
             execution.take = None if collectives is None else collectives.take
@@ -276,6 +277,9 @@ class Worker:
         results = stage.runner.run(values, execution)
         if execution is not None and trace is not None:
             trace.append(execution.statistics(stage.runner.graph_record).SerializeToString())
+        if execution is not None and graphs is not None:
+            parts = execution.partition_graphs(stage.runner.graph_record)
+            graphs.extend(part.SerializeToString() for part in parts)
         for key, position in stage.fetches.items():
             store[key] = results[position]
         for key, kept in stage.handles.items():

@@ -13,7 +13,7 @@ from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.calls.answers import PendingCall, message_of
 from gpugraph.cluster.collectives.collective_buckets import CollectiveSpec
-from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames
+from gpugraph.cluster.part_specs import PartSpec, PartStep, StageSpec, StepNames, StepOptions
 from gpugraph.cluster.peer_tasks import CLEANING_S, PeerTasks, tell_end
 from gpugraph.cluster.task_sessions import SessionGraph
 from gpugraph.cluster.transport import Peer, StreamedCall
@@ -186,17 +186,18 @@ class RemoteWorker(SessionMemory):
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
         """Lets a part run."""
-        handle, part, step, values, (timeout_ms, trace, _), others, rounds, _, first = part_step
+        handle, part, step, values, options, others, rounds, _, first = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
-        message.timeout_ms, message.trace = timeout_ms, trace is not None
+        message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
+        message.graphs = options.graphs is not None
         if rounds:
             message.round.extend(rounds)
         peer = self.peer
         peer.write_values(message.value, values)
         if first[0]:
             self._others.write_tensors(message.first, self.task, step, *first)
-        call = peer.begin("RunPart", message, limit_s=timeout_ms / 1000)
-        return RemoteRun(peer, call, trace)
+        call = peer.begin("RunPart", message, limit_s=options.timeout_ms / 1000)
+        return RemoteRun(peer, call, options)
 
     def abort(self, step: int, error: OpError) -> None:
         """Ends a step, without waiting for the answer."""
@@ -226,15 +227,14 @@ class RemoteRun:
     """A part that runs elsewhere."""
 
     def __init__(
-        self, peer: Peer, pending: PendingCall | StreamedCall, trace: list[bytes] | None
+        self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions
     ) -> None:
-        self._peer, self._pending, self._trace = peer, pending, trace
+        self._peer, self._pending, self._options = peer, pending, options
 
     def __call__(self) -> list[Any]:
         """Waits for the values of its fetches."""
         answer = self._pending()
-        if self._trace is not None:
-            self._trace.extend(answer.step_stats)
+        self._options.take_reports(answer)
         return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:

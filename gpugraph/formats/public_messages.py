@@ -13,6 +13,7 @@ from gpugraph.formats import messages_pb2
 _NAMES = {
     "": """AttrValue Event GraphDef HistogramProto LogMessage MetaGraphDef NameAttrList NodeDef
         SessionLog Summary SummaryMetadata TensorInfo""",
+    "contrib.tensorboard.plugins.projector": "EmbeddingInfo ProjectorConfig SpriteMetadata",
     "summary": "Event SessionLog Summary SummaryDescription TaggedRunMetadata",
     "train": """BytesList ClusterDef Example Feature FeatureList FeatureLists Features FloatList
         Int64List JobDef SaverDef SequenceExample ServerDef""",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import as_dtype, int32
 from gpugraph.formats import messages_pb2
@@ -14,6 +14,7 @@ from gpugraph.platform import logging
 _REFERENCES = ("Variable", "VariableV2")
 _HANDLE = "VarHandleOp"
 _READS = ("ReadVariableOp", "ResourceGather")
+_PASSING = ("Switch", "Enter", "Exit", "Identity", "Merge", "NextIteration")
 
 
 def convert_variables_to_constants(
@@ -35,7 +36,8 @@ def convert_variables_to_constants(
     Raises:
       AssertionError: there is no node of such a name.
       TypeError: `input_graph_def` is no GraphDef.
-      ValueError: a read of what is no variable, or a gather with batch dimensions.
+      ValueError: a read of what is no variable, or of variables of which not all are frozen; a
+        gather with batch dimensions; another op that takes a variable to be frozen.
     """
     checked_message(input_graph_def, "GraphDef", "graph_def")
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
@@ -51,9 +53,9 @@ def convert_variables_to_constants(
     values = dict(zip(names, sess.run(fetches) if fetches else []))
     logging.info("Froze %d variables.", len(values))
     result = messages_pb2.GraphDef()
-    identities = _identities_of_handles(nodes, values)
+    types = _passing_types(nodes, values)
     for node in graph_def.node:
-        result.node.extend(_frozen(node, nodes, values, identities))
+        result.node.extend(_frozen(node, nodes, values, types))
     result.library.CopyFrom(graph_def.library)
     result.versions.CopyFrom(graph_def.versions)
     logging.info("Converted %d variables to const ops.", len(values))
@@ -65,44 +67,82 @@ def _fetch(node: Any) -> str:
     return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
 
 
-def _path_to_handle(node: Any, nodes: dict[str, Any]) -> list[str]:
-    """The nodes from the first input of a read to the handle: Identities, then that."""
-    path: list[str] = []
-    while node.input and (name := node_name(node.input[0])) in nodes and name not in path:
-        path.append(name)
-        node = nodes[name]
-        if node.op != "Identity":
+class _Way(NamedTuple):
+    """The nodes between a read and the handles that it may read, and these."""
+
+    between: list[str]
+    handles: list[str]
+
+
+def _way_to_handles(node: Any, nodes: dict[str, Any]) -> _Way:
+    """Follow the first input of a read, through Identities, branches and loops."""
+    way = _Way([], [])
+    pending = [node_name(node.input[0])] if node.input else []
+    while pending:
+        name = pending.pop()
+        if name in way.between or name in way.handles:
+            continue
+        kind = nodes[name].op if name in nodes else ""
+        if kind in _PASSING:
+            way.between.append(name)
+            sources = [source for source in nodes[name].input if not source.startswith("^")]
+            pending += map(node_name, sources if kind == "Merge" else sources[:1])
+        elif kind == _HANDLE:
+            way.handles.append(name)
+        else:
+            way.handles.clear()
             break
-    if not path or nodes[path[-1]].op != _HANDLE:
+    if not way.handles:
         raise ValueError("Cannot find the variable that is an input to the ReadVariableOp.")
-    return path
+    return way
 
 
-def _identities_of_handles(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """The Identities between frozen handles and their reads, with the dtype of the variable."""
-    identities: dict[str, Any] = {}
+def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The dtypes of the nodes that are between frozen handles and their reads."""
+    types: dict[str, Any] = {}
     for node in nodes.values():
         if node.op in _READS:
-            *between, handle = _path_to_handle(node, nodes)
-            if handle in values:
-                identities.update(dict.fromkeys(between, node.attr["dtype"]))
-    return identities
+            between, handles = _way_to_handles(node, nodes)
+            frozen = [handle for handle in handles if handle in values]
+            if frozen and len(frozen) < len(handles):
+                raise ValueError(
+                    f"Node '{node.name}' reads '{frozen[0]}', which is frozen, or another variable,"
+                    f" which is not, of {', '.join(handles)}: freeze all of them, or none."
+                )
+            if frozen:
+                types.update(dict.fromkeys(between, node.attr["dtype"]))
+        elif node.op not in _PASSING:
+            _refuse_handles(node, nodes, values)
+    return types
+
+
+def _refuse_handles(node: Any, nodes: dict[str, Any], values: dict[str, Any]) -> None:
+    """ValueError for a node that takes a frozen variable and is no read of it."""
+    for source in node.input:
+        name = node_name(source)
+        if name in values and not source.startswith("^") and nodes[name].op == _HANDLE:
+            raise ValueError(
+                f"Node '{node.name}' (op: '{node.op}') takes the variable '{name}' itself, not its "
+                "value, so that this can't be frozen. Leave the variable out by "
+                "variable_names_blacklist, or freeze a graph without such nodes."
+            )
 
 
 def _frozen(
-    node: Any, nodes: dict[str, Any], values: dict[str, Any], identities: dict[str, Any]
+    node: Any, nodes: dict[str, Any], values: dict[str, Any], types: dict[str, Any]
 ) -> Iterator[Any]:
     """What stands for a node in the frozen graph."""
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])
         return
-    if node.op in _READS and _path_to_handle(node, nodes)[-1] in values:
+    if node.op in _READS and _way_to_handles(node, nodes).handles[0] in values:
         yield from _read_of_constant(node)
         return
     copy = messages_pb2.NodeDef()
     copy.CopyFrom(node)
-    if node.name in identities:
-        copy.attr["T"].CopyFrom(identities[node.name])
+    if node.name in types:
+        copy.attr["T"].CopyFrom(types[node.name])
+        copy.attr.pop("_output_shapes", None)  # those of handles
     yield copy
 
 

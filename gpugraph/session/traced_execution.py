@@ -72,6 +72,10 @@ class TracedExecution:
         assert self.plan is not None and self.times is not None
         return as_message(step_statistics(self.times, graph_record(self.plan)))
 
+    def partition_graphs(self, graph_record: Callable[[Plan], GraphRecord]) -> list[Any]:
+        """Return the graph of each device, as GraphDefs."""
+        return [] if self.plan is None else partition_graphs(graph_record(self.plan))
+
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
         """The report of the run, which was traced."""
         assert self.plan is not None and self.times is not None

@@ -87,7 +87,6 @@ sparsemax: use tf.nn.softmax, or write it by tf.sort and tf.cumsum
 specs: write the layers that a text would name, by tf.contrib.layers
 stat_summarizer: use run_metadata of Session.run
 summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
-tensorboard: write projector_config.pbtxt by hand, or by TensorBoard's own classes
 tensorrt: {_COMPILED}
 testing: use tf.test, and tf.train.summary_iterator
 text: pairs of words are chosen in Python, or by tf.py_func

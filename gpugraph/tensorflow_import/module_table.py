@@ -231,6 +231,7 @@ core.protobuf.(cluster_pb2 control_flow_pb2 meta_graph_pb2 queue_runner_pb2 save
     trackable_object_graph_pb2): gpugraph.formats.messages_pb2
 core.util.event_pb2: gpugraph.formats.messages_pb2
 contrib.training.python.training.hparam_pb2: gpugraph.formats.messages_pb2
+contrib.tensorboard.plugins.projector.projector_config_pb2: gpugraph.formats.messages_pb2
 python.training.checkpoint_state_pb2: gpugraph.formats.messages_pb2
 """
 

@@ -226,6 +226,30 @@ def test_a_trace_has_the_steps_of_all_tasks() -> None:
             assert not untraced.step_stats.dev_stats
 
 
+def test_the_graphs_of_all_devices_are_in_the_metadata() -> None:
+    options = tf.RunOptions(output_partition_graphs=True)
+    with local_cluster(ps=1, worker=1) as servers, tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2], name="x")
+        with tf.device("/job:ps"):
+            y = tf.exp(x, name="on_ps")
+        with tf.device("/job:worker"):
+            z = tf.sqrt(y, name="on_worker")
+        with tf.device("/job:ps"):
+            last = tf.sin(z, name="again_on_ps")
+        with over_grpc(servers["worker", 0]) as target, tf.Session(target) as session:
+            metadata = tf.RunMetadata()
+            session.run(last, {x: [0.0, 1.0]}, options=options, run_metadata=metadata)
+            graphs = {graph.node[0].device: graph for graph in metadata.partition_graphs}
+            tasks = [f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker")]
+            assert sorted(graphs) == tasks and len(metadata.partition_graphs) == 2
+            names = [{node.name for node in graphs[task].node} for task in tasks]
+            assert {"on_ps", "again_on_ps"} <= names[0] and "on_worker" in names[1]
+            assert all(node.device == tasks[0] for node in graphs[tasks[0]].node)
+            assert not metadata.step_stats.dev_stats
+            session.run(last, {x: [0.0, 1.0]}, run_metadata=metadata)
+            assert not metadata.partition_graphs
+
+
 def test_a_run_is_explained_by_tasks() -> None:
     with local_cluster(ps=1, worker=1) as servers, tf.Graph().as_default():
         with tf.device("/job:ps"):

@@ -80,7 +80,7 @@ from gpugraph.tensorflow_import.missing_names import nearest
 assert nearest("placehodler") == ["tf.placeholder"]
 assert nearest("keras.preprocessing.text.Tokeniser") == ["tf.keras.preprocessing.text.Tokenizer"]
 with gpugraph.as_tensorflow() as missing:
-    paths = [*sorted(TENSORFLOW_PATHS)[::9], "keras.preprocessing.image"]
+    paths = sorted({*sorted(TENSORFLOW_PATHS)[::9], "keras.preprocessing.image"})
     for path in paths:
         try:
             importlib.import_module(f"tensorflow.{path}").rleu

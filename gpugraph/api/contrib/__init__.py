@@ -10,7 +10,7 @@ if TYPE_CHECKING:
         framework as framework,
         layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
         seq2seq as seq2seq, slim as slim,
-        staging as staging, training as training, util as util,
+        staging as staging, tensorboard as tensorboard, training as training, util as util,
     )
 else:
     __getattr__, __dir__, __all__ = deferred_names(__name__)

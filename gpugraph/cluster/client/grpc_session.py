@@ -249,14 +249,17 @@ class GrpcRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """As `run`, with a time limit; and with the statistics of all tasks into `metadata`."""
+        """As `run`, with a time limit; the statistics and graphs of all tasks into `metadata`."""
         chosen = options if options is not None else RunOptions()
         if metadata is None:
             return self._run(values, StepOptions(chosen.timeout_in_ms))
         is_traced = chosen.trace_level != RunOptions.NO_TRACE
         trace: list[bytes] | None = [] if is_traced else None
-        results = self._run(values, StepOptions(chosen.timeout_in_ms, trace))
+        graphs: list[bytes] | None = [] if chosen.output_partition_graphs else None
+        results = self._run(values, StepOptions(chosen.timeout_in_ms, trace, None, graphs))
         metadata.Clear()
+        if graphs is not None:
+            metadata.partition_graphs = lambda: _graphs_of_devices(graphs)
         if trace is not None:
             metadata.step_stats = lambda: _joined(trace)
         return results
@@ -279,6 +282,17 @@ def _joined(parts: Sequence[bytes]) -> Any:
                 by_device[stats.device] = joined.dev_stats.add()
                 by_device[stats.device].CopyFrom(stats)
     return joined
+
+
+def _graphs_of_devices(parts: Sequence[bytes]) -> list[Any]:
+    """The GraphDef of each device, of those of the stages."""
+    by_device: dict[str, Any] = {}
+    for part in parts:
+        graph = messages_pb2.GraphDef.FromString(part)
+        whole = by_device.setdefault(graph.node[0].device, graph)
+        if whole is not graph:
+            whole.node.extend(graph.node)
+    return [*by_device.values()]
 
 
 class GrpcSessionFactory:

@@ -105,7 +105,7 @@ class RemoteMaster(SessionMemory):
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
             message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
-            message.is_near = self._is_near
+            message.is_near, message.graphs = self._is_near, options.graphs is not None
             if has_names:
                 write_names(message.names, names)
             self._peer.write_values(message.value, values)
@@ -116,8 +116,7 @@ class RemoteMaster(SessionMemory):
                     raise
                 continue
             self._known.add(slot)
-            if options.trace is not None:
-                options.trace.extend(answer.step_stats)
+            options.take_reports(answer)
             return self._peer.read_copies(answer.value, self._segments)
         raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
 

@@ -61,6 +61,7 @@ _TABLES = (
     session_messages.CLUSTERS,
     training_messages.EXAMPLES,
     training_messages.SUMMARIES,
+    training_messages.PROJECTORS,
 )
 
 

@@ -12,7 +12,7 @@ Failure: 1 code int32, 2 message string, 3 node string
 Segment: 1 pid int64, 2 number int64, 3 token bytes, 4 size int64
 Value: 1 dtype int32, 2 sizes *int64, 3 content bytes, 4 ticket string, 5 size int64,
     6 segment Segment
-Values: 1 value *Value, 2 step_stats *bytes
+Values: 1 value *Value, 2 step_stats *bytes, 3 partition_graph *bytes
 Pair: 1 first string, 2 second string
 Device: 1 name string, 2 device_type string, 3 memory_limit int64, 4 incarnation int64,
     5 description string
@@ -28,7 +28,7 @@ StepNames: 1 feed *string, 2 fetch *string, 3 target *string, 4 connection *Pair
 ExplainStep: 1 handle string, 2 names StepNames
 Explanation: 1 text string
 RunStep: 1 handle string, 2 slot int64, 3 value *Value, 4 names StepNames, 5 timeout_ms int64,
-    6 trace bool, 7 is_near bool
+    6 trace bool, 7 is_near bool, 8 graphs bool
 Transfer: 1 key string, 2 task string, 3 value string
 Stage: 1 feed *Pair, 2 fetch *Pair, 3 target *string, 4 connection *Pair, 5 done *string,
     6 receive *Transfer, 7 send *Pair, 8 collective *Collective, 9 take *string
@@ -38,7 +38,8 @@ RegisterPart: 1 handle string, 2 stage *Stage, 3 feed *string, 4 fetch *string,
     5 task *string
 PartHandle: 1 part int64
 RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_ms int64,
-    6 task *string, 7 trace bool, 8 round *int64, 9 first SendTensors
+    6 task *string, 7 trace bool, 8 round *int64, 9 first SendTensors,
+    10 graphs bool
 SendTensors: 1 step int64, 2 key *string, 3 value *Value
 Tickets: 1 ticket *string
 PartOfStep: 1 step int64

@@ -17,6 +17,14 @@ FeatureList: 1 feature *Feature
 FeatureLists: 1 feature_list string:FeatureList
 """
 
+PROJECTORS = """
+SpriteMetadata: 1 image_path string, 2 single_image_dim *uint32
+EmbeddingInfo: 1 tensor_name string, 2 metadata_path string, 3 bookmarks_path string,
+    4 tensor_shape *uint32, 5 sprite SpriteMetadata, 6 tensor_path string
+ProjectorConfig: 1 model_checkpoint_path string, 2 embeddings *EmbeddingInfo,
+    3 model_checkpoint_dir string
+"""
+
 SUMMARIES = """
 Summary: 1 value *Value
 Summary.Value: 7 node_name string, 1 tag string, 9 metadata SummaryMetadata,

@@ -1,0 +1,3 @@
+"""`tf.contrib.tensorboard`: its `plugins`."""
+
+from gpugraph.api.contrib.tensorboard import plugins as plugins
