@@ -48,18 +48,6 @@ class TensorReader(ABC):
     def close(self) -> None:
         """Close the files."""
 
-    @abstractmethod
-    def _value(self, entry: Entry, name: str) -> Any:
-        """Return a tensor that is stored as a whole."""
-
-    @abstractmethod
-    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
-        """Return a part of a tensor that is stored as such."""
-
-    @abstractmethod
-    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
-        """Raise DataLossError unless a part is there that takes as many bytes as its shape."""
-
     def entry(self, name: str) -> Entry:
         """The entry of a tensor; NotFoundError for one that is not there."""
         found = self.entries.get(name)
@@ -73,6 +61,10 @@ class TensorReader(ABC):
         if not entry.slices:
             return self._value(entry, name)
         return self.read_slice(name, entry.shape, ((0, -1),) * len(entry.shape))
+
+    @abstractmethod
+    def _value(self, entry: Entry, name: str) -> Any:
+        """Return a tensor that is stored as a whole."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
         """A part of a tensor of a full shape, whatever parts it is stored in.
@@ -92,6 +84,10 @@ class TensorReader(ABC):
         if part in entry.slices:
             return self._part(name, entry, part)
         return self._joined(name, entry, part, wanted)
+
+    @abstractmethod
+    def _part(self, name: str, entry: Entry, part: Slice) -> Any:
+        """Return a part of a tensor that is stored as such."""
 
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """A part of the tensor, of all the stored parts that it overlaps."""
@@ -117,6 +113,10 @@ class TensorReader(ABC):
         if not is_there.all():
             raise self._incomplete(name, part)
         return result
+
+    @abstractmethod
+    def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
+        """Raise DataLossError unless a part is there that takes as many bytes as its shape."""
 
     def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:
         return invalid_argument(

@@ -8,14 +8,14 @@ from gpugraph.base.dtypes import DType, as_dtype, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.type_spec import (
-    BatchableTypeSpec,
+    ShapedTypeSpec,
     TypeSpec,
     register_type_spec_from_value_converter,
 )
 from gpugraph.graph.op_library import as_tensor
 
 
-class TensorSpec(BatchableTypeSpec):
+class TensorSpec(ShapedTypeSpec):
     """A shape, a dtype and perhaps a name. Equal ones are equal in all three.
 
     shape: a TensorShape or what becomes one; None where nothing is known of it.
@@ -111,20 +111,6 @@ class TensorSpec(BatchableTypeSpec):
         if batched and self._shape.merge_with(value.shape).rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return self._to_components(value)
-
-    def _batch(self, batch_size: int | None) -> TensorSpec:
-        return TensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype)
-
-    def _unbatch(self) -> TensorSpec:
-        if self._shape.rank == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        return TensorSpec(self._shape[1:], self._dtype)
-
-    def _to_legacy_output_types(self) -> DType:
-        return self._dtype
-
-    def _to_legacy_output_shapes(self) -> TensorShape:
-        return self._shape
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"

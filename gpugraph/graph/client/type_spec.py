@@ -141,6 +141,30 @@ class BatchableTypeSpec(TypeSpec):
         return tensors
 
 
+class ShapedTypeSpec(BatchableTypeSpec):
+    """Base of the specs of values of one shape and dtype, which are all that makes one."""
+
+    __slots__ = ()
+
+    _shape: TensorShape
+    _dtype: DType
+
+    def _batch(self, batch_size: int | None) -> Any:
+        shape = TensorShape([batch_size]).concatenate(self._shape)
+        return type(self)(shape, self._dtype)  # type: ignore[call-arg]
+
+    def _unbatch(self) -> Any:
+        if self._shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return type(self)(self._shape[1:], self._dtype)  # type: ignore[call-arg]
+
+    def _to_legacy_output_types(self) -> DType:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> TensorShape:
+        return self._shape
+
+
 def _flat(specs: Any) -> list[Any]:
     """The specs of tensors in a structure of specs, those of components in place of the whole."""
     return [

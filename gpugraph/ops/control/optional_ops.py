@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
@@ -92,44 +93,39 @@ def _from_value_gradient(operation: Any, grad: Any) -> list[Any]:
     )
 
 
-op(
+_op = partial(op, infer=scalar, gpu=_HOST)
+
+_op(
     "OptionalFromValue",
     inputs="components: Toutput_types",
     outputs="optional: variant",
     attrs={"Toutput_types": Attr("list(type)", minimum=1, required=True)},
-    infer=scalar,
     cpu=Call(make=_from_value, late=True, direct=True),
-    gpu=_HOST,
     host_outputs=(0,),
     grad=_from_value_gradient,
     doc="An optional that holds the inputs.",
 )
 
-op(
+_op(
     "OptionalNone",
     outputs="optional: variant",
-    infer=scalar,
     cpu=Call(make=_none, late=True, direct=True),
-    gpu=_HOST,
     host_outputs=(0,),
     grad=NO_GRADIENT,
-    stateful=True,
     doc="An optional that holds nothing.",
 )
 
-op(
+_op(
     "OptionalHasValue",
     inputs="optional: variant",
     outputs="has_value: bool",
-    infer=scalar,
     cpu=Call(make=_has_value, late=True, direct=True),
-    gpu=_HOST,
     host=(0,),
     grad=NO_GRADIENT,
     doc="Whether an optional holds tensors.",
 )
 
-op(
+_op(
     "OptionalGetValue",
     inputs="optional: variant",
     outputs="components: output_types",
@@ -139,7 +135,6 @@ op(
     },
     infer=_infer_value,
     cpu=Call(make=_get_value, late=True, direct=True),
-    gpu=_HOST,
     host=(0,),
     grad=_value_gradient,
     doc="The tensors of an optional. InvalidArgumentError where it holds none.",

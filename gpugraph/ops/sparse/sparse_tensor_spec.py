@@ -8,16 +8,13 @@ from gpugraph.base.dtypes import DType, as_dtype, float32, int64, variant
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.graph.client.type_spec import (
-    BatchableTypeSpec,
-    register_type_spec_from_value_converter,
-)
+from gpugraph.graph.client.type_spec import ShapedTypeSpec, register_type_spec_from_value_converter
 from gpugraph.ops.framework.constant_value import constant_value_as_shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
 
-class SparseTensorSpec(BatchableTypeSpec):
+class SparseTensorSpec(ShapedTypeSpec):
     """The dense shape, None where nothing is known of it, and the dtype of the values."""
 
     __slots__ = ("_dtype", "_shape")
@@ -91,20 +88,6 @@ class SparseTensorSpec(BatchableTypeSpec):
         sparse.indices.set_shape([None, self._shape.rank])
         sparse.dense_shape.set_shape([self._shape.rank])
         return sparse
-
-    def _batch(self, batch_size: int | None) -> SparseTensorSpec:
-        return SparseTensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype)
-
-    def _unbatch(self) -> SparseTensorSpec:
-        if self._shape.rank == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        return SparseTensorSpec(self._shape[1:], self._dtype)
-
-    def _to_legacy_output_types(self) -> DType:
-        return self._dtype
-
-    def _to_legacy_output_shapes(self) -> TensorShape:
-        return self._shape
 
 
 register_type_spec_from_value_converter(SparseTensor, SparseTensorSpec.from_value)
