@@ -86,8 +86,11 @@ def model_with_buckets(
     """The outputs and the loss of one model for each bucket, `(encoder steps, decoder steps)`.
 
     seq2seq: outputs and state of the encoder's and the decoder's inputs; the buckets share its
-    variables. ValueError for fewer inputs, targets or weights than the last bucket has steps.
+    variables. ValueError for no buckets, and for fewer inputs, targets or weights than
+    the last bucket has steps.
     """
+    if not buckets:
+        raise ValueError("buckets must have at least one pair of encoder and decoder steps")
     last = buckets[-1]
     for steps, length, what, which in (
         (encoder_inputs, last[0], "encoder_inputs", 0),

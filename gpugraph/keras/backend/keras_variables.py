@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.tensor import Tensor
@@ -174,6 +174,8 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
         return
     updates, feed = [], {}
     for x, value in tuples:
+        if not isinstance(getattr(x, "dtype", None), DType):
+            raise TypeError(f"A value is set of a variable, not of {x!r}")
         array = np.asarray(value, dtype=x.dtype.base_dtype.as_numpy_dtype)
         fed, update = _assignment(x, array.ndim)
         updates.append(update)
