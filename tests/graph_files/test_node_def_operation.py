@@ -34,7 +34,7 @@ def test_it_is_an_operation_as_others(g: Any) -> None:
     assert (op.device, op.control_inputs, list(op.inputs)) == ("/device:CPU:0", [first.op], [x, x])
     assert op.outputs[0].shape.as_list() == [2]
     assert (op._original_op, x.op._original_op) == (x.op, None)
-    assert g.get_operation_by_name("sum") is op and x.consumers() == [op]
+    assert g.get_operation_by_name("sum") is op and x.consumers() == [op, op]
     assert op.node_def.input == ["x", "x", "^first"] and 'op: "AddN"' in str(op)
     assert "test_node_def_operation" in str(op.origin)
     assert tf.add_n([x, x], name="sum").name == "sum_1:0"

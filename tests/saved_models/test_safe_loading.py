@@ -42,6 +42,8 @@ REACHING: dict[str, Callable[[str], Any]] = {
     "PrintV2": printed,
     "SaveV2": saved,
     "MergeV2Checkpoints": merged,
+    "Save": lambda path: tf.raw_ops.Save(path, ["x"], [tf.constant(1.0)]),
+    "SaveSlices": lambda path: tf.raw_ops.SaveSlices(path, ["x"], [""], [tf.constant(1.0)]),
     "PyFunc": lambda _: tf.py_func(note, [], tf.int64),
     "PyFuncStateless": lambda _: tf.py_func(note, [], tf.int64, stateful=False),
 }
@@ -158,7 +160,11 @@ def writes(module: str) -> bool:
         if isinstance(argument, ast.Constant)
     }
     return bool(
-        names & {"BundleWriter", "merge_bundles", "write_whole", "create_beside", "makedirs"}
+        names
+        & {
+            *("BundleWriter", "merge_bundles", "write_slice_table"),
+            *("write_whole", "create_beside", "makedirs"),
+        }
     ) or any(set(mode) & set("wax+") for mode in modes)
 
 

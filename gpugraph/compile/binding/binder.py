@@ -111,8 +111,13 @@ class Binder(StepList):
         super().__init__(unit)
         self.writes = False  # whether a node writes a variable
         self.side_by_side = {node.id for group in unit.parallel for node in group}
-        self.swap_copies = swap_copies(self)
+        self.swap_copies: dict[int, Run] = {}
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
+
+    def take_arenas(self) -> None:
+        """Takes the plan's memory on each device, and binds the copies between it and the host."""
+        super().take_arenas()
+        self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
         """The plan's steps."""
