@@ -1,4 +1,4 @@
-"""What explanations say of native code is what runs, whatever compiler there is or is not."""
+"""Explanations name the code that really runs, with any compiler or none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPILERS = {
 
 @pytest.fixture
 def explained(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Explains random programs in a process of its own, with an empty cache at first."""
+    """Explain random programs in a separate process, which begins with an empty cache."""
 
     def run(native: str, cc: str = CC, programs: int = 4, runs: int = 2, rows: int = 0) -> Any:
         if cc in COMPILERS:

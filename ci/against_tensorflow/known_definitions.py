@@ -1,4 +1,4 @@
-"""What `op_definitions.py` finds different in op definitions, and why that is so."""
+"""Known differences between op definitions here and in TensorFlow, with the reason for each."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ _LIST = [
 
 
 def reason(op_type: str, key: str, what: str) -> str | None:
-    """Why a fact of an op type differs so; None where nobody has said why."""
+    """Return the reason for a difference in a fact of an op type; None for an unknown one."""
     for known in _LIST:
         if (
             re.fullmatch(known.ops, op_type)
@@ -121,7 +121,7 @@ def reason(op_type: str, key: str, what: str) -> str | None:
 
 
 def absent_groups(op_types: Iterable[str]) -> dict[str, list[str]]:
-    """Op types that are not here by the reason that a program is told."""
+    """Group op types that are missing here by the reason in the error for them."""
     module = importlib.import_module("gpugraph.ops.framework.left_out_op_types")
     groups: dict[str, list[str]] = {}
     for op_type in sorted(op_types):

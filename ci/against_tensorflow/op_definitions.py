@@ -38,7 +38,7 @@ FLAGS = ("is_stateful", "is_commutative", "is_aggregate", "allows_uninitialized_
 
 
 class Definition(NamedTuple):
-    """What a definition says, by key: signature and flags as text; allowed dtypes by attr."""
+    """The facts of a definition by key (signature, flags), as text, and allowed dtypes by attr."""
 
     facts: dict[str, str]
     dtypes: dict[str, frozenset[str]]
@@ -64,7 +64,7 @@ def of_wheel(folder: Path, messages: Any) -> dict[str, Definition]:
 
 
 def of_tensorflow(python: str, messages: Any) -> Later:
-    """What an installed TensorFlow has registered."""
+    """Return the op definitions and CPU kernels that an installed TensorFlow has registered."""
     with tempfile.TemporaryDirectory() as name:
         run_side(python, __file__, "tensorflow", Path(name))
         op_list = messages.OpList.FromString((Path(name) / "ops").read_bytes())

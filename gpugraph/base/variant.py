@@ -1,4 +1,4 @@
-"""What an element of a tensor of dtype variant is: an object of a type that C++ code knows by name.
+"""Elements of tensors of dtype variant: objects of types that C++ code knows by name.
 
 Graphs hold them as constants. Ops here move them, and know the zero of a few.
 """

@@ -1,7 +1,7 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
-A plan is printed when it is compiled, before its first run. What became native by its end is a line
-when the program is over.
+A plan is printed when it is compiled, before its first run. When the program ends, a line for each
+plan says which of its steps became native.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import FailedPreconditionError, InternalError
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
-from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.base.interruptions.signal_handlers import uninterrupted, uninterrupted_finalizer
 from gpugraph.devices.device import Block, Device
 from gpugraph.devices.kept_tensors import KeptTensors
 from gpugraph.devices.variable_access import AccessTable
@@ -167,7 +167,8 @@ class Resources:
                 block = device.allocate(value.shape, dtype, owner)
                 device.write(block.array, value)
                 unused = self._unused
-                self.constants[key] = (weakref.ref(value, lambda _: unused.append(key)), block)
+                is_gone = uninterrupted_finalizer(lambda _: unused.append(key))
+                self.constants[key] = (weakref.ref(value, is_gone), block)
             return self.constants[key][1].array
 
     def release_unused(self) -> None:

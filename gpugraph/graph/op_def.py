@@ -79,7 +79,7 @@ class OpDef(NamedTuple):
     deprecation: tuple[int, str] | None = None
 
     def check_available(self, producer: int) -> None:
-        """UnimplementedError where graphs of this version have the op type no more."""
+        """Raise UnimplementedError if the op type was removed from graphs of this version."""
         if self.deprecation is not None and producer >= self.deprecation[0]:
             version, explanation = self.deprecation
             raise UnimplementedError(

@@ -181,8 +181,8 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """What each pass did, and how long it took, with its lines below; then the code of the
-        steps, and each arena."""
+        """Return the report of each pass with its duration, then the code of the steps, and the
+        arenas."""
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(f"after some runs {note}", width) for note in self.notes]

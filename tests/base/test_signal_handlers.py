@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from signal import getsignal, signal as set_handler
@@ -33,7 +34,7 @@ from gpugraph.formats.variable_files import conversion
 from gpugraph.keras.saving import hdf5_groups
 from gpugraph.runtime import executor
 from gpugraph.session import base_session, direct_runner
-from tests.signals_at import StopError, raising, stopped_at_line
+from tests.signals_at import StopError, raising, stopped_at_call, stopped_at_line
 
 PACKAGE = Path(tf.__file__).parent
 
@@ -181,6 +182,49 @@ def test_what_comes_in_a_finalizer_is_raised_after_it() -> None:
         while time.monotonic() < ends:
             pass
     assert Finalized.is_done and len(raised) == 1
+
+
+class Referenced:
+    """What is only referenced weakly in the end."""
+
+
+def in_a_weak_set(value: Any) -> Any:
+    return weakref.WeakSet([value])
+
+
+def as_a_weak_key(value: Any) -> Any:
+    return weakref.WeakKeyDictionary({value: 1})
+
+
+def as_a_weak_value(value: Any) -> Any:
+    return weakref.WeakValueDictionary({1: value})
+
+
+def with_a_finalizer(value: Any) -> Any:
+    return weakref.finalize(value, len, "text")
+
+
+@pytest.mark.parametrize("hold", [in_a_weak_set, as_a_weak_key, as_a_weak_value, with_a_finalizer])
+def test_what_comes_in_a_callback_of_a_weak_reference_is_raised_after_it(hold: Any) -> None:
+    """At each place of the callback where Python looks for signals."""
+    files = {str(weakref.__file__), str(sys.modules["_weakrefset"].__file__)}
+    holders = []
+
+    def drop() -> None:
+        value = Referenced()
+        holders.append(hold(value))
+        del value
+        ends = time.monotonic() + (20 if raised or PENDING else 0)
+        while time.monotonic() < ends:
+            pass
+
+    for place in range(1, 200):
+        with raising() as raised:
+            came, came_out = stopped_at_call(files, drop, place)
+        assert came_out is came, place
+        if not came:
+            break
+    assert 3 < place < 199
 
 
 def test_no_signal_is_lost_at_any_line_of_a_run() -> None:

@@ -53,8 +53,10 @@ def test_a_definition_is_that_of_1_15(line: str, script: ModuleType) -> None:
 
 
 def test_the_file_is_complete() -> None:
+    """Op types that tests register have "Test" in their names."""
     known = {line.partition("\t")[0] for line in LINES}
-    assert {op_type for op_type in DECLARATIONS if op_type[0] != "_"} - known == LATER
+    ours = {name for name in DECLARATIONS if name[0] != "_" and "Test" not in name}
+    assert ours - known == LATER
 
 
 def test_a_stripped_node_has_what_has_no_default() -> None:

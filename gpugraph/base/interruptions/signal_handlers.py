@@ -32,6 +32,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -90,6 +91,18 @@ def uninterrupted_finalizer(function: _Function) -> _Function:
     defers_signals()(function)
     _FINALIZERS.add(function.__code__)
     return function
+
+
+def _defer_in_weakref_callbacks() -> None:
+    """Treat the standard library's weak reference callbacks as finalizers.
+
+    Python drops exceptions in both. Programs and this package hold many weak sets, so that a
+    handler would often run inside one.
+    """
+    containers: Any = weakref.WeakSet(), weakref.WeakKeyDictionary(), weakref.WeakValueDictionary()
+    for container in containers:
+        uninterrupted_finalizer(container._remove)
+    uninterrupted_finalizer(weakref.finalize.__call__)
 
 
 def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
@@ -228,6 +241,7 @@ def _remind() -> None:
             _thread.interrupt_main(number)  # type: ignore[arg-type]
 
 
+_defer_in_weakref_callbacks()
 _INTERRUPTIBLE.update((call_interruptibly.__code__, _call.__code__))
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=PENDING.clear)  # Python discards its pending signals too

@@ -1,7 +1,7 @@
-"""Op types that TensorFlow 1.15 makes no more in its own graphs: the version, and what to use.
+"""Op types that TensorFlow 1.15 removed from its graphs: since which version, and replacements.
 
-Graphs of older producers have and run them. Whoever adds one to a graph of that version or a later
-one gets an UnimplementedError (`check_deprecation` of the graph).
+Graphs of older producers have and run them. In a graph of that version or a later one they raise
+UnimplementedError (`OpDef.check_available`).
 """
 
 from __future__ import annotations

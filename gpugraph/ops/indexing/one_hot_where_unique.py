@@ -203,8 +203,11 @@ def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
-    """The different elements of a vector, and the index of each of its elements among them."""
-    values, first, inverse = np.unique(x, return_index=True, return_inverse=True)
+    """The different elements of a vector, and the index of each of its elements among them.
+
+    Each NaN is an element by itself, as it equals none.
+    """
+    values, first, inverse = np.unique(x, return_index=True, return_inverse=True, equal_nan=False)
     order = np.argsort(first)
     place = np.empty(order.size, index_type)
     place[order] = np.arange(order.size)

@@ -187,7 +187,7 @@ matrix_determinant: InputFunction = public_function(
 
 def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
     signs, logs = np.linalg.slogdet(matrices)
-    np.copyto(sign, signs)
+    np.copyto(sign, np.where(np.isnan(logs), np.nan, signs))
     np.copyto(log_abs, logs)
 
 

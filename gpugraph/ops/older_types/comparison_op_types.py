@@ -49,7 +49,9 @@ numpy_op(
 
 
 def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
-    np.minimum(np.maximum(t, low), high, out=out)
+    """Cut at `high`, then at `low`, which counts where they cross. A bound that is NaN is none."""
+    cut = np.where(high < t, high, t)
+    np.copyto(out, np.where(cut < low, low, cut))
 
 
 def _clip_back(op: Any, dy: Any) -> list[Any]:

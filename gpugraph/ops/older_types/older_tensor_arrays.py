@@ -1,12 +1,12 @@
 """TensorArrays of graphs of before TensorFlow 1.0: the op that makes an array gives no flow.
 
-Their handles are resources here, as those of version 3, which does the work. What has the same
-inputs there is declared with other renamed op types.
+Their handles are resources here, like those of version 3, whose kernels they use. Op types with the
+same inputs in version 3 are declared with other renamed op types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,25 +14,16 @@ import numpy as np
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import with_attrs
-from gpugraph.ops.framework.kernel_registry import find_kernel
-from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank
+from gpugraph.ops.older_types.numpy_op import like
 from gpugraph.ops.tensor_arrays.container_ops import HANDLE_SHAPE, Run, container_op, element_kind
 from gpugraph.ops.tensor_arrays.many_elements import gather, gathered_shape, scatter
 from gpugraph.ops.tensor_arrays.read_write_ops import container
 
-
-def _make_of(op_type: str) -> Callable[..., Run]:
-    """What binds the CPU kernel of an op type."""
-    DECLARATIONS[op_type]
-    entry = find_kernel(op_type, "CPU", {})
-    assert entry is not None and isinstance(entry.kernel, Call) and entry.kernel.make is not None
-    return entry.kernel.make
-
-
-_ARRAY, _GRADIENT = _make_of("TensorArrayV3"), _make_of("TensorArrayGradV3")
+_ARRAY = like("TensorArrayV3", identical_element_shapes=False)
+_GRADIENT = like("TensorArrayGradV3")
 
 
 def _infer_array(context: InferContext) -> Sequence[TensorShape]:
@@ -41,12 +32,12 @@ def _infer_array(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_array(context: KernelContext, size: Any, handle: Any) -> Run:
-    attrs = {"identical_element_shapes": False}
-    return _ARRAY(with_attrs(context, attrs), size, handle, np.zeros((), np.float32))
+    return _ARRAY(context, size, handle, np.zeros((), np.float32))
 
 
 def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, grad_handle: Any) -> Run:
-    return _GRADIENT(context, handle, flow_in, grad_handle, np.zeros((), np.float32))
+    zero = np.zeros((), np.float32)
+    return _GRADIENT(context, handle, flow_in, grad_handle, zero)
 
 
 def _all_indices(count: int) -> Any:

@@ -24,25 +24,15 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
-from gpugraph.ops.framework.kernel_helpers import numpy_kernels, with_attrs
-from gpugraph.ops.framework.kernel_registry import find_kernel
+from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, of_rank, same_shape
 from gpugraph.ops.nn.windows.window_geometry import PADDING
-from gpugraph.ops.older_types.numpy_op import numpy_op
+from gpugraph.ops.older_types.numpy_op import like, numpy_op
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, stream_of
 
 _PIXELS = (uint8, int8, int16, int32, int64, float32, float64)
-
-
-def _like(op_type: str, **attrs: Any) -> Callable[..., Any]:
-    """Binds the CPU kernel of `op_type`, which has these attrs beside those of the node."""
-    DECLARATIONS[op_type]
-    entry = find_kernel(op_type, "CPU", {})
-    assert entry is not None and isinstance(entry.kernel, Call) and entry.kernel.make is not None
-    make = entry.kernel.make
-    return lambda context, *arrays: make(with_attrs(context, attrs), *arrays)
 
 
 # -- images
@@ -247,9 +237,9 @@ _VOLUMES: dict[str, Any] = {
 }
 
 
-def _bind_volumes(like: str, given: int) -> Callable[..., Callable[[], Any]]:
-    """The kernel of `like`, which takes no array of input `given`, of which it has the shape."""
-    bind = _like(like, data_format="NDHWC")
+def _bind_volumes(op_type: str, given: int) -> Callable[..., Callable[[], Any]]:
+    """The kernel of `op_type`, which takes no array of input `given`, of which it has the shape."""
+    bind = like(op_type, data_format="NDHWC")
 
     def without(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         run: Callable[[], Any] = bind(context, *arrays[:given], *arrays[given + 1 :])
@@ -285,7 +275,7 @@ op(
     infer=_infer_poisson,
     host=[0],
     stateful=True,
-    **numpy_kernels(Call(make=_like("RandomPoissonV2"))),
+    **numpy_kernels(Call(make=like("RandomPoissonV2"))),
     grad=NO_GRADIENT,
     doc="Poisson numbers of these rates, and of their dtype: [*shape, *rate.shape].",
 )
@@ -293,7 +283,7 @@ op(
 
 def _bind_quantize(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     ends = (np.asarray(context.attrs[key], x.dtype) for key in ("input_min", "input_max"))
-    bind = _like("QuantizeAndDequantizeV2", round_mode="HALF_TO_EVEN", narrow_range=False)
+    bind = like("QuantizeAndDequantizeV2", round_mode="HALF_TO_EVEN", narrow_range=False)
     run: Callable[[], Any] = bind(context, x, *ends, out)
     return run
 
@@ -310,7 +300,7 @@ op(
     outputs="output: dtype",
     attrs={"dtype": ALL, "shape": Attr("shape", required=True)},
     infer=from_attr("shape"),
-    **numpy_kernels(Call(make=_like("Placeholder"))),
+    **numpy_kernels(Call(make=like("Placeholder"))),
     grad=NO_GRADIENT,
     stateful=True,
     doc="A tensor that must be fed at every run that needs it, of a shape that may be a scalar's.",

@@ -1,6 +1,6 @@
 /* The distinct elements of a vector in order of appearance. Inputs are the sorted keys of the
    elements, with the elements' numbers (sort_and_select.cu, radix_sort.cu). Elements with one key
-   are a run, which begins with its head. The first element of a run, in the vector's order,
+   are a run, which begins with its head; each NaN, which has the largest key, is a run by itself. The first element of a run, in the vector's order,
    represents it; the number of such firsts before it is the rank of the run.
 
        gg_head_counts    the number of heads in each tile
@@ -16,12 +16,22 @@
 #include "gpu_kernel.cuh"
 #include "stream_compaction.cuh"
 
+#ifndef FLOATS
+#define FLOATS 0
+#define BITS 8
+#endif
+
+GG_INLINE bool gg_is_head(const KEY *keys, long long at) {
+    if (at == 0 || keys[at] != keys[at - 1]) return true;
+    return FLOATS && keys[at] == (KEY)(~(KEY)0) >> (8 * (int)sizeof(KEY) - BITS);
+}
+
 extern "C" __global__ void gg_head_counts(const KEY *keys, long long *starts, long long count) {
-    gg_tile_count(starts, count, [keys](long long at) { return at == 0 || keys[at] != keys[at - 1]; });
+    gg_tile_count(starts, count, [keys](long long at) { return gg_is_head(keys, at); });
 }
 
 extern "C" __global__ void gg_unique_runs(const KEY *keys, const int32_t *numbers, const long long *starts, int32_t *runs, int32_t *first, int32_t *begins, long long count) {
-    auto head = [keys](long long at) { return at == 0 || keys[at] != keys[at - 1]; };
+    auto head = [keys](long long at) { return gg_is_head(keys, at); };
     gg_tile_each(starts, count, head, [&](long long at, long long before, bool is) {
         const long long run = is ? before : before - 1;
         runs[numbers[at]] = (int32_t)run;

@@ -15,7 +15,7 @@ raw = tf.raw_ops
 
 
 def run(producer: int, make: Any, feeds: Any = None) -> Any:
-    """What `make()` gives in a graph of that producer, which goes through a GraphDef before."""
+    """Return the result of `make()` in a graph of that producer, exported and imported again."""
     with tf.Graph().as_default() as graph:
         make_graph_older(producer)
         with tf.name_scope("old"):
