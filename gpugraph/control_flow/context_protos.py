@@ -6,7 +6,7 @@ context's own operations output tell, after an import, which operations these ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -140,7 +140,26 @@ def _read_shared(
                 cond_from_proto(inner.cond_ctxt, import_scope)
             elif inner.WhichOneof("ctxt") == "while_ctxt":
                 while_from_proto(inner.while_ctxt, import_scope)
+    for op in ops:
+        if op._call is not None:
+            context.known.update(op._outputs)  # TensorFlow adds outputs for gradients later
+            if op._control_flow_context is context:
+                _take_in(context, op._call.body)
     return ops
+
+
+def _take_in(context: ControlFlowContext, body: Iterable[Operation]) -> None:
+    """Make the body of an inlined call, with its branches and loops, a part of the context."""
+    for op in body:
+        if op._control_flow_context is None:
+            op._control_flow_context = context
+        else:
+            *_, outermost = op._control_flow_context.outwards()
+            if outermost is not context and outermost not in context.outwards():
+                outermost.outer = context
+                context.nested.append(outermost)
+        for around in context.outwards():
+            around.known.update(op._outputs)
 
 
 register_proto_function(GraphKeys.COND_CONTEXT, "CondContextDef", cond_to_proto, cond_from_proto)

@@ -22,7 +22,7 @@ from gpugraph.control_flow.gradient_state import (
     is_cond_switch,
     zeros_for_switch,
 )
-from gpugraph.gradients.gradient_paths import behind, between, is_trainable
+from gpugraph.gradients.gradient_paths import behind, between, is_trainable, refuse_kept_values
 from gpugraph.gradients.gradient_registry import gradient_function
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
@@ -204,6 +204,7 @@ class _Sweep:
         self.grads: dict[Tensor, list[Gradient]] = {}
         self.wanted = set(xs)
         self.since = graph.version
+        refuse_kept_values(ys, xs, stops)
         paths = between(ys, xs)
         self.loops, exits = find_loops(graph, paths, colocate)
         paths.update(dict.fromkeys(exits))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from gpugraph.base.dtypes import resource, variant
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import value_dtype
 from gpugraph.graph.client.tensor import Tensor
+
+_STOPS = ("StopGradient", "PreventGradient")
+_PASSING_HANDLES = ("Enter", "Switch", "Merge", "Identity")
 
 
 def is_trainable(tensor: Tensor) -> bool:
@@ -27,6 +30,64 @@ def behind(op: Operation) -> set[Operation]:
         found |= makers
         stack += makers
     return found
+
+
+def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
+    """The ops that tensors with gradients lead to from `starts`, without those after `stops`."""
+    found = set(starts)
+    stack = [*found]
+    while stack:
+        op = stack.pop()
+        followers = {
+            consumer
+            for tensor in op._outputs
+            if is_trainable(tensor)
+            for consumer in tensor._consumers or ()
+            if consumer.type not in _STOPS
+        }
+        if op.type == "StackPushV2" and is_trainable(op._inputs[1]):
+            followers |= _pops(op)
+        followers.difference_update(found, stops)
+        stack += followers
+        found |= followers
+    return found
+
+
+def _pops(push: Operation) -> set[Operation]:
+    """The ops that take a value again from the stack that `push` puts it on."""
+    maker = push
+    while maker.type != "StackV2" and maker._inputs:
+        maker = maker._inputs[0].op
+    users, stack = {maker}, [maker]
+    while stack:
+        consumers = {user for tensor in stack.pop()._outputs for user in tensor._consumers or ()}
+        handles = {user for user in consumers if user.type in _PASSING_HANDLES} - users
+        stack += handles
+        users |= handles | {user for user in consumers if user.type == "StackPopV2"}
+    return {user for user in users if user.type == "StackPopV2"}
+
+
+def refuse_kept_values(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], stops: Collection[Operation]
+) -> None:
+    """TypeError where a y depends on an x by what a loop's gradient has kept of the loop.
+
+    Such values go from the loop to its backward loop by a stack, which no gradient goes through: a
+    gradient of second order would be None, or lack a part.
+    """
+    if not any(op.type == "StackPushV2" for x in xs[:1] for op in x.graph._ops):
+        return
+    reached = _reached({x.op for x in xs}, stops)
+    pushes = [op for op in reached if op.type == "StackPushV2" and is_trainable(op._inputs[1])]
+    if not pushes:
+        return
+    behind_stacks = _reached({pop for push in pushes for pop in _pops(push)}, stops)
+    y = next((y for y in ys if y.op in behind_stacks), None)
+    if y is not None:
+        raise TypeError(
+            f"Second-order gradient for while loops not supported: '{y.op.name}' depends on what "
+            f"'{pushes[0].name}' keeps of a loop for its gradient"
+        )
 
 
 def between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:

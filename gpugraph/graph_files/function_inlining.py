@@ -202,6 +202,7 @@ def _while(call: _Call) -> Results:
     if not varying:
         varying, constants = [*constants], set()
     shapes = call.attrs["output_shapes"] or [TensorShape.of(None)] * len(arguments)
+    arguments = [_of_shape(tensor, shape) for tensor, shape in zip(arguments, shapes)]
 
     def complete(values: Sequence[Tensor]) -> list[Tensor]:
         inside = dict(zip(varying, values))
@@ -215,7 +216,8 @@ def _while(call: _Call) -> Results:
     def body(*values: Tensor) -> list[Tensor]:
         results, controls = call.function("body", complete(values))
         with call.graph.control_dependencies(controls):
-            return [raw_ops.Identity(results[slot]) for slot in varying]
+            inside = [raw_ops.Identity(results[slot]) for slot in varying]
+        return [_of_shape(tensor, shapes[slot]) for tensor, slot in zip(inside, varying)]
 
     ends = while_loop(
         condition,
@@ -226,6 +228,14 @@ def _while(call: _Call) -> Results:
         return_same_structure=True,
     )
     return complete(ends), ()
+
+
+def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
+    """Return a tensor of which the loop's signature says the shape, where it is not known."""
+    if shape.is_compatible_with(tensor.shape) and tensor.shape.merge_with(shape) != tensor.shape:
+        tensor = raw_ops.Identity(tensor)
+        tensor.set_shape(shape)
+    return tensor
 
 
 def _passed_on(call: _Call) -> set[int]:

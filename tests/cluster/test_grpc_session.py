@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -320,4 +321,43 @@ def test_a_server_limits_runs_that_have_no_limit(is_remote: bool) -> None:
             with pytest.raises(tf.errors.DeadlineExceededError):
                 session.run(taken, options=tf.RunOptions(timeout_in_ms=400))
             assert time.monotonic() - start >= 0.4
+    server.stop()
+
+
+def _waiting_fetches() -> dict[str, Any]:
+    """An op of each kind that waits, which nothing ends."""
+    raw = tf.raw_ops
+    queue, full = tf.FIFOQueue(1, tf.float32, []), tf.FIFOQueue(1, tf.float32, [])
+    barrier = raw.Barrier(component_types=[tf.float32], shapes=[[]])
+    take = {"num_elements": 1, "component_types": [tf.float32]}
+    lasting: Any = lambda: (time.sleep(3), np.float32(1))[1]  # noqa: E731
+    return {
+        "dequeue": queue.dequeue(),
+        "dequeue_many": queue.dequeue_many(2),
+        "enqueue_many": full.enqueue_many([[1.0, 2.0]]),
+        "stage": tf.contrib.staging.StagingArea([tf.float32]).get(),
+        "map_stage": tf.contrib.staging.MapStagingArea([tf.float32]).get(1),
+        "barrier": raw.BarrierTakeMany(handle=barrier, **take),
+        "accumulator": tf.ConditionalAccumulator(tf.float32, []).take_grad(1),
+        "sparse_accumulator": tf.SparseConditionalAccumulator(tf.float32).take_grad(1),
+        "reader": tf.TFRecordReader().read(tf.FIFOQueue(1, tf.string)),
+        "batch": tf.train.batch([tf.constant(1.0)], 2),
+        "py_func": tf.py_func(lasting, [], tf.float32),
+        "loop": tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [tf.constant(1)]),
+    }
+
+
+@pytest.mark.parametrize("by", ["server", "session", "run"])
+def test_whatever_waits_ends_at_the_limit(by: str) -> None:
+    limit = tf.ConfigProto(operation_timeout_in_ms=150)
+    server = tf.train.Server.create_local_server(limit if by == "server" else None)
+    options = tf.RunOptions(timeout_in_ms=150) if by == "run" else None
+    with tf.Graph().as_default():
+        fetches = _waiting_fetches()
+        with tf.Session(server.target, config=limit if by == "session" else None) as session:
+            for name, fetch in fetches.items():
+                start = time.monotonic()
+                with pytest.raises(tf.errors.DeadlineExceededError):
+                    session.run(fetch, options=options)
+                assert 0.1 < time.monotonic() - start < 2.5, name
     server.stop()

@@ -207,6 +207,30 @@ def test_second_order_through_loops_is_refused() -> None:
         tf.gradients(first, w)
 
 
+@pytest.mark.parametrize("which", ["foldl", "inner gradient", "beside another path"])
+def test_second_order_by_what_a_loop_keeps_is_refused(which: str) -> None:
+    """TensorFlow gives None, or a sum that lacks the part."""
+    x, w = tf.placeholder(tf.float64, [3]), tf.placeholder(tf.float64, [3])
+    if which == "inner gradient":
+        y = loop(2, lambda i, a: tf.gradients(a * a * w * x, a)[0], x)
+    else:
+        y = tf.foldl(lambda a, e: a * e * w[0], x)
+    (first,) = tf.gradients(y, w)
+    if which == "beside another path":
+        first = first + w * w
+    with pytest.raises(TypeError, match="Second-order gradient for while loops not supported"):
+        tf.gradients(first, w)
+    (outside,) = tf.gradients(tf.stop_gradient(first) * w, w)
+    (constant,) = tf.gradients(first + w, w, stop_gradients=[first])
+    (again,) = tf.gradients(y, w)
+    with tf.Session() as session:
+        feeds = {x: X, w: X + 1}
+        before, alone, ones, after = session.run([first, outside, constant, again], feeds)
+    np.testing.assert_allclose(alone, before)
+    np.testing.assert_allclose(ones, np.ones(3))
+    assert after.shape == (3,)
+
+
 def test_a_loop_without_back_prop_has_no_gradient() -> None:
     x = tf.placeholder(tf.float64, [3])
     y = loop(3, lambda i, a: a * 2.0, x, back_prop=False)

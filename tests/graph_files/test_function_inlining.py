@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from google.protobuf import text_format
 
 import gpugraph as tf
+from gpugraph.formats import messages_pb2
 
 LIBRARY = """
 versions { producer: 134 }
@@ -164,6 +166,63 @@ def test_the_last_branch_of_a_case_is_for_all_other_indices(index: int, wanted: 
     )
     tf.import_graph_def(graph_def(constant, node), name="")
     assert run("f:0") == pytest.approx(wanted)
+
+
+def forget_bodies(meta_graph: Any) -> None:
+    """Leave out of the contexts what is inlined: TensorFlow's know the calls only."""
+    for key, kind in (("cond_context", "CondContextDef"), ("while_context", "WhileContextDef")):
+        items = meta_graph.collection_def[key].bytes_list.value
+        messages = [getattr(messages_pb2, kind).FromString(item) for item in items]
+        for message in messages:
+            forget_bodies_in(message)
+        items[:] = [message.SerializeToString() for message in messages]
+
+
+def forget_bodies_in(context: Any) -> None:
+    values = context.values_def
+    values.values[:] = [name for name in values.values if "/f/" not in name]
+    for name in [name for name in values.external_values if "/f/" in name]:
+        del values.external_values[name]
+    inner = [(nested.WhichOneof("ctxt"), nested) for nested in context.nested_contexts]
+    del context.nested_contexts[:]
+    for kind, nested in inner:
+        if "/f/" not in getattr(nested, kind).context_name:
+            forget_bodies_in(getattr(nested, kind))
+            context.nested_contexts.add().CopyFrom(nested)
+
+
+def test_calls_in_loops_have_gradients_in_a_meta_graph(tmp_path: Any) -> None:
+    """TensorFlow's loops and branches may hold calls, which are inlined before these are known."""
+    index = """node { name: "i" op: "Cast" input: "x" attr { key: "SrcT" value { type: DT_FLOAT } }
+      attr { key: "DstT" value { type: DT_INT32 } } }"""
+    functions = 'list { func { name: "sine" } func { name: "negative" } }'
+    branches = f'attr {{ key: "branches" value {{ {functions} }} }}'
+    node = call("Case", "i x", {}, "FLOAT->FLOAT").replace("attr", f"{branches} attr", 1)
+    content = graph_def(index, node)
+    x = tf.placeholder(tf.float32, [], name="x")
+
+    def called(value: Any) -> Any:
+        (result,) = tf.import_graph_def(content, {"x:0": value}, ["f:0"])
+        result.set_shape([])
+        return result
+
+    def body(i: Any, value: Any) -> Any:
+        return i + 1, tf.cond(value > 0.5, lambda: called(value), lambda: called(value * 0.5))
+
+    y = tf.while_loop(lambda i, _: i < 3, body, (0, x))[1]
+    tf.identity(y, name="y")
+    path = str(tmp_path / "graph.meta")
+    meta_graph = tf.train.export_meta_graph(path)
+    assert "Case" in {node.op for node in meta_graph.graph_def.node}
+    forget_bodies(meta_graph)
+    Path(path).write_bytes(meta_graph.SerializeToString())
+    expected = [run([y, *tf.gradients(y, x)], value) for value in (0.3, 0.9, 1.4)]
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(path)
+        x, y = (graph.get_tensor_by_name(name) for name in ("x:0", "y:0"))
+        again = [run([y, *tf.gradients(y, x)], value) for value in (0.3, 0.9, 1.4)]
+    np.testing.assert_allclose(again, expected, rtol=1e-6)
+    assert len({slope for _, slope in expected}) == 3
 
 
 def with_variable(node: str) -> Any:

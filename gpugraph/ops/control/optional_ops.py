@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
@@ -28,6 +30,29 @@ class Optional:
     """The value of a variant tensor: arrays, or None."""
 
     arrays: tuple[Any, ...] | None
+
+    def zeros_like(self) -> Optional:
+        """Return an optional of zeros; without arrays, of none."""
+        return self if self.arrays is None else Optional(tuple(map(_zeros_like, self.arrays)))
+
+    def __add__(self, other: Optional) -> Optional:
+        """Return the sums; nothing where neither holds arrays."""
+        if self.arrays is None or other.arrays is None:
+            if self.arrays is not None or other.arrays is not None:
+                raise invalid_argument(
+                    "Cannot add optionals because one has a value and the other doesn't."
+                )
+            return self
+        return Optional(tuple(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
+
+
+def _zeros_like(array: Any) -> Any:
+    """Return zeros; of a variant, those of the list that it holds."""
+    if array.dtype != object or not hasattr(array.item(0), "zeros_like"):
+        return np.zeros_like(array)
+    zeros = np.empty(array.shape, object)
+    zeros.fill(array.item(0).zeros_like())
+    return zeros
 
 
 def _optional_in(array: Any) -> Optional:

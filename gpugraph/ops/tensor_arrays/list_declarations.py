@@ -49,11 +49,10 @@ def list_op(
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], None]:
         count = len(context.input_types)
         sources, targets, values = arrays[:count], arrays[count:], context.attrs
-        held = [dtype is dtypes.variant for dtype in context.input_types]
 
         def run() -> None:
             results = compute(
-                values, *[_list_in(x) if is_list else x for x, is_list in zip(sources, held)]
+                values, *[_list_in(x) if is_list else x for x, is_list in zip(sources, are_lists)]
             )
             for target, result in zip(targets, results if type(results) is tuple else (results,)):
                 if isinstance(result, TensorList):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import DType, runtime_name
+from gpugraph.base.dtypes import DType, runtime_name, variant
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.ops.framework.numpy_conversion import zero_of
@@ -120,8 +120,15 @@ class TensorList:
     def zero(self) -> TensorList:
         """Return a list of zeros of the shapes of the elements."""
         return self.with_items(
-            None if item is None else self._zeros(TensorShape.of(item.shape)) for item in self.items
+            None if item is None else self._zeros_like(item) for item in self.items
         )
+
+    def _zeros_like(self, item: Any) -> Any:
+        if self.dtype is not variant:
+            return self._zeros(TensorShape.of(item.shape))
+        zeros = np.empty(item.shape, object)
+        zeros.fill(item.item(0).zeros_like())  # a list, or an optional
+        return zeros
 
     def __add__(self, other: TensorList) -> TensorList:
         """Return the list of the sums of elements; those that are not set count as zeros."""

@@ -92,3 +92,36 @@ def test_another_variant_is_refused() -> None:
     )
     with pytest.raises(tf.errors.InvalidArgumentError, match="Input is not an optional"):
         run(raw.OptionalHasValue(optional=handle))
+
+
+def test_optionals_are_added_and_have_zeros() -> None:
+    one = raw.OptionalFromValue(components=[tf.constant([1.0, 2.0]), tf.constant(3)])
+    shapes = {"output_types": [tf.float32, tf.int32], "output_shapes": [[2], []]}
+    total = raw.OptionalGetValue(optional=tf.add_n([one, one]), **shapes)
+    zeros = raw.OptionalGetValue(optional=raw.ZerosLike(x=one), **shapes)
+    (numbers, number), (no_numbers, nothing) = run([total, zeros])
+    assert [numbers.tolist(), number, no_numbers.tolist(), nothing] == [[2, 4], 6, [0, 0], 0]
+    empty = raw.OptionalNone()
+    assert not run(raw.OptionalHasValue(optional=raw.ZerosLike(x=tf.add_n([empty, empty]))))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot add optionals because one"):
+        run(tf.add_n([one, empty]))
+
+
+def test_an_optional_of_a_list_has_zeros() -> None:
+    rows = raw.TensorListFromTensor(
+        tensor=tf.constant([[1.0], [2.0]]), element_shape=[1], element_dtype=tf.float32
+    )
+    outer = raw.TensorListPushBack(
+        input_handle=raw.EmptyTensorList(
+            element_shape=tf.constant([], tf.int32), max_num_elements=-1, element_dtype=tf.variant
+        ),
+        tensor=rows,
+        element_dtype=tf.variant,
+    )
+    optional = raw.ZerosLike(x=raw.OptionalFromValue(components=[outer]))
+    (held,) = raw.OptionalGetValue(optional=optional, output_types=[tf.variant], output_shapes=[[]])
+    _, inner = raw.TensorListPopBack(
+        input_handle=held, element_shape=tf.constant([], tf.int32), element_dtype=tf.variant
+    )
+    values = raw.TensorListStack(input_handle=inner, element_shape=[1], element_dtype=tf.float32)
+    assert run(values).tolist() == [[0], [0]]
