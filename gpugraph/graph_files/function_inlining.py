@@ -196,13 +196,13 @@ def _truth(value: Tensor) -> Tensor:
 
 
 def _while(call: _Call) -> Results:
-    arguments = call.op._inputs
+    inputs = call.op._inputs
     constants = _passed_on(call)
-    varying = [slot for slot in range(len(arguments)) if slot not in constants]
+    varying = [slot for slot in range(len(inputs)) if slot not in constants]
     if not varying:
         varying, constants = [*constants], set()
-    shapes = call.attrs["output_shapes"] or [TensorShape.of(None)] * len(arguments)
-    arguments = [_of_shape(tensor, shape) for tensor, shape in zip(arguments, shapes)]
+    shapes = call.attrs["output_shapes"] or [TensorShape.of(None)] * len(inputs)
+    arguments = [_of_shape(tensor, shape) for tensor, shape in zip(inputs, shapes)]
 
     def complete(values: Sequence[Tensor]) -> list[Tensor]:
         inside = dict(zip(varying, values))

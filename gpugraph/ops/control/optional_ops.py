@@ -31,7 +31,7 @@ class Optional:
 
     arrays: tuple[Any, ...] | None
 
-    def zeros_like(self) -> Optional:
+    def zero(self) -> Optional:
         """Return an optional of zeros; without arrays, of none."""
         return self if self.arrays is None else Optional(tuple(map(_zeros_like, self.arrays)))
 
@@ -48,10 +48,10 @@ class Optional:
 
 def _zeros_like(array: Any) -> Any:
     """Return zeros; of a variant, those of the list that it holds."""
-    if array.dtype != object or not hasattr(array.item(0), "zeros_like"):
+    if array.dtype != object or not hasattr(array.item(0), "zero"):
         return np.zeros_like(array)
     zeros = np.empty(array.shape, object)
-    zeros.fill(array.item(0).zeros_like())
+    zeros.fill(array.item(0).zero())
     return zeros
 
 

@@ -127,7 +127,7 @@ class TensorList:
         if self.dtype is not variant:
             return self._zeros(TensorShape.of(item.shape))
         zeros = np.empty(item.shape, object)
-        zeros.fill(item.item(0).zeros_like())  # a list, or an optional
+        zeros.fill(item.item(0).zero())  # a list, or an optional
         return zeros
 
     def __add__(self, other: TensorList) -> TensorList:
