@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["compared", "follow", "slots", "together"]
+__all__ = ["compared", "follow", "readable", "slots", "together"]
 
 _NORMS = [f"FusedBatchNorm{version}" for version in ("", "V2", "V3")]
 _NORM_GRADS = [f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3")]
@@ -98,8 +98,8 @@ def _eigen(tf: Any, outputs: list[Any]) -> list[Any]:
 
 
 _UNIQUE: dict[str, Callable[[Any, list[Any]], list[Any]]] = {
-    "Svd": _singular,
-    "SelfAdjointEigV2": _eigen,
+    **dict.fromkeys(("Svd", "BatchSvd"), _singular),
+    **dict.fromkeys(("SelfAdjointEigV2", "BatchSelfAdjointEigV2"), _eigen),
     # What else they give is for their gradient alone, and differs from kernel to kernel.
     **dict.fromkeys(_NORMS, lambda tf, outputs: outputs[:3]),
 }
@@ -113,3 +113,17 @@ def compared(tf: Any, op_type: str, outputs: list[Any]) -> tuple[list[Any], int]
     if op_type in _UNIQUE:
         outputs = _UNIQUE[op_type](tf, outputs)
     return outputs, _SLOPES.get(op_type, len(outputs))
+
+
+def _pixels(tf: Any, values: list[Any]) -> list[Any]:
+    """The tags, sizes and pixels of a summary's images."""
+    images = [(item.tag, item.image) for item in tf.Summary.FromString(values[0]).value]
+    heads = [[tag, image.height, image.width, image.colorspace] for tag, image in images]
+    with tf.Graph().as_default(), tf.Session() as session:
+        contents = [tf.image.decode_png(image.encoded_image_string) for _, image in images]
+        return [np.array(heads, object), *session.run(contents)]
+
+
+def readable(tf: Any, op_type: str, values: list[Any]) -> list[Any]:
+    """The values; of images the pixels, which each library's zlib compresses in its own way."""
+    return _pixels(tf, values) if op_type == "ImageSummary" else values
