@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["compared", "follow", "slots", "together"]
+__all__ = ["compared", "follow", "readable", "slots", "together"]
 
 _NORMS = [f"FusedBatchNorm{version}" for version in ("", "V2", "V3")]
 _NORM_GRADS = [f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3")]
@@ -18,13 +18,18 @@ _NORM_GRADS = [f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3")]
 
 def _pooled(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
     """The second input is what pooling made of the first."""
-    pooling = table[op_type.split("Grad")[0]].reference
-    inputs[1] = np.asarray(pooling(inputs[0], **attrs)).astype(inputs[0].dtype)
+    pooling = table[op_type.replace("Grad", "")].reference
+    inputs[1] = np.asarray(pooling(inputs[0], *inputs[3:], **attrs)).astype(inputs[0].dtype)
 
 
 def _ordered(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
     """The second input is a range."""
     inputs[1] = np.sort(inputs[1])
+
+
+def _sorted_rows(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    """The first input has sorted rows."""
+    inputs[0] = np.sort(inputs[0], axis=-1)
 
 
 def _whole(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
@@ -33,11 +38,14 @@ def _whole(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -
         inputs[0] = np.vectorize(lambda text: text.replace(b"\0", b""), [object])(inputs[0])
 
 
+_POOLS = ("MaxPool", ""), ("MaxPool", "V2"), ("MaxPool3D", "")
 _FOLLOWS: dict[str, Callable[[Any, str, list[Any], dict[str, Any]], None]] = {
     **dict.fromkeys(
-        ("MaxPoolGrad", "MaxPoolGradGrad", "MaxPool3DGrad", "MaxPool3DGradGrad"), _pooled
+        [f"{pool}{grad}{version}" for pool, version in _POOLS for grad in ("Grad", "GradGrad")],
+        _pooled,
     ),
     "HistogramFixedWidth": _ordered,
+    **dict.fromkeys(("LowerBound", "UpperBound"), _sorted_rows),
     **dict.fromkeys(("StringLower", "StringUpper"), _whole),
 }
 
@@ -74,32 +82,32 @@ def together(tf: Any, case: dict[str, Any], arguments: list[Any]) -> list[Any]:
 # -- results that are unique
 
 
-def _vectors(tf: Any, vectors: Any, count: Any) -> list[Any]:
+def _vectors(tf: Any, vectors: Any, values: Any) -> list[Any]:
     """Of vectors, as columns, that are unique but for a sign (of complex ones, a phase).
 
-    What follows the first `count` spans the rest of the space, in any way.
+    What follows those of the values spans the rest of the space, in any way.
     """
-    if vectors.shape.rank < 2:
-        return []  # nobody asked for them, and TensorFlow gives what it happens to find
+    count = tf.shape(values)[-1]  # TensorFlow infers no shapes for op types of old graphs
     rest = vectors[..., count:]
-    spans = [tf.matmul(rest, rest, adjoint_b=True)] if rest.shape.as_list()[-1] else []
-    return [tf.abs(vectors[..., :count]), *spans]
+    return [tf.abs(vectors[..., :count]), tf.matmul(rest, rest, adjoint_b=True)]
 
 
 def _singular(tf: Any, outputs: list[Any]) -> list[Any]:
     values, left, right = outputs
-    count = values.shape.as_list()[-1]
-    return [values, *_vectors(tf, left, count), *_vectors(tf, right, count)]
+    if not values.op.get_attr("compute_uv"):
+        return [values]  # TensorFlow gives what it happens to find for the others
+    return [values, *_vectors(tf, left, values), *_vectors(tf, right, values)]
 
 
 def _eigen(tf: Any, outputs: list[Any]) -> list[Any]:
     values, vectors = outputs
-    return [values, *_vectors(tf, vectors, values.shape.as_list()[-1])]
+    asked = values.op.get_attr("compute_v")
+    return [values, *(_vectors(tf, vectors, values) if asked else [])]
 
 
 _UNIQUE: dict[str, Callable[[Any, list[Any]], list[Any]]] = {
-    "Svd": _singular,
-    "SelfAdjointEigV2": _eigen,
+    **dict.fromkeys(("Svd", "BatchSvd"), _singular),
+    **dict.fromkeys(("SelfAdjointEigV2", "BatchSelfAdjointEigV2"), _eigen),
     # What else they give is for their gradient alone, and differs from kernel to kernel.
     **dict.fromkeys(_NORMS, lambda tf, outputs: outputs[:3]),
 }
@@ -113,3 +121,17 @@ def compared(tf: Any, op_type: str, outputs: list[Any]) -> tuple[list[Any], int]
     if op_type in _UNIQUE:
         outputs = _UNIQUE[op_type](tf, outputs)
     return outputs, _SLOPES.get(op_type, len(outputs))
+
+
+def _pixels(tf: Any, values: list[Any]) -> list[Any]:
+    """The tags, sizes and pixels of a summary's images."""
+    images = [(item.tag, item.image) for item in tf.Summary.FromString(values[0]).value]
+    heads = [[tag, image.height, image.width, image.colorspace] for tag, image in images]
+    with tf.Graph().as_default(), tf.Session() as session:
+        contents = [tf.image.decode_png(image.encoded_image_string) for _, image in images]
+        return [np.array(heads, object), *session.run(contents)]
+
+
+def readable(tf: Any, op_type: str, values: list[Any]) -> list[Any]:
+    """The values; of images the pixels, which each library's zlib compresses in its own way."""
+    return _pixels(tf, values) if op_type == "ImageSummary" else values

@@ -14,6 +14,7 @@ _STREAM = "compared by random_numbers.py, which knows how streams go on from run
 APART = {
     "InitializedValue": _OWN,
     "Const": "its value is given in another form",
+    "Empty": "TensorFlow leaves its elements uninitialized",
     "NoOp": "it gives nothing",
     "RandomUniform": _STREAM,
     "RandomUniformInt": _STREAM,
@@ -75,6 +76,34 @@ _LIST = [
         "values",
         "TensorFlow leaves the output uninitialized where the inner dimension is 0",
         r"\[\d+,0\] ",
+    ),
+    Known(
+        ("BlockLSTM", "BlockLSTMV2"),
+        "values",
+        "TensorFlow leaves the gates after seq_len_max steps uninitialized",
+        r"^int64\[\]=2 float\d\d\[3,",
+    ),
+    *(
+        Known(
+            ("BlockLSTM", "BlockLSTMGrad", "BlockLSTMV2"),
+            what,
+            "of an empty batch TensorFlow writes no gradients of weights",
+            _EMPTY,
+        )
+        for what in ("values", "first")
+    ),
+    Known(
+        ("BlockLSTMV2",),
+        "first",
+        "TensorFlow, 1.15 too, computes it by BlockLSTMGrad, to which the columns of weights are "
+        "those of i, ci, f and o; here they are i, f, ci and o: ours is the slope",
+    ),
+    Known(
+        ("FusedPadConv2D", "FusedResizeAndPadConv2D"),
+        "values",
+        "TensorFlow keeps the rows of the first image that it has resized and mirrored, and "
+        "convolves them again in the place of the others'",
+        r"^\w+\[2,",
     ),
     # TensorFlow has less
     *_gradients(

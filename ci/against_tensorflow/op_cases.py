@@ -13,7 +13,7 @@ import zlib
 from typing import Any
 
 import numpy as np
-from fairness import compared, follow, slots, together
+from fairness import compared, follow, readable, slots, together
 
 __all__ = ["DEPENDENT", "Answer", "Case", "answer", "blank", "draw", "is_inexact"]
 
@@ -144,7 +144,7 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> Non
         result["values"] = session.run([flat[index] for index in case["writes"]])
         return
     outputs, slopes = compared(tf, case["op"], outputs)
-    result["values"] = session.run(outputs, feeds)
+    result["values"] = readable(tf, case["op"], session.run(outputs, feeds))
     ys = [
         index
         for index, y in enumerate(outputs[:slopes])

@@ -67,8 +67,10 @@ def _histogram(tag: Any, values: Any) -> Any:
 def _image(tag: Any, tensor: Any, max_images: int = 3) -> Any:
     parts = []
     for index, image in enumerate(tensor[:max_images]):
-        wide = image.astype(np.promote_types(image.dtype, np.float32))
-        scaled = wide * (127 / np.abs(wide).max()) + 128 if image.dtype != np.uint8 else image
+        scaled, kind = image, image.dtype.type
+        if image.dtype != np.uint8:
+            share = np.float32(127) / np.abs(image).max().astype(np.float32)
+            scaled = image * kind(share) + kind(128)
         png = encoded_png(scaled.astype(np.uint8))
         sizes = bytes([8, image.shape[0], 16, image.shape[1], 24, image.shape[2]])
         name = b"%s/image/%d" % (tag[()], index) if max_images > 1 else tag[()] + b"/image"

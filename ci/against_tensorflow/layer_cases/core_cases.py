@@ -22,7 +22,7 @@ NOISE: list[tuple[str, Any, Options]] = [
     ("SpatialDropout2D", (90, 200, 2, 3), {"rate": 0.5, "data_format": "channels_first"}),
     ("SpatialDropout3D", (90, 2, 2, 2, 200), {"rate": 0.5}),
     ("GaussianNoise", (9, 80, 40), {"stddev": 0.5}),
-    ("GaussianDropout", (9, 80, 40), {"rate": 0.25}),
+    ("GaussianDropout", (90, 80, 40), {"rate": 0.25}),
 ]
 
 

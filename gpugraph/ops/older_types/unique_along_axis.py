@@ -23,13 +23,15 @@ from gpugraph.ops.older_types.numpy_op import numpy_op
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[1], 1, "axis")
-    others = [TensorShape.of((None,))] * (context.num_outputs - 1)
+    open_vector = TensorShape.of((None,))
+    counts = [open_vector] * (context.num_outputs - 2)
     sizes, value = context.shapes[0].sizes, context.value(1)
     if sizes is None or value is None:
-        return [UNKNOWN if sizes is None else TensorShape.of((None,) * len(sizes)), *others]
-    kept = list(sizes)
-    kept[_axis_of(value, len(sizes))] = None
-    return [TensorShape.of(tuple(kept)), *others]
+        slices = UNKNOWN if sizes is None else TensorShape.of((None,) * len(sizes))
+        return [slices, open_vector, *counts]
+    kept, axis = list(sizes), _axis_of(value, len(sizes))
+    index, kept[axis] = TensorShape.of((kept[axis],)), None
+    return [TensorShape.of(tuple(kept)), index, *counts]
 
 
 def _axis_of(value: Any, rank: int) -> int:

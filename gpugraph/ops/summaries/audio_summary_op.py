@@ -50,10 +50,11 @@ def _check_recordings(tensor: Any, rate: float) -> None:
 def _written(tag: Any, tensor: Any, rate: float, most: int, out: Any) -> None:
     name = tag_of(tag)
     _check_recordings(tensor, rate)
+    whole = max(1, round(rate))
     recordings = tensor if tensor.ndim == 3 else tensor[:, :, None]
     tags = numbered_tags(name, b"audio", min(most, len(recordings)), most)
     summaries = (
-        audio_summary(text, rate, samples.shape[1], len(samples), encoded_wav(samples, int(rate)))
+        audio_summary(text, rate, samples.shape[1], len(samples), encoded_wav(samples, whole))
         for text, samples in zip(tags, recordings, strict=False)
     )
     out[()] = b"".join(summaries)

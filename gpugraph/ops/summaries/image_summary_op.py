@@ -36,12 +36,15 @@ def _pixels(image: Any, bad_color: Any) -> Any:
     kind = image.dtype.type
     finite = np.isfinite(image).all(axis=2)
     known = image[finite]
-    least, greatest = (known.min(), known.max()) if known.size else (kind(0), kind(0))
+    ends = (known.min(), known.max()) if known.size else (0, 0)
+    least, greatest = map(np.float32, ends)  # so for any dtype; the product is of the images'
     if least < 0:
-        size, offset, span = max(abs(least), abs(greatest)), kind(128), kind(127)
+        size, offset, span = max(abs(least), abs(greatest)), kind(128), np.float32(127)
     else:
-        size, offset, span = greatest, kind(0), kind(255)
-    scale = kind(0) if size < _DARKEST else span / size
+        size, offset, span = greatest, kind(0), np.float32(255)
+    scale = np.float32(0) if size < _DARKEST else span / size
+    if scale <= np.finfo(kind).max:
+        scale = kind(scale)
     result = np.empty(image.shape, np.uint8)
     result[...] = bad_color[: image.shape[2]]
     result[finite] = (known * scale + offset).astype(np.uint8)
@@ -73,10 +76,9 @@ def _bind_image(context: KernelContext, tag: Any, images: Any, out: Any) -> Call
     def run() -> None:
         name = tag_of(tag)
         _checked_shape(images, bad_color)
-        wide = images.astype(np.float32) if images.dtype == np.float16 else images
         tags = numbered_tags(name, b"image", min(most, len(images)), most)
         out[()] = b"".join(
-            _summary(text, image, bad_color) for text, image in zip(tags, wide, strict=False)
+            _summary(text, image, bad_color) for text, image in zip(tags, images, strict=False)
         )
 
     return run

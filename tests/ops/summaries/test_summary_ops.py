@@ -79,3 +79,27 @@ def test_images_of_one_number_are_black():
 def test_tensor_summary_of_the_first_kind_has_the_nodes_name():
     summary = _run(tf.raw_ops.TensorSummary([1.0], name="node"))
     assert b":\x04node" in summary
+
+
+@pytest.mark.parametrize(
+    ("dtype", "image", "pixels"),
+    [
+        (np.float64, [-0.1, 1.1], [116, 254]),
+        (np.float64, [0.1, 0.7], [36, 254]),
+        (np.float64, [-0.7, 0.2], [0, 164]),
+        (np.float16, [-0.86, -0.29, 0.92], [9, 88, 255]),
+        (np.float16, [0.001, 0.002, 0.0005], [127, 255, 63]),  # TensorFlow's scale overflows
+    ],
+)
+def test_images_are_scaled_in_their_dtype_by_a_float32(dtype, image, pixels):
+    batch = tf.constant(np.reshape(image, (1, 1, -1, 1)), dtype)
+    (value,) = tf.Summary.FromString(_run(tf.summary.image("i", batch))).value
+    known, _ = decoded_png(value.image.encoded_image_string)
+    assert known.ravel().tolist() == pixels
+
+
+@pytest.mark.parametrize(("rate", "whole"), [(42075.69, 42076), (8000.2, 8000), (0.25, 1)])
+def test_wav_files_have_the_nearest_whole_rate(rate, whole):
+    (value,) = tf.Summary.FromString(_run(tf.summary.audio("a", tf.zeros([1, 2]), rate))).value
+    assert value.audio.sample_rate == np.float32(rate)
+    assert int.from_bytes(value.audio.encoded_audio_string[24:28], "little") == whole
