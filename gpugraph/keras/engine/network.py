@@ -12,7 +12,7 @@ from typing import Any
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.keras.engine.input_spec import check_input_count
-from gpugraph.keras.engine.keras_layer import Layer, record_operations
+from gpugraph.keras.engine.keras_layer import Layer
 from gpugraph.keras.engine.layer_nodes import LayerNode, mask_of
 from gpugraph.keras.engine.layer_weights import LayerWeights, distinct
 from gpugraph.keras.engine.model_summary import print_summary
@@ -23,6 +23,8 @@ from gpugraph.keras.engine.network_checks import (
 )
 from gpugraph.keras.engine.network_config import network_config, network_of_config
 from gpugraph.keras.engine.network_graph import NetworkGraph, map_network
+from gpugraph.keras.engine.network_losses import NetworkLosses
+from gpugraph.keras.engine.operation_history import record_operations
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
@@ -43,7 +45,7 @@ class OfGraph:
         return self if network is None else getattr(network.network_graph, self._name)
 
 
-class Network(NetworkFiles, Layer):
+class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
     inputs, outputs: tensors of layers, or structures of them. Operations between layers become
@@ -271,8 +273,7 @@ class Network(NetworkFiles, Layer):
         check_input_count(len(self.inputs), tensors, self)
         masks = [None] * len(tensors) if mask is None else flatten(mask)
         for tensor, its_mask in zip(tensors, masks):
-            if its_mask is not None:
-                tensor._keras_mask = its_mask
+            tensor._keras_mask = its_mask
         computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
         for depth in sorted(self.nodes_by_depth, reverse=True):
             for node in self.nodes_by_depth[depth]:
@@ -336,8 +337,10 @@ class Network(NetworkFiles, Layer):
 
         custom_objects: classes and functions by the names that the configuration has for them.
         """
-        inputs, outputs = network_of_config(config, custom_objects)
-        return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        inputs, outputs, tensors = network_of_config(config, custom_objects)
+        network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        network.extend(tensors)
+        return network
 
     def summary(
         self, line_length: int | None = None, positions: Any = None, print_fn: Any = None

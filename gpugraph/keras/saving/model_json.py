@@ -18,7 +18,7 @@ from gpugraph.keras.saving.later_configs import as_in_1_15
 def json_value(value: Any) -> Any:
     """What JSON has no form for as what it has one for: `default` of `json.dumps`.
 
-    TypeError for what has none.
+    TypeError for what has none, ValueError for bytes that are no UTF-8.
     """
     if isinstance(value, DType):
         return value.name
@@ -30,6 +30,8 @@ def json_value(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
     if hasattr(value, "get_config"):
         return {"class_name": type(value).__name__, "config": value.get_config()}
     if isinstance(value, Mapping):
@@ -80,7 +82,7 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """The model of a text by `Model.to_json`; errors as of `model_from_config`."""
-    with code_of_files(is_run=False):
+    with code_of_files("text"):
         return model_from_config(from_json_text(json_string), custom_objects)
 
 
