@@ -16,11 +16,12 @@ K = tf.keras.backend
 
 
 def _takes_values(op_type: str) -> bool:
-    """Whether the op takes and returns values alone, one of which has an axis."""
+    """Whether graphs of today have the op, which takes and returns values, one with an axis."""
     sample, op_def = TABLE[op_type].samples[0], DECLARATIONS[op_type].op_def
     has_axes = any(array.ndim for array in sample.flat)
     has_references = any(argument.is_ref for argument in (*op_def.inputs, *op_def.outputs))
-    return has_axes and bool(op_def.outputs) and not has_references and op_type[0] != "_"
+    is_public = op_type[0] != "_" and op_def.deprecation is None
+    return is_public and has_axes and bool(op_def.outputs) and not has_references
 
 
 OP_TYPES = sorted(filter(_takes_values, TABLE))

@@ -234,7 +234,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
         """Gives the outputs their masks, where the layer knows of masks and has not done so."""
         tensors = flatten(outputs)
-        if all(mask_of(tensor) is not None for tensor in tensors):
+        is_done = getattr(self, "_compute_output_and_mask_jointly", False)
+        if is_done or all(mask_of(tensor) is not None for tensor in tensors):
             return
         masks: list[Any] = [None] * len(tensors)
         if self.supports_masking or type(self).compute_mask is not Layer.compute_mask:

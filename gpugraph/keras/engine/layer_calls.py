@@ -52,7 +52,7 @@ class LayerCall:
         self.recorded = passed
         self.keywords = dict(kwargs)
         self.mask = passed["mask"] if "mask" in passed else _masks_of(inputs)
-        if "mask" in names and "mask" not in passed and _any_mask(self.mask):
+        if "mask" in names and "mask" not in passed and self.mask is not None:
             self.keywords["mask"] = self.mask
         outer = innermost_call()
         self.training = passed.get("training")
@@ -92,7 +92,9 @@ def _call_parameters(layer: Any) -> list[str]:
 
 
 def _masks_of(inputs: Any) -> Any:
-    return map_structure(mask_of, inputs)
+    """The masks of inputs in their structure; None where none has one."""
+    masks = map_structure(mask_of, inputs)
+    return masks if _any_mask(masks) else None
 
 
 def _any_mask(mask: Any) -> bool:

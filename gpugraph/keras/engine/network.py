@@ -11,8 +11,10 @@ from typing import Any
 
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.keras.backend.learning_phase_scopes import is_learning_phase
 from gpugraph.keras.engine.input_spec import check_input_count
 from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.engine.layer_calls import innermost_call
 from gpugraph.keras.engine.layer_nodes import LayerNode, mask_of
 from gpugraph.keras.engine.layer_weights import LayerWeights, distinct
 from gpugraph.keras.engine.model_summary import print_summary
@@ -283,12 +285,18 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return pack_sequence_as(self._nested_outputs, results)
 
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
-        """Calls a node's layer, or another in its place, on the computed values of its inputs."""
+        """Call a node's layer, or another in its place, on the computed values of its inputs.
+
+        Where it was passed the learning phase, it gets the `training` of the call that it is in.
+        """
+        call = innermost_call()
+        is_trained = call is not None and call.training is not None
         layer = node.outbound_layer if layer is None else layer
         inputs = map_structure(lambda tensor: computed[id(tensor)], node.input_tensors)
         arguments = {
             name: map_structure(lambda value: computed.get(id(value), value), value)
             for name, value in node.arguments.items()
+            if not (is_trained and is_learning_phase(value))
         }
         outputs = layer(inputs, **arguments)
         for own, tensor in zip(flatten(node.output_tensors), flatten(outputs)):

@@ -13,6 +13,7 @@ from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.keras.backend.keras_variables import get_value
+from gpugraph.keras.backend.learning_phase_scopes import is_learning_phase
 from gpugraph.keras.engine.layer_nodes import LayerNode
 from gpugraph.keras.engine.network_graph import node_key
 from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
@@ -61,7 +62,8 @@ def _call_numbers(network: Any) -> dict[str, int]:
 
 def _call_config(node: LayerNode, numbers: dict[str, int]) -> Any:
     """The inputs of a call: [layer, number of its call, number of the output, arguments]."""
-    arguments = _plain_argument(node.arguments, numbers)
+    kept = {key: item for key, item in node.arguments.items() if not is_learning_phase(item)}
+    arguments = _plain_argument(kept, numbers)
     if not _is_plain(arguments):
         logging.warning(
             f"Layer {node.outbound_layer.name} was passed non-serializable keyword arguments: "
@@ -134,18 +136,19 @@ def repeat_calls(
 ) -> list[Any]:
     """Add the layers of records, by `network_config`, to others by name; call them as these say.
 
-    Returns the outputs of the calls. ValueError for calls that need what no layer gives.
+    Returns the outputs of the calls, layer by layer. ValueError for calls without their inputs.
     """
-    tensors: list[Any] = []
+    tensors: dict[str, list[Any]] = {}
     waiting: dict[str, deque[Any]] = {}
     for record in _listed(records):
         name = _text(config_entry(record, "name", _LAYER))
         calls = _listed(config_entry(record, "inbound_nodes", _LAYER))
         layers[name] = deserialize_layer(record, custom_objects)
+        tensors[name] = []
         waiting[name] = deque(_checked_call(call) for call in calls)
     while any(waiting.values()):
         progress = [
-            _call_again(layers, layers[name], calls, tensors)
+            _call_again(layers, layers[name], calls, tensors[name])
             for name, calls in waiting.items()
             if calls
         ]
@@ -155,7 +158,7 @@ def repeat_calls(
                 f"Improper config format: calls of {names} have inputs that no layer of the "
                 "config gives"
             )
-    return tensors
+    return [tensor for outputs in tensors.values() for tensor in outputs]
 
 
 _OWNER, _LAYER = "a network", "a layer of a network"

@@ -265,3 +265,32 @@ def test_each_call_sets_the_masks_of_its_inputs():
     mask = tf.constant([True, True, False])
     network.call(tensor, mask=mask)
     assert tensor._keras_mask is mask
+
+
+class Both(layers.Layer):
+    """The sum of two inputs, whose mask is that of the first."""
+
+    def call(self, inputs):
+        return tf.add_n(inputs)
+
+    def compute_mask(self, inputs, mask=None):
+        return None if mask is None else mask[0]
+
+
+def test_inputs_without_masks_have_no_list_of_them():
+    x = tf.keras.Input((4,))
+    both = Both()
+    assert both([x, x])._keras_mask is None
+    masked = layers.Masking()(tf.keras.Input((5, 4)))
+    assert both([masked, tf.zeros([1, 5, 4])])._keras_mask is masked._keras_mask
+
+
+def test_the_learning_phase_as_an_argument_stays_one():
+    x = tf.keras.Input((4,))
+    model = Model(x, layers.Dropout(0.999)(x, training=K.learning_phase()))
+    ones = np.ones((9, 4), np.float32)
+    assert K.eval(model(tf.constant(ones), training=True)).sum() != ones.sum()
+    for copy in copies(model):
+        trained = K.function([*copy.inputs, K.learning_phase()], copy.outputs)
+        assert trained([ones, True])[0].sum() != ones.sum()
+        np.testing.assert_array_equal(copy.predict(ones), ones)
