@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
 
 
@@ -13,11 +14,14 @@ class _Scopes(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
-        self.runs_code: bool | None = None  # no file is read
+        self.source: str | None = None  # of configurations: see `code_of_files`
 
 
 _CUSTOM_OBJECTS: dict[str, Any] = {}
 _SCOPES = _Scopes()
+
+_OWN_CODE: set[bytes] = set()
+"""The digests of the code that this process has put into configurations."""
 
 
 def get_custom_objects() -> dict[str, Any]:
@@ -36,27 +40,46 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def code_of_files(is_run: bool) -> Iterator[None]:
-    """Within it the code of Lambda layers in a configuration is run, or refused."""
-    before, _SCOPES.runs_code = _SCOPES.runs_code, is_run
+def code_of_files(source: str) -> Iterator[None]:
+    """Within it code in configurations is run or refused, by their source.
+
+    source: "trusted": all code is run. "text", which may come from this process: code that
+      `remember_own_code` knows is run. "file": none is.
+    """
+    before, _SCOPES.source = _SCOPES.source, source
     try:
         yield
     finally:
-        _SCOPES.runs_code = before
+        _SCOPES.source = before
 
 
-def check_code_of_files(what: str, is_refused_elsewhere: bool) -> None:
-    """ValueError where code in a configuration is not to be run: that of a file.
+def remember_own_code(*code: str | None) -> None:
+    """Note code that this process puts into a configuration, so that it may build it again."""
+    _OWN_CODE.add(_digest(code))
 
-    what: whose code it is. is_refused_elsewhere: whether it is refused too where no file is read.
+
+def check_code_of_files(
+    what: str, kind: str, code: Sequence[str | None], is_refused_elsewhere: bool
+) -> None:
+    """ValueError where code in a configuration is not to be run: see `code_of_files`.
+
+    what, kind: whose code, and of what kind, in words. code: as `remember_own_code` takes it.
+    is_refused_elsewhere: whether it is refused too where no text and no file is read, unless this
+    process made it.
     """
-    refused = _SCOPES.runs_code is False
-    if refused or (is_refused_elsewhere and _SCOPES.runs_code is None):
+    source = _SCOPES.source
+    if source == "trusted" or (source is None and not is_refused_elsewhere):
+        return
+    if source == "file" or _digest(code) not in _OWN_CODE:
         raise ValueError(
-            f"Requested the deserialization of {what}, which is Python code. The code of a file is "
-            "not run unless you trust it: load_model(path, safe_mode=False). Safer is a function "
-            "with a name, passed in custom_objects"
+            f"Requested the deserialization of {what}, which {kind}. The code of a file is not run "
+            "unless you trust it: load_model(path, safe_mode=False). Safer is a function with a "
+            "name, passed in custom_objects"
         )
+
+
+def _digest(code: Sequence[str | None]) -> bytes:
+    return sha256(repr(tuple(code)).encode()).digest()
 
 
 def object_named(

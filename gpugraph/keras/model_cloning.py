@@ -16,7 +16,7 @@ from gpugraph.keras.training.sequential import Sequential
 
 def clone_layer(layer: Any) -> Any:
     """A layer of the same class and configuration, with variables of its own."""
-    with custom_object_scope(_functions_in(layer)), code_of_files(True):  # the program's own
+    with custom_object_scope(_functions_in(layer)), code_of_files("trusted"):
         return type(layer).from_config(layer.get_config())
 
 
@@ -66,22 +66,45 @@ def clone_model(
             if not node.is_input:
                 model.run_node(node, computed, copies[node.outbound_layer])
     outputs = [computed[id(tensor)] for tensor in model.outputs]
-    return Model(
+    copy = Model(
         pack_sequence_as(model._nested_inputs, inputs),
         pack_sequence_as(model._nested_outputs, outputs),
         name=model.name,
     )
+    _extend(copy, model, computed)
+    return copy
+
+
+def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
+    """Add what leads to losses and metrics of a model to its copy, by the tensors of both."""
+    places = {layer: place for place, layer in enumerate(model.layers)}
+    nodes = sorted(model.added_nodes(), key=lambda node: places[node.outbound_layer])
+    if nodes:
+        copy.extend([computed[id(t)] for node in nodes for t in flatten(node.output_tensors)])
 
 
 def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
     """A copy of a Sequential model, built where the model is."""
-    layers = [_copy(layer, function) for layer in model.layers]
+    copies = {layer: _copy(layer, function) for layer in model.layers}
+    layers = [copies[layer] for layer in model.row]
     if model.inputs:
         layers.insert(0, clone_layer(model.inputs[0]._keras_history.layer))
     copy = Sequential(layers, name=model.name)
     if not model.inputs and model._build_input_shape is not None:
         copy.build(model._build_input_shape)
+    if model.added_nodes():
+        computed = {id(own): tensor for own, tensor in zip(_row(model), _row(copy))}
+        for node in model.added_nodes():
+            model.run_node(node, computed, copies[node.outbound_layer])
+        _extend(copy, model, computed)
     return copy
+
+
+def _row(model: Sequential) -> list[Any]:
+    """The tensors of the layers in a row, from the input on."""
+    depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
+    nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]
+    return [tensor for node in nodes for tensor in flatten(node.output_tensors)]
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:

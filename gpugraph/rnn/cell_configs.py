@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from gpugraph.keras.keras_objects import check_code_of_files
-from gpugraph.keras.layers.function_configs import bytecode_of, function_of_bytecode
+from gpugraph.keras.layers.function_configs import bytecode_of, check_bytecode, function_of_bytecode
 from gpugraph.rnn.rnn_cell_base import RNNCell
 
 
@@ -46,11 +45,11 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
     if function is None:
         return {}
     if not isinstance(function, FunctionType):
-        told: Any = getattr(function, "__name__", type(function).__name__)
+        content: Any = getattr(function, "__name__", type(function).__name__)
         kind = "function"
     else:
-        told, kind = tuple(bytecode_of(function)), "lambda"
-    return {name: told, f"{name}_type": kind, f"{name}_module": function.__module__}
+        content, kind = tuple(bytecode_of(function)), "lambda"
+    return {name: content, f"{name}_type": kind, f"{name}_module": function.__module__}
 
 
 def function_of_config(
@@ -63,16 +62,17 @@ def function_of_config(
     """
     if name not in config:
         return None
-    told, kind = config.pop(name), config.pop(f"{name}_type")
-    module = sys.modules.get(config.pop(f"{name}_module"))
+    content, kind = config.pop(name), config.pop(f"{name}_type")
+    module_name = config.pop(f"{name}_module")
+    module = sys.modules.get(module_name)
     if kind == "lambda":
-        check_code_of_files(f"{name} of a cell", is_refused_elsewhere=False)
+        check_bytecode(f"{name} of a cell", content, module_name, is_refused_elsewhere=False)
         names = {"__builtins__": builtins} if module is None else vars(module)
-        return function_of_bytecode(told, names)
+        return function_of_bytecode(content, names)
     if kind != "function":
         raise TypeError(f"Unknown function type for {name}: {kind!r}")
-    function = (custom_objects or {}).get(told, getattr(module, told, None))
+    function = (custom_objects or {}).get(content, getattr(module, content, None))
     if function is None:
-        raise ValueError(f"Unknown {name}: {told}. Give it in custom_objects, by its name")
+        raise ValueError(f"Unknown {name}: {content}. Give it in custom_objects, by its name")
     found: Callable[..., Any] = function
     return found

@@ -64,7 +64,7 @@ python.keras.callbacks_v1: tf.keras.callbacks
 python.keras.engine: tf.keras.layers tf.keras
 python.keras.engine.(base_layer base_layer_utils input_layer input_spec): tf.keras.layers
     Node=gpugraph.keras.engine.layer_nodes.LayerNode
-    TensorFlowOpLayer=gpugraph.keras.engine.keras_layer.TensorFlowOpLayer
+    TensorFlowOpLayer=gpugraph.keras.engine.operation_layers.TensorFlowOpLayer
 python.keras.engine.(network topology): tf.keras.layers tf.keras
     Container=gpugraph.keras.engine.network.Network Network=gpugraph.keras.engine.network.Network
 python.keras.engine.(sequential training): tf.keras

@@ -13,6 +13,7 @@ from google.protobuf import (
     any_pb2,
     descriptor_pb2,
     descriptor_pool,
+    json_format,
     message,
     message_factory,
     text_format,
@@ -270,6 +271,20 @@ def parse_message(message_class: Any, content: bytes) -> Any:
         return parse_text(message_class, content)
     except ValueError as error:
         raise ValueError(f"neither its bytes ({reason}) nor its text ({error})") from error
+
+
+def json_of_message(value: Any) -> dict[str, Any]:
+    """The message as a dict that JSON has a form for, by protobuf's rules."""
+    result: dict[str, Any] = json_format.MessageToDict(value)
+    return result
+
+
+def message_of_json(message_class: Any, value: Any) -> Any:
+    """The message of a dict by `json_of_message`; ValueError where it is none."""
+    try:
+        return json_format.ParseDict(value, message_class(), ignore_unknown_fields=True)
+    except (json_format.ParseError, RecursionError, AttributeError, TypeError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
 
 
 def file_content(value: Any, as_text: bool = False) -> bytes:

@@ -33,6 +33,12 @@ def learning_phase() -> Any:
     return _new_phase(graph) if tensor is None else tensor
 
 
+def is_learning_phase(value: Any) -> bool:
+    """Whether a value is the tensor that `learning_phase` of the default graph has returned."""
+    phase = _PHASES.get(get_default_graph())
+    return isinstance(phase, weakref.ref) and value is not None and phase() is value
+
+
 def _new_phase(graph: Graph) -> Tensor:
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
         tensor = placeholder_with_default(False, shape=(), name="keras_learning_phase")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
@@ -19,8 +18,6 @@ from gpugraph.base.nest import flatten, map_structure
 from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
-from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.keras.backend.keras_session import cleared_text, get_uid, restore_created
 from gpugraph.keras.engine.input_spec import check_inputs
@@ -35,7 +32,7 @@ from gpugraph.keras.engine.layer_inputs import (
 )
 from gpugraph.keras.engine.layer_nodes import LayerNodes, mask_of
 from gpugraph.keras.engine.layer_weights import UNSEARCHED, LayerWeights
-from gpugraph.keras.engine.operation_history import dependent_operations
+from gpugraph.keras.engine.operation_history import record_operations
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
@@ -239,7 +236,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
         """Gives the outputs their masks, where the layer knows of masks and has not done so."""
         tensors = flatten(outputs)
-        if all(mask_of(tensor) is not None for tensor in tensors):
+        is_done = getattr(self, "_compute_output_and_mask_jointly", False)
+        if is_done or all(mask_of(tensor) is not None for tensor in tensors):
             return
         masks: list[Any] = [None] * len(tensors)
         if self.supports_masking or type(self).compute_mask is not Layer.compute_mask:
@@ -328,73 +326,3 @@ class Layer(LayerWeights, LayerNodes, Module):
             duplicate = type(self).from_config({**self.get_config(), "name": "trial"})
             dtype = self._dtype or "float32"
             return duplicate(placeholder(dtype, as_shape(input_shape))).shape
-
-
-class TensorFlowOpLayer(Layer):
-    """An operation of the graph, which a call repeats on other inputs: `tf_op_layer_add`.
-
-    operation: with attrs and outputs. inputs: the places of its inputs that layers made; the others
-      stay those that it has.
-    """
-
-    def __init__(self, operation: Operation, inputs: Sequence[int]) -> None:
-        super().__init__(name=f"tf_op_layer_{operation.name}", trainable=False)
-        self.operation = operation
-        self.input_places = tuple(inputs)
-        self._graph = operation.graph
-        self.built = True
-
-    def call(self, inputs: Any) -> Any:
-        """The outputs of the same operation on `inputs`, a tensor or a list of them."""
-        return self._outputs(get_default_graph(), flatten(inputs))
-
-    def _outputs(self, graph: Graph, tensors: Sequence[Tensor]) -> Any:
-        operation = self.operation
-        inputs = list(operation.inputs)
-        for place, tensor in zip(self.input_places, tensors):
-            inputs[place] = tensor
-        repeated = graph.create_op(
-            operation.type, inputs, attrs=dict(operation.attrs), name=operation.name
-        )  # fmt: skip
-        outputs = list(repeated.outputs)
-        return outputs[0] if len(outputs) == 1 else outputs
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shapes of the outputs, inferred for inputs of these shapes."""
-        listed = input_shape if len(self.input_places) > 1 else [input_shape]
-        graph = self.operation.graph
-        with graph.as_default(), graph.name_scope("shapes"):
-            inputs = [
-                placeholder(self.operation.inputs[place].dtype, shape)
-                for place, shape in zip(self.input_places, listed)
-            ]
-            outputs = self._outputs(graph, inputs)
-        shapes = [tensor.shape for tensor in flatten(outputs)]
-        return shapes[0] if len(shapes) == 1 else shapes
-
-    def get_config(self) -> dict[str, Any]:
-        """NotImplementedError: an operation of a graph has no configuration."""
-        raise NotImplementedError(
-            f"Operation {self.operation.name} ({self.operation.type}) between layers has no "
-            "configuration: put it into a Lambda layer, or into a layer of your own, to save or "
-            "to copy the model"
-        )
-
-
-def record_operations(tensors: Iterable[Any]) -> None:
-    """Makes layers of the operations by which tensors depend on those of layers.
-
-    Tensors that depend on none, and those that a layer made, stay as they are.
-    """
-    for tensor in tensors:
-        if isinstance(tensor, Tensor) and not hasattr(tensor, "_keras_history"):
-            for operation, places in dependent_operations(tensor):
-                _record(operation, places)
-
-
-def _record(operation: Operation, places: Sequence[int]) -> None:
-    inputs = [operation.inputs[place] for place in places]
-    outputs = list(operation.outputs)
-    TensorFlowOpLayer(operation, places).record_call(
-        inputs[0] if len(inputs) == 1 else inputs, outputs[0] if len(outputs) == 1 else outputs, {}
-    )

@@ -39,7 +39,7 @@ class LayerCall:
 
     keywords: what `call` gets: `mask` and `training` are added where it takes them and they were
       not passed.
-    recorded: the arguments that a later call repeats: all but the mask.
+    recorded: the arguments that were passed, which a later call repeats.
     mask: of the inputs.
     training: passed, or that of the layer which calls this one; None where neither says.
     """
@@ -50,10 +50,10 @@ class LayerCall:
         names = _call_parameters(layer)
         passed = {**dict(zip(names[1:], args)), **kwargs}
         self.layer, self.tensors = layer, flatten(inputs)
-        self.recorded = {name: value for name, value in passed.items() if name != "mask"}
+        self.recorded = passed
         self.keywords = dict(kwargs)
         self.mask = passed["mask"] if "mask" in passed else _masks_of(inputs)
-        if "mask" in names and "mask" not in passed and _any_mask(self.mask):
+        if "mask" in names and "mask" not in passed and self.mask is not None:
             self.keywords["mask"] = self.mask
         outer = innermost_call()
         self.training = passed.get("training")
@@ -113,7 +113,9 @@ def _call_parameters(layer: Any) -> list[str]:
 
 
 def _masks_of(inputs: Any) -> Any:
-    return map_structure(mask_of, inputs)
+    """The masks of inputs in their structure; None where none has one."""
+    masks = map_structure(mask_of, inputs)
+    return masks if _any_mask(masks) else None
 
 
 def _any_mask(mask: Any) -> bool:

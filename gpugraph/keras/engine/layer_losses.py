@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from gpugraph.base.nest import flatten
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.backend_config import floatx
+from gpugraph.keras.engine.layer_calls import innermost_call
 from gpugraph.keras.engine.reachable_tensors import get_reachable_from_inputs
 from gpugraph.keras.keras_objects import METRIC_CLASSES
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LayerLosses:
@@ -17,6 +23,7 @@ class LayerLosses:
     _name: str
     trainable: bool
     stateful: bool
+    _inbound_nodes: list[Any]
 
     _loss_collection: str | None = None
     """The collection of the graph that losses join; None: they are the layer's alone."""
@@ -26,9 +33,9 @@ class LayerLosses:
 
     def __init__(self) -> None:
         self._losses: list[Any] = []
+        self._callable_losses: list[Callable[[], Any]] = []
         self._updates: list[Any] = []
         self._metrics: list[Any] = []
-        self._conditional: list[Any] = []
 
     def sublayers(self) -> list[Any]:
         """The layers in this one's attributes, by the order of assignment."""
@@ -36,8 +43,13 @@ class LayerLosses:
 
     @property
     def losses(self) -> list[Any]:
-        """The penalties of regularizers, and what `add_loss` added, here and in sublayers."""
-        return _with_those_of(self._losses, self.sublayers(), "losses")
+        """The penalties of regularizers, and what `add_loss` added, here and in sublayers.
+
+        Functions among them are called anew.
+        """
+        called = (_loss_tensor(function()) for function in self._callable_losses)
+        losses = [*self._losses, *(loss for loss in called if loss is not None)]
+        return losses + [loss for layer in self.sublayers() for loss in layer.losses]
 
     @property
     def updates(self) -> list[Any]:
@@ -66,24 +78,43 @@ class LayerLosses:
         return self.added_metrics()
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Adds a loss, or a list of them, to the layer's.
+        """Add a loss, or a structure of them, to the layer's: tensors, numbers, or functions.
 
+        A function without arguments is called whenever losses are asked for.
         inputs: the tensors that it depends on; None: it is unconditional.
         """
-        listed = _listed(losses)
-        if inputs is not None:
-            self._conditional.extend(listed)
-        _collect(listed, self._losses, self._loss_collection)
+        for loss in flatten(losses):
+            if callable(loss):
+                self._callable_losses.append(loss)
+                continue
+            tensor = _loss_tensor(loss)
+            if tensor is not None:
+                tensor._unconditional_loss = inputs is None
+                self._losses.append(tensor)
+                _collect([tensor], self._loss_collection)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Adds an operation or tensor, or a list of them, to the layer's updates.
+        """Add an operation, a tensor, a function that returns one, or a list of them, as updates.
 
-        inputs: the tensors that it depends on; None: it is unconditional.
+        inputs: tensors that it depends on; None: it depends on those of the call that it is in, or
+          of all calls, where it is computed of them.
         """
-        ops = [getattr(update, "op", update) for update in _listed(updates)]
-        if inputs is not None:
-            self._conditional.extend(ops)
-        _collect(ops, self._updates, self._update_collection)
+        ops = [_update_operation(update) for update in _listed(updates)]
+        reachable = set(ops) if inputs is not None else self._reachable(ops)
+        for op in ops:
+            op._unconditional_update = op not in reachable
+            if all(op is not known for known in self._updates):
+                self._updates.append(op)
+        _collect(ops, self._update_collection)
+
+    def _reachable(self, ops: list[Any]) -> set[Any]:
+        """Those operations that follow from the inputs of the layer's call, or of all its calls."""
+        call = innermost_call()
+        if call is not None:
+            inputs = call.tensors
+        else:
+            inputs = [t for node in self._inbound_nodes for t in flatten(node.input_tensors)]
+        return get_reachable_from_inputs(inputs, ops)
 
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
@@ -104,7 +135,7 @@ class LayerLosses:
             )
         metric = getattr(value, "_metric_obj", None)
         if metric is None:
-            _check_metric_value(value, aggregation, name)
+            check_metric_value(value, aggregation, name)
             known = [metric for metric in self._metrics if metric.name == name]
             config = {"name": name, "dtype": value.dtype.base_dtype.name}
             mean = METRIC_CLASSES["Mean"]
@@ -115,27 +146,39 @@ class LayerLosses:
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """The losses that depend on `inputs`, tensors; None: those that are unconditional."""
-        return self._among(self.losses, inputs)
+        return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
         """The updates that depend on `inputs`, tensors; None: those that are unconditional."""
-        return self._among(self.updates, inputs)
-
-    def _among(self, items: list[Any], inputs: Any) -> list[Any]:
-        conditional = set(map(id, self._all_conditional()))
-        if inputs is None:
-            return [item for item in items if id(item) not in conditional]
-        reachable = get_reachable_from_inputs(inputs, items)
-        return [item for item in items if id(item) in conditional and item in reachable]
-
-    def _all_conditional(self) -> list[Any]:
-        """The losses and updates here and in sublayers that depend on inputs."""
-        return self._conditional + [
-            item for layer in self.sublayers() for item in layer._all_conditional()
-        ]
+        return _among(self.updates, "_unconditional_update", inputs)
 
 
-def _check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
+def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
+    """The items that depend on inputs; for None those that are unconditional, by their flag."""
+    if inputs is None:
+        return [item for item in items if getattr(item, flag, True)]
+    conditional = [item for item in items if not getattr(item, flag, True)]
+    reachable = get_reachable_from_inputs(inputs, conditional)
+    return [item for item in conditional if item in reachable]
+
+
+def _loss_tensor(loss: Any) -> Any:
+    """A loss as a tensor; None for None."""
+    return convert_to_tensor(loss, floatx()) if _is_number(loss) else loss
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.generic, np.ndarray))
+
+
+def _update_operation(update: Any) -> Any:
+    """The operation of an update: an operation, a tensor, or a function that returns one."""
+    if callable(update) and not hasattr(update, "op"):
+        update = update()
+    return getattr(update, "op", update)
+
+
+def check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
     """ValueError for a value of which no mean can be taken, or without a name."""
     if name is None:
         raise ValueError(
@@ -165,12 +208,11 @@ def _with_those_of(own: list[Any], layers: list[Any], name: str) -> list[Any]:
     return list(items.values())
 
 
-def _collect(items: Iterable[Any], known: list[Any], collection: str | None) -> None:
-    """Adds new items to a list, and to a collection of the graph where there is one."""
-    groups = [known]
-    if collection is not None:
-        groups.append(get_default_graph().get_collection_ref(collection))
+def _collect(items: Iterable[Any], collection: str | None) -> None:
+    """Add new items to a collection of the graph, where there is one."""
+    if collection is None:
+        return
+    group = get_default_graph().get_collection_ref(collection)
     for item in items:
-        for group in groups:
-            if all(item is not member for member in group):
-                group.append(item)
+        if all(item is not member for member in group):
+            group.append(item)

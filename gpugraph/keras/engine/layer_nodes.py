@@ -13,6 +13,7 @@ from gpugraph.base.named_function import named
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.keras.backend.keras_variables import int_shape
 from gpugraph.keras.engine.layer_paths import nodes_text
+from gpugraph.keras.engine.operation_history import record_operations
 from gpugraph.ops.framework.identity_and_shape import identity
 
 
@@ -106,14 +107,15 @@ class LayerNodes:
         return self._outbound_nodes
 
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
-        """Records a call whose inputs are all tensors of a network of layers.
+        """Record a call whose inputs are all tensors of a network of layers.
 
-        Returns the outputs; an output that is an input is copied, since it has a history, and a
-        mask, already.
+        Operations that lead to tensors among the arguments become layers. Returns the outputs; an
+        output that is an input is copied, since it has a history, and a mask, already.
         """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
             return outputs
+        record_operations(flatten(arguments))
         known = {id(tensor) for tensor in tensors}
         outputs = map_structure(
             lambda tensor: identity(tensor) if id(tensor) in known else tensor, outputs
@@ -129,14 +131,14 @@ class LayerNodes:
 
     @property
     def input(self) -> Any:
-        """The inputs of the only recorded call; AttributeError where there is not one."""
-        self._check_one("layer input", "is not connected, no input to return", "get_input_at")
+        """The inputs of the first recorded call; AttributeError without calls."""
+        self._check_called("is not connected, no input to return")
         return self.get_input_at(0)
 
     @property
     def output(self) -> Any:
-        """The outputs of the only recorded call; AttributeError where there is not one."""
-        self._check_one("layer output", "has no inbound nodes", "get_output_at")
+        """The outputs of the first recorded call; AttributeError without calls."""
+        self._check_called("has no inbound nodes")
         return self.get_output_at(0)
 
     @property
@@ -179,14 +181,9 @@ class LayerNodes:
             )
         return nodes[index]
 
-    def _check_one(self, notion: str, missing: str, method: str) -> None:
+    def _check_called(self, missing: str) -> None:
         if not self._inbound_nodes:
             raise AttributeError(f"Layer {self._name} {missing}.{nodes_text(self)}")
-        if len(self._inbound_nodes) > 1:
-            raise AttributeError(
-                f"Layer {self._name} has multiple inbound nodes, hence the notion of "
-                f'"{notion}" is ill-defined. Use `{method}(node_index)` instead.{nodes_text(self)}'
-            )
 
     def _only_shape(self, kind: str, shapes: list[Any]) -> Any:
         if not shapes:

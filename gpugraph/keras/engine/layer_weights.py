@@ -24,7 +24,7 @@ from gpugraph.variables.replication_modes import VariableAggregation, VariableSy
 
 UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_inbound_nodes"),
-    *("_outbound_nodes", "_losses", "_updates", "_metrics", "_conditional", "_tracked"),
+    *("_outbound_nodes", "_losses", "_updates", "_metrics", "_callable_losses", "_tracked"),
     *("_states", "_argument_names", "_network_graph", "_graph", "inputs", "outputs"),
     *("_nested_inputs", "_nested_outputs"),
     *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),

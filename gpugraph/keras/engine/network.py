@@ -13,8 +13,10 @@ from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.keras.backend.backend_config import floatx
+from gpugraph.keras.backend.learning_phase_scopes import is_learning_phase
 from gpugraph.keras.engine.input_spec import check_input_count
-from gpugraph.keras.engine.keras_layer import Layer, record_operations
+from gpugraph.keras.engine.keras_layer import Layer
+from gpugraph.keras.engine.layer_calls import innermost_call
 from gpugraph.keras.engine.layer_inputs import map_shapes, shapes_and_dtype
 from gpugraph.keras.engine.layer_nodes import LayerNode, mask_of
 from gpugraph.keras.engine.layer_weights import LayerWeights, distinct
@@ -28,6 +30,8 @@ from gpugraph.keras.engine.network_checks import (
 )
 from gpugraph.keras.engine.network_config import network_config, network_of_config
 from gpugraph.keras.engine.network_graph import NetworkGraph, OfGraph, map_network
+from gpugraph.keras.engine.network_losses import NetworkLosses
+from gpugraph.keras.engine.operation_history import record_operations
 from gpugraph.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
@@ -35,7 +39,7 @@ from gpugraph.trackable.trackable import TrackableReference
 from gpugraph.variables.module import leaves
 
 
-class Network(NetworkFiles, Layer):
+class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
     inputs, outputs: tensors of layers, or structures of them. Operations between layers become
@@ -286,8 +290,7 @@ class Network(NetworkFiles, Layer):
         check_input_count(len(self.inputs), tensors, self)
         masks = [None] * len(tensors) if mask is None else flatten(mask)
         for tensor, its_mask in zip(tensors, masks):
-            if its_mask is not None:
-                tensor._keras_mask = its_mask
+            tensor._keras_mask = its_mask
         computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
         for depth in sorted(self.nodes_by_depth, reverse=True):
             for node in self.nodes_by_depth[depth]:
@@ -297,12 +300,18 @@ class Network(NetworkFiles, Layer):
         return pack_sequence_as(self._nested_outputs, results)
 
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
-        """Calls a node's layer, or another in its place, on the computed values of its inputs."""
+        """Call a node's layer, or another in its place, on the computed values of its inputs.
+
+        Where it was passed the learning phase, it gets the `training` of the call that it is in.
+        """
+        call = innermost_call()
+        is_trained = call is not None and call.training is not None
         layer = node.outbound_layer if layer is None else layer
         inputs = map_structure(lambda tensor: computed[id(tensor)], node.input_tensors)
         arguments = {
             name: map_structure(lambda value: computed.get(id(value), value), value)
             for name, value in node.arguments.items()
+            if not (is_trained and is_learning_phase(value))
         }
         outputs = layer(inputs, **arguments)
         for own, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
@@ -351,8 +360,10 @@ class Network(NetworkFiles, Layer):
 
         custom_objects: classes and functions by the names that the configuration has for them.
         """
-        inputs, outputs = network_of_config(config, custom_objects)
-        return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        inputs, outputs, tensors = network_of_config(config, custom_objects)
+        network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        network.extend(tensors)
+        return network
 
     def summary(
         self, line_length: int | None = None, positions: Any = None, print_fn: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -10,19 +11,23 @@ import numpy as np
 
 from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.keras.backend.keras_variables import get_value
+from gpugraph.keras.backend.learning_phase_scopes import is_learning_phase
 from gpugraph.keras.engine.layer_nodes import LayerNode
 from gpugraph.keras.engine.network_graph import node_key
 from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
+from gpugraph.platform import logging
 
 _TENSOR = "_KERAS_TENSOR"
-"""What the plain value of a tensor among the arguments of a call begins with."""
+"""What the plain value of a tensor among the arguments of a call may begin with."""
 
 
 def network_config(network: Any) -> dict[str, Any]:
     """The name of a network, its layers with their calls, and its inputs and outputs by these."""
     numbers = _call_numbers(network)
     layers = []
-    for layer in network.layers:
+    for layer in network.network_graph.layers:
         calls = [
             _call_config(node, numbers)
             for index, node in enumerate(layer.inbound_nodes)
@@ -47,7 +52,7 @@ def network_config(network: Any) -> dict[str, Any]:
 def _call_numbers(network: Any) -> dict[str, int]:
     """For the key of each call its number among those of its layer that the network has."""
     numbers: dict[str, int] = {}
-    for layer in network.layers:
+    for layer in network.network_graph.layers:
         keys = [node_key(layer.name, index) for index in range(len(layer.inbound_nodes))]
         inside = [key for key in keys if key in network.network_graph.nodes]
         first = 1 if getattr(layer, "is_graph_network", False) else 0  # after its own graph's
@@ -57,7 +62,15 @@ def _call_numbers(network: Any) -> dict[str, int]:
 
 def _call_config(node: LayerNode, numbers: dict[str, int]) -> Any:
     """The inputs of a call: [layer, number of its call, number of the output, arguments]."""
-    arguments = {name: _plain_argument(value, numbers) for name, value in node.arguments.items()}
+    kept = {key: item for key, item in node.arguments.items() if not is_learning_phase(item)}
+    arguments = _plain_argument(kept, numbers)
+    if not _is_plain(arguments):
+        logging.warning(
+            f"Layer {node.outbound_layer.name} was passed non-serializable keyword arguments: "
+            f"{node.arguments}. They will not be included in the serialized model (and thus will "
+            "be missing at deserialization time)."
+        )
+        arguments = {}
     inputs = node.input_tensors
     if isinstance(inputs, Mapping):
         return {name: [*_place(tensor, numbers), arguments] for name, tensor in inputs.items()}
@@ -76,9 +89,16 @@ def _places(structure: Any, numbers: dict[str, int]) -> Any:
 
 
 def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
-    """An argument of a call as a plain value; ValueError for a tensor that no layer made."""
+    """An argument of a call, or a structure of them, as a plain value.
+
+    A tensor of a layer is its place, another tensor its value.
+    """
     if hasattr(value, "_keras_history"):
-        return [_TENSOR, *_place(value, numbers)]
+        return _place(value, numbers)
+    if isinstance(value, Tensor):
+        return get_value(value).tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain_argument(item, numbers) for name, item in value.items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
@@ -90,23 +110,47 @@ def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
     return value
 
 
+def _is_plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
 def network_of_config(
     config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None
-) -> tuple[Any, Any]:
-    """The inputs and outputs of the network of a configuration, with layers of their own.
+) -> tuple[Any, Any, list[Any]]:
+    """The inputs and outputs of the network of a configuration, and the outputs of all its calls.
 
     ValueError for calls that need what no layer gives.
     """
     layers: dict[str, Any] = {}
+    tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)
+    ends = [config_entry(config, name, _OWNER) for name in ("input_layers", "output_layers")]
+    return _tensors(layers, ends[0]), _tensors(layers, ends[1]), tensors
+
+
+def repeat_calls(
+    records: Any, layers: dict[str, Any], custom_objects: Mapping[str, Any] | None
+) -> list[Any]:
+    """Add the layers of records, by `network_config`, to others by name; call them as these say.
+
+    Returns the outputs of the calls, layer by layer. ValueError for calls without their inputs.
+    """
+    tensors: dict[str, list[Any]] = {}
     waiting: dict[str, deque[Any]] = {}
-    for record in _listed(config_entry(config, "layers", _OWNER)):
+    for record in _listed(records):
         name = _text(config_entry(record, "name", _LAYER))
         calls = _listed(config_entry(record, "inbound_nodes", _LAYER))
         layers[name] = deserialize_layer(record, custom_objects)
+        tensors[name] = []
         waiting[name] = deque(_checked_call(call) for call in calls)
     while any(waiting.values()):
         progress = [
-            _call_again(layers, layers[name], calls) for name, calls in waiting.items() if calls
+            _call_again(layers, layers[name], calls, tensors[name])
+            for name, calls in waiting.items()
+            if calls
         ]
         if not any(progress):
             names = ", ".join(sorted(name for name, calls in waiting.items() if calls))
@@ -114,8 +158,7 @@ def network_of_config(
                 f"Improper config format: calls of {names} have inputs that no layer of the "
                 "config gives"
             )
-    ends = [config_entry(config, name, _OWNER) for name in ("input_layers", "output_layers")]
-    return _tensors(layers, ends[0]), _tensors(layers, ends[1])
+    return [tensor for outputs in tensors.values() for tensor in outputs]
 
 
 _OWNER, _LAYER = "a network", "a layer of a network"
@@ -153,30 +196,42 @@ def _checked_place(place: Any) -> Any:
     return place
 
 
-def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any]) -> bool:
-    """Makes those first of a layer's calls whose inputs are there; whether there was one."""
+def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
+    """Make those first of a layer's calls whose inputs are there; return whether there was one."""
     count = len(calls)
     while calls:
         call = calls[0]
         places = list(call.values()) if isinstance(call, Mapping) else list(call)
         plain = places[0][3] if len(places[0]) > 3 else {}
-        needed = places + [value[1:] for value in plain.values() if _is_tensor_value(value)]
-        tensors = [_tensor(layers, place) for place in needed]
-        if any(tensor is None for tensor in tensors):
+        tensors = [_tensor(layers, place) for place in places]
+        missing: list[Any] = []
+        arguments = _argument(layers, plain, missing)
+        if missing or any(tensor is None for tensor in tensors):
             break
-        arguments = {
-            name: _tensor(layers, value[1:]) if _is_tensor_value(value) else value
-            for name, value in plain.items()
-        }
-        tensors = tensors[: len(places)]
         inputs = dict(zip(call, tensors)) if isinstance(call, Mapping) else tensors
-        layer(tensors[0] if inputs == tensors and len(tensors) == 1 else inputs, **arguments)
+        is_one = inputs == tensors and len(tensors) == 1
+        results += flatten(layer(tensors[0] if is_one else inputs, **arguments))
         calls.popleft()
     return len(calls) < count
 
 
-def _is_tensor_value(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and value[0] == _TENSOR
+def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
+    """An argument of a plain value: tensors for their places, where `missing` gets those not there.
+
+    A place is [layer, number of its call, number of the output], perhaps after a mark.
+    """
+    if isinstance(value, Mapping):
+        return {name: _argument(layers, item, missing) for name, item in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    place = value[1:] if value and value[0] == _TENSOR else value
+    is_place = len(place) == 3 and isinstance(place[0], str) and place[0] in layers
+    if is_place and all(isinstance(number, int) for number in place[1:]):
+        tensor = _tensor(layers, place)
+        if tensor is None:
+            missing.append(place)
+        return tensor
+    return [_argument(layers, item, missing) for item in value]
 
 
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:

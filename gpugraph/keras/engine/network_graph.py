@@ -72,6 +72,40 @@ def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
     return graph
 
 
+def extend_network(
+    graph: NetworkGraph, inputs: Sequence[Any], tensors: Sequence[Any]
+) -> NetworkGraph:
+    """The graph with the calls that lead from `inputs` to `tensors`, after those that it has.
+
+    They have negative depths. Errors as of `map_network`.
+    """
+    calls = _calls_before(tensors, {})
+    nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
+    layers_by_depth = {depth: list(layers) for depth, layers in graph.layers_by_depth.items()}
+    depths = {node: depth for depth, nodes in nodes_by_depth.items() for node in nodes}
+    layers = dict.fromkeys(graph.layers)
+    for node, _ in calls:
+        if node in depths:
+            continue
+        before = [_node_of(tensor) for tensor in node.needed_tensors()]
+        depth = depths[node] = min([0, *(depths[other] for other in before)]) - 1
+        nodes_by_depth.setdefault(depth, []).append(node)
+        if node.outbound_layer not in layers:
+            layers[node.outbound_layer] = None
+            layers_by_depth.setdefault(depth, []).append(node.outbound_layer)
+    keys = {node_key(node.outbound_layer.name, index) for node, index in calls}
+    extended = NetworkGraph(graph.nodes | keys, nodes_by_depth, list(layers), layers_by_depth)
+    _check_connected(inputs, tensors, extended)
+    _check_names(extended)
+    return extended
+
+
+def _node_of(tensor: Any) -> LayerNode:
+    layer, index, _ = tensor._keras_history
+    node: LayerNode = layer.inbound_nodes[index]
+    return node
+
+
 def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
     """All calls that outputs need, each after those that it needs, with their numbers.
 

@@ -1,7 +1,8 @@
 """Functions of the program in configurations: a named one by its name, another by its bytecode.
 
 A configuration has the bytecode as Keras has it: marshal's bytes in base64, the default arguments
-and the contents of the closure. It is run where `load_model(..., safe_mode=False)` asks for it.
+and the contents of the closure. It is run where this process put it into a configuration that did
+not come back by a file, or where `load_model(..., safe_mode=False)` asks for it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.keras import backend
-from gpugraph.keras.keras_objects import check_code_of_files, object_named
+from gpugraph.keras.keras_objects import check_code_of_files, object_named, remember_own_code
 
 
 def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
@@ -34,6 +35,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
 def bytecode_of(function: types.FunctionType) -> list[Any]:
     """A function as its bytecode, default arguments and the contents of its closure."""
     code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
+    remember_own_code(code, function.__module__)
     contents = tuple(cell.cell_contents for cell in function.__closure__ or ())
     return [code, function.__defaults__, contents or None]
 
@@ -50,8 +52,14 @@ def function_of_config(
         return object_named(value, {}, custom_objects, f"function of the Lambda layer {layer}")
     if kind != "lambda":
         raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
-    check_code_of_files(f"the function of Lambda layer {layer}", is_refused_elsewhere=True)
+    check_bytecode(f"the function of Lambda layer {layer}", value, module, True)
     return _function_of_code(value, module, custom_objects)
+
+
+def check_bytecode(what: str, value: Any, module: str | None, is_refused_elsewhere: bool) -> None:
+    """ValueError for bytecode of a configuration that `check_code_of_files` refuses."""
+    text = value[0] if isinstance(value, (list, tuple)) and value else value
+    check_code_of_files(what, "is Python code", (text, module), is_refused_elsewhere)
 
 
 def _function_of_code(

@@ -120,7 +120,8 @@ def load_model(
     damaged or wrong variables, and code.
     """
     scope = custom_object_scope(custom_objects or {})
-    with read_file(filepath) as file, code_of_files(not safe_mode), scope:
+    source = "file" if safe_mode else "trusted"
+    with read_file(filepath) as file, code_of_files(source), scope:
         text = read_text(file, "model_config")
         if text is None:
             raise ValueError(f"No model found in config file: {file.filename} has no model_config")

@@ -20,7 +20,7 @@ from gpugraph.keras.saving.later_configs import as_in_1_15
 def json_value(value: Any) -> Any:
     """What JSON has no form for as what it has one for: `default` of `json.dumps`.
 
-    TypeError for what has none.
+    TypeError for what has none, ValueError for bytes that are no UTF-8.
     """
     if isinstance(value, DType):
         return value.name
@@ -32,6 +32,8 @@ def json_value(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
     if hasattr(value, "get_config"):
         return {"class_name": type(value).__name__, "config": value.get_config()}
     if isinstance(value, Mapping):
@@ -87,7 +89,7 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
     """The model of a text by `Model.to_json`; errors as of `model_from_config`."""
     config = from_json_text(json_string)
     version = config.get("keras_version") if isinstance(config, dict) else None
-    with code_of_files(is_run=False), naming_version(version, json_string):
+    with code_of_files("text"), naming_version(version, json_string):
         return model_from_config(config, custom_objects)
 
 

@@ -37,7 +37,7 @@ def write_layers(group: Any, layers: Sequence[Any]) -> None:
     group.attrs["backend"] = b"tensorflow"
     group.attrs["keras_version"] = KERAS_VERSION.encode()
     for layer, part in zip(layers, weights):
-        write_values(group.create_group(layer.name), part, [next(values) for _ in part])
+        write_values(group.require_group(layer.name), part, [next(values) for _ in part])
 
 
 def write_values(group: Any, weights: Sequence[Any], values: Sequence[Any]) -> None:

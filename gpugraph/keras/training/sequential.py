@@ -9,6 +9,7 @@ from gpugraph.keras.engine.input_layer import InputLayer, input_tensor
 from gpugraph.keras.engine.keras_layer import Layer
 from gpugraph.keras.engine.layer_inputs import shapes_and_dtype
 from gpugraph.keras.engine.network_checks import refuse_legacy_layers
+from gpugraph.keras.engine.network_config import network_config, repeat_calls
 from gpugraph.keras.keras_objects import config_entry, deserialize_layer, improper
 from gpugraph.keras.training.model import Model
 from gpugraph.platform import logging
@@ -38,6 +39,13 @@ class Sequential(Model):
         layers = self._layers
         is_input = bool(layers) and isinstance(layers[0], InputLayer)
         return list(layers[1:] if is_input else layers)
+
+    @property
+    def row(self) -> list[Any]:
+        """The layers that were added, without those of losses and metrics of the model."""
+        nodes = [] if not self.is_graph_network else self.added_nodes()
+        further = {node.outbound_layer for node in nodes}
+        return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
         """Add a layer, or that of `tf.keras.Input`, at the end; errors as of the class."""
@@ -174,14 +182,21 @@ class Sequential(Model):
         return (predicted > 0.5).astype("int32")
 
     def get_config(self) -> dict[str, Any]:
-        """The name, and class and configuration of each layer."""
+        """The name, and class and configuration of each layer.
+
+        Losses and metrics of the model itself, which TensorFlow puts into the row of layers, are
+        in `added_layers`, behind the InputLayer.
+        """
         layers = [
-            {"class_name": type(layer).__name__, "config": layer.get_config()}
-            for layer in self.layers
+            {"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self.row
         ]
         if layers and isinstance(self._layers[0], InputLayer):
             layers[0]["config"].setdefault("batch_input_shape", self._layers[0]._batch_input_shape)
         config: dict[str, Any] = {"name": self.name, "layers": layers}
+        if self.added_nodes():
+            row = {layer.name for layer in self.row}
+            records = network_config(self)["layers"]
+            config["added_layers"] = [record for record in records if record["name"] not in row]
         if self._build_input_shape is not None:
             config["build_input_shape"] = self._build_input_shape
         return config
@@ -194,8 +209,13 @@ class Sequential(Model):
         if not isinstance(records, (list, tuple)):
             raise improper(f"the layers of {cls.__name__} are no list, but {records!r:.100}")
         name = config.get("name") if isinstance(config, dict) else None
-        model = cls([deserialize_layer(record, custom_objects) for record in records], name=name)
+        added = [] if is_list else list(config.get("added_layers", ()))
+        rows = [deserialize_layer(record, custom_objects) for record in [*added[:1], *records]]
+        model = cls(rows, name=name)
         shape = config.get("build_input_shape") if isinstance(config, dict) else None
         if shape is not None and not model.inputs:
             model.build(shape)
+        if added and model.is_graph_network:
+            layers = {layer.name: layer for layer in model._layers}
+            model.extend(repeat_calls(added[1:], layers, custom_objects))
         return model

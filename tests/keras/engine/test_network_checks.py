@@ -174,20 +174,6 @@ TABLE = [
         "needs itself: second[0] -> first[0] -> second[0]",
     ),
     (
-        lambda: called_twice().output,
-        AttributeError,
-        'Layer d has multiple inbound nodes, hence the notion of "layer output" is ill-defined. '
-        "Use `get_output_at(node_index)` instead.",
-        'Affine layer "d" has node 0 by x[0] -> d[0], node 1 by y[0] -> d[1].',
-    ),
-    (
-        lambda: called_twice().input,
-        AttributeError,
-        'Layer d has multiple inbound nodes, hence the notion of "layer input" is ill-defined. Use '
-        "`get_input_at(node_index)` instead.",
-        "node 1 by y[0] -> d[1].",
-    ),
-    (
         lambda: called_with_other_sizes().output_shape,
         AttributeError,
         'The layer "s" has multiple inbound nodes, with different output shapes.',

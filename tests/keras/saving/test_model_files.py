@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import marshal
 
 import numpy as np
 import pytest
@@ -145,5 +147,38 @@ def test_code_of_cells_in_a_file_is_not_run_either():
     cell = tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(3), lambda i, o: i + 2 * o)
     assert type(cell).from_config(cell.get_config()) is not None  # of the program itself
     record = {"class_name": "ResidualWrapper", "config": cell.get_config()}
+    objects = {"ResidualWrapper": type(cell)}
+    assert models.model_from_json(json.dumps(record), objects) is not None  # of this process
+    record["config"]["residual_fn"] = foreign_bytecode("lambda i, o: o")
     with pytest.raises(ValueError, match="residual_fn of a cell, which is Python code"):
-        models.model_from_json(json.dumps(record), {"ResidualWrapper": type(cell)})
+        models.model_from_json(json.dumps(record), objects)
+
+
+def foreign_bytecode(text):
+    """The code of a function as another process puts it into a configuration."""
+    code = marshal.dumps(eval(text).__code__)
+    return [base64.encodebytes(code).decode("ascii"), None, None]
+
+
+def test_code_of_lambdas_is_run_where_this_process_has_written_it(tmp_path):
+    x = tf.keras.Input((2,))
+    layer = tf.keras.layers.Lambda(lambda v: v * 3.0)
+    model, value = tf.keras.Model(x, layer(x)), np.ones((1, 2))
+    assert tf.keras.layers.Lambda.from_config(layer.get_config()).function(2.0) == 6.0
+    for copy in (
+        tf.keras.Model.from_config(model.get_config()),
+        models.model_from_json(model.to_json()),
+        models.clone_model(model),
+    ):
+        np.testing.assert_array_equal(copy.predict(value), [[3.0, 3.0]])
+    model.save(tmp_path / "lambda.h5")
+    with pytest.raises(ValueError, match="The code of a file is not run"):
+        models.load_model(tmp_path / "lambda.h5")
+    config = model.get_config()
+    config["layers"][1]["config"]["function"] = foreign_bytecode("lambda v: v * 4.0")
+    for build in (
+        lambda: tf.keras.Model.from_config(config),
+        lambda: models.model_from_json(json.dumps({"class_name": "Model", "config": config})),
+    ):
+        with pytest.raises(ValueError, match="The code of a file is not run"):
+            build()
