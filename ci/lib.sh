@@ -30,18 +30,19 @@ NATIVE=(
     tests/rnn/test_dynamic_rnn.py tests/test_random_native.py tests/test_random_graphs.py
     tests/test_random_control_flow.py
 )
-# Tests that need no extra and run in a plain install alone: all their blocks and programs do.
+# Tests that need no extra: ci/test runs them in a plain install, an environment of NumPy, protobuf
+# and pytest, and `ci/test --all` in the other one as well.
 PLAIN_ALONE=(
-    tests/cli tests/test_page_programs.py tests/test_readme.py
+    tests/cli tests/config tests/contrib_layers tests/control_flow tests/gradients tests/graph
+    tests/inspection tests/layers tests/losses tests/memory tests/metrics tests/ops/random
+    tests/ops/state tests/rnn tests/session tests/variable_scope tests/variables
+    tests/test_page_programs.py tests/test_readme.py
     tests/tensorflow_import/test_module_table.py tests/tensorflow_import/test_without_extras.py
 )
-# All that runs in a plain install, an environment of NumPy, protobuf and pytest.
+# All that runs in a plain install: those, and tests that differ by what is installed.
 PLAIN=(
-    tests/base tests/cluster/test_cluster_spec.py tests/config tests/contrib_layers
-    tests/control_flow tests/datasets tests/formats tests/gradients tests/graph tests/graph_files
-    tests/inspection tests/kernel tests/layers tests/losses tests/memory tests/metrics
-    tests/ops/parsing tests/ops/random tests/ops/state tests/rnn tests/saved_models tests/session
-    tests/summary tests/tensorflow_import tests/train tests/variable_scope tests/variables
+    tests/base tests/cluster/test_cluster_spec.py tests/datasets tests/formats tests/graph_files
+    tests/kernel tests/ops/parsing tests/saved_models tests/summary tests/tensorflow_import tests/train
     "${PLAIN_ALONE[@]}"
 )
 SPREAD=(-n auto --dist worksteal) # over the processors, by pytest-xdist

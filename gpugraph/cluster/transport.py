@@ -62,7 +62,7 @@ from gpugraph.cluster.wire_values import (
 from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 from gpugraph.runtime.step_failure import same_kind
 
-PROTOCOL = "5"
+PROTOCOL = "6"
 """Processes that say another number do not understand each other."""
 
 MOST_MESSAGE_BYTES = 256 << 20

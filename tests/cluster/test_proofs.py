@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import random
 import time
 from collections.abc import Callable
 
@@ -58,18 +60,66 @@ def test_what_is_shown_holds_at_one_server() -> None:
     CallerProofs(KEY).check(open_call(KEY, GREETING, 0)[0], GREETING)
 
 
-def test_no_call_is_made_again_when_its_number_is_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(proofs, "_MOST_NONCES", 3)
+def test_calls_come_in_any_order_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls too far behind the newest of their process are refused: they may be repetitions."""
+    monkeypatch.setattr(proofs, "_WINDOW", 64)
+    server = CallerProofs(KEY)
+    shown = [open_call(KEY, "RunStep", server.incarnation)[0] for _ in range(300)]
+    order = random.Random(0).sample(range(256, 300), 44)
+    for place in order:
+        server.check(shown[place], "RunStep")
+    late = [place for place in range(256) if place + 64 > 299]
+    for place in late:
+        server.check(shown[place], "RunStep")
+    for place in (*order, *late, *range(0, 236)):
+        refuse(server, shown[place], "RunStep", "made before")
+
+
+def test_a_caller_whose_clock_is_ahead_locks_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it calls, and however often, others are heard and nothing is heard twice."""
     server, now = CallerProofs(KEY), time.time()
-    all_shown = []
-    for second in range(6):
-        monkeypatch.setattr(proofs.time, "time", lambda second=second: now + second)
+    before, _ = open_call(KEY, "RunStep", server.incarnation)
+    server.check(before, "RunStep")
+    monkeypatch.setattr(proofs.time, "time", lambda: now + 290)
+    ahead = [open_call(KEY, "RunStep", server.incarnation)[0] for _ in range(1000)]
+    monkeypatch.setattr(proofs.time, "time", lambda: now)
+    for shown in ahead:
+        server.check(shown, "RunStep")
+    server.check(open_call(KEY, "RunStep", server.incarnation)[0], "RunStep")
+    for shown in (before, *ahead):
+        refuse(server, shown, "RunStep", "made before")
+
+
+def test_callers_are_forgotten_when_their_calls_are_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "_MAX_CALLERS", 2)
+    server, now, all_shown = CallerProofs(KEY), time.time(), []
+
+    def call() -> None:
+        monkeypatch.setattr(proofs, "_OWN_CALLS", proofs._OwnCalls())
         all_shown.append(open_call(KEY, "RunStep", server.incarnation)[0])
         server.check(all_shown[-1], "RunStep")
-    for shown in all_shown:
-        refuse(server, shown, "RunStep", "made before")
+
+    call()
+    call()
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="More than 2 processes"):
+        call()
+    monkeypatch.setattr(proofs.time, "time", lambda: now + 301)
+    call()
+    for shown in all_shown[:2]:
+        refuse(server, shown, "RunStep", "clocks")
+    refuse(server, all_shown[-1], "RunStep", "made before")
+
+
+def test_a_forked_child_calls_under_another_name() -> None:
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    server = CallerProofs(KEY)
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: sender.send(open_call(KEY, "RunStep", server.incarnation)[0])
+    )
+    child.start()
+    for shown in (open_call(KEY, "RunStep", server.incarnation)[0], receiver.recv()):
+        server.check(shown, "RunStep")
+    child.join()
 
 
 @pytest.mark.parametrize("to_server", [True, False])

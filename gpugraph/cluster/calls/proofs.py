@@ -1,8 +1,9 @@
 """Proofs of both sides of a call that they have the cluster's key.
 
-The caller shows in the metadata of a call, before any message: the time, a number that is used
-once, the incarnation of the server that it calls, and a code of these and the method. From the same
-and the key both sides derive a key for this call. By that each proves its messages, those of a
+The caller shows in the metadata of a call, before any message: the time, a random name of its
+process, the number of the call among those of the process, the incarnation of the server that it
+calls, and a code of these and the method. From the same and the key both sides derive a key for
+this call. By that each proves its messages, those of a
 stream as well: behind a message stands its code, HMAC-SHA-256 cut to 16 bytes, over the direction,
 the number of the message, and all of its bytes. So nothing can be changed, left out, repeated, sent
 back, or taken for the answer to another call. The key hides nothing; TLS does.
@@ -13,10 +14,10 @@ from __future__ import annotations
 import hmac
 import os
 import time
-from collections import OrderedDict
+from itertools import count
 from typing import Any
 
-from gpugraph.base.errors import UnauthenticatedError, UnavailableError
+from gpugraph.base.errors import ResourceExhaustedError, UnauthenticatedError, UnavailableError
 from gpugraph.base.fork_safe_locks import new_lock
 
 WRONG_KEY = (
@@ -29,7 +30,9 @@ GREETING = "GetStatus"
 SERVICE = "gpugraph.cluster.Cluster"
 NO_INCARNATION = 0
 _VALID_S = 300
-_MOST_NONCES = 1 << 17
+_MAX_CALLERS = 1 << 16
+_WINDOW = 1 << 15
+"""A call that is this many numbers behind its caller's newest one is refused as a repetition."""
 _CODE_BYTES = 16
 _SHA = "sha256"
 
@@ -78,11 +81,28 @@ def _code(start: hmac.HMAC, number: int, parts: Any) -> bytes:
     return code.digest()[:_CODE_BYTES]
 
 
+class _OwnCalls:
+    """The name of this process as a caller, and the numbers of its calls."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Take another name, as a forked child must."""
+        self.name, self.numbers = os.urandom(12).hex(), count(1)
+
+
+_OWN_CALLS = _OwnCalls()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_OWN_CALLS.renew)
+
+
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
     """What a caller shows, empty without a key, and what proves the messages of the call."""
     if not key:
         return "", MessageProofs(key)
-    head = f"{int(time.time())}.{os.urandom(12).hex()}.{incarnation}"
+    caller, number = _OWN_CALLS.name, next(_OWN_CALLS.numbers)
+    head = f"{int(time.time())}.{caller}.{number}.{incarnation}"
     own_key, digest = _derived(key, method, head)
     return f"{head}.{digest}", MessageProofs(own_key)
 
@@ -113,15 +133,15 @@ class CallerProofs:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self.incarnation = int.from_bytes(os.urandom(7), "little") + 1
-        self._nonces: OrderedDict[str, int] = OrderedDict()
-        self._oldest = 0
+        self._callers: dict[str, _CallerWindow] = {}
         self._lock = new_lock()
 
     def check(self, shown: str, method: str) -> MessageProofs:
         """What proves the messages of a call whose caller shows this.
 
         UnauthenticatedError for a proof that is wrong, old or repeated, or not asked for;
-        UnavailableError for one that was meant for another incarnation of the server.
+        UnavailableError for one that was meant for another incarnation of the server;
+        ResourceExhaustedError where too many processes called within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")
@@ -129,25 +149,55 @@ class CallerProofs:
         own_key, expected = _derived(self._key, method, head)
         if not self._key or not hmac.compare_digest(digest.encode(), expected.encode()):
             raise UnauthenticatedError.of_no_node(WRONG_KEY)
-        seconds, nonce, incarnation = head.split(".")
+        seconds, caller, number, incarnation = head.split(".")
         if method != GREETING and int(incarnation) != self.incarnation:
             raise UnavailableError.of_no_node("The server has been started anew")
-        self._note(int(seconds), nonce)
+        self._note(int(seconds), caller, int(number))
         return MessageProofs(own_key, is_server=True)
 
-    def _note(self, seconds: int, nonce: str) -> None:
+    def _note(self, seconds: int, caller: str, number: int) -> None:
         now = int(time.time())
         if abs(seconds - now) > _VALID_S:
             raise UnauthenticatedError.of_no_node(
                 f"The clocks of caller and server differ by more than {_VALID_S} s"
             )
         with self._lock:
-            if nonce in self._nonces or seconds < self._oldest:
+            window = self._callers.get(caller)
+            if window is None:
+                self._make_room(now)
+                window = self._callers[caller] = _CallerWindow()
+            if not window.add(number, seconds):
                 raise UnauthenticatedError.of_no_node("This call was made before")
-            self._nonces[nonce] = seconds
-            # Of those beyond the limit all that are as old count as made before.
-            while len(self._nonces) > _MOST_NONCES:
-                _, forgotten = self._nonces.popitem(last=False)
-                self._oldest = max(self._oldest, forgotten + 1)
-            while next(iter(self._nonces.values())) < now - _VALID_S:
-                self._nonces.popitem(last=False)
+
+    def _make_room(self, now: int) -> None:
+        """Forget callers all of whose calls are too old to be shown again, once there are many."""
+        if len(self._callers) < _MAX_CALLERS:
+            return
+        callers = self._callers.items()
+        self._callers = {name: kept for name, kept in callers if kept.seconds >= now - _VALID_S}
+        if len(self._callers) >= _MAX_CALLERS:
+            raise ResourceExhaustedError.of_no_node(
+                f"More than {_MAX_CALLERS} processes called this server within {2 * _VALID_S} s"
+            )
+
+
+class _CallerWindow:
+    """The numbers of the calls of one caller that have come; the latest time of them in seconds."""
+
+    __slots__ = ("_newest", "_seen", "seconds")
+
+    def __init__(self) -> None:
+        self._newest = self._seen = self.seconds = 0
+
+    def add(self, number: int, seconds: int) -> bool:
+        """Note a call and return True; False if it has come, or may have and is too far behind."""
+        ahead = number - self._newest
+        if ahead > 0:
+            self._seen = 1 if ahead >= _WINDOW else (self._seen << ahead | 1) & ((1 << _WINDOW) - 1)
+            self._newest = number
+        elif -ahead >= _WINDOW or self._seen >> -ahead & 1:
+            return False
+        else:
+            self._seen |= 1 << -ahead
+        self.seconds = max(self.seconds, seconds)
+        return True

@@ -292,10 +292,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         for tensor, its_mask in zip(tensors, masks):
             tensor._keras_mask = its_mask
         computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
-        for depth in sorted(self.nodes_by_depth, reverse=True):
-            for node in self.nodes_by_depth[depth]:
-                if not node.is_input:
-                    self.run_node(node, computed)
+        for node in self.network_graph.sorted_nodes():
+            if not node.is_input:
+                self.run_node(node, computed)
         results = [computed[id(tensor)] for tensor in self.outputs]
         return pack_sequence_as(self._nested_outputs, results)
 
@@ -334,10 +333,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             return super().compute_output_shape(input_shape)
         listed = flatten(map_shapes(as_shape, input_shape))
         shapes = {id(tensor): shape for tensor, shape in zip(self.inputs, listed)}
-        for depth in sorted(self.nodes_by_depth, reverse=True):
-            for node in self.nodes_by_depth[depth]:
-                if not node.is_input:
-                    _infer_shapes(node, shapes)
+        for node in self.network_graph.sorted_nodes():
+            if not node.is_input:
+                _infer_shapes(node, shapes)
         return pack_sequence_as(self._nested_outputs, [shapes[id(t)] for t in self.outputs])
 
     # -- values and configuration
@@ -392,13 +390,11 @@ def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
     inputs = map_structure(lambda tensor: shapes[id(tensor)], node.input_tensors)
     computed = node.outbound_layer.compute_output_shape(inputs)
     outputs = flatten(node.output_tensors)
-    listed = computed if len(outputs) > 1 else [computed]
-    for tensor, shape in zip(outputs, listed):
+    for tensor, shape in zip(outputs, computed if len(outputs) > 1 else [computed]):
         shapes[id(tensor)] = as_shape(shape)
 
 
 def _only(structure: Any) -> Any:
-    """A tensor for a list of one."""
-    if isinstance(structure, (list, tuple)) and len(structure) == 1:
-        return structure[0]
-    return structure
+    """Return the tensor of a list of one, anything else as it is."""
+    is_one = isinstance(structure, (list, tuple)) and len(structure) == 1
+    return structure[0] if is_one else structure

@@ -29,6 +29,11 @@ class NetworkGraph(NamedTuple):
     layers: list[Any]
     layers_by_depth: dict[int, list[Any]]
 
+    def sorted_nodes(self) -> list[LayerNode]:
+        """Return the nodes, the deepest first: each after those that it needs."""
+        depths = sorted(self.nodes_by_depth, reverse=True)
+        return [node for depth in depths for node in self.nodes_by_depth[depth]]
+
 
 def node_key(layer_name: str, node_index: int) -> str:
     """The key of a layer's call."""
@@ -168,20 +173,19 @@ def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int
 def _check_connected(inputs: Sequence[Any], outputs: Sequence[Any], graph: NetworkGraph) -> None:
     computable = {id(tensor) for tensor in inputs}
     passed: list[str] = []
-    for depth in sorted(graph.nodes_by_depth, reverse=True):
-        for node in graph.nodes_by_depth[depth]:
-            layer = node.outbound_layer
-            for tensor in flatten(node.input_tensors):
-                if id(tensor) not in computable:
-                    raise ValueError(
-                        f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
-                        f'"{layer.name}". The following previous layers were accessed without '
-                        f"issue: {passed}. An output needs node {_index(node)} of "
-                        f"{layer_text(layer)}: {path_text(_calls_after(node, outputs))}. Is it "
-                        "missing among the inputs of the model?"
-                    )
-            computable.update(id(tensor) for tensor in flatten(node.output_tensors))
-            passed.append(layer.name)
+    for node in graph.sorted_nodes():
+        layer = node.outbound_layer
+        for tensor in flatten(node.input_tensors):
+            if id(tensor) not in computable:
+                raise ValueError(
+                    f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
+                    f'"{layer.name}". The following previous layers were accessed without '
+                    f"issue: {passed}. An output needs node {_index(node)} of "
+                    f"{layer_text(layer)}: {path_text(_calls_after(node, outputs))}. Is it "
+                    "missing among the inputs of the model?"
+                )
+        computable.update(id(tensor) for tensor in flatten(node.output_tensors))
+        passed.append(layer.name)
 
 
 def _calls_after(first: LayerNode, outputs: Sequence[Any]) -> list[Call]:
@@ -204,12 +208,7 @@ def _calls_after(first: LayerNode, outputs: Sequence[Any]) -> list[Call]:
 def _check_names(graph: NetworkGraph) -> None:
     for name, count in Counter(layer.name for layer in graph.layers).items():
         if count != 1:
-            nodes = [
-                node
-                for depth in sorted(graph.nodes_by_depth, reverse=True)
-                for node in graph.nodes_by_depth[depth]
-                if node.outbound_layer.name == name
-            ]
+            nodes = [node for node in graph.sorted_nodes() if node.outbound_layer.name == name]
             raise ValueError(
                 f'The name "{name}" is used {count} times in the model. All layer names should be '
                 f"unique. The calls of that name: {', '.join(map(_node_text, nodes))}"
