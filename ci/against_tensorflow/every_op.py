@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -30,6 +30,10 @@ from sides import ROOT, add_options, library, python_of_tensorflow, side_environ
 
 LIMITS = {"values": 32.0, "first": 128.0, "second": 1024.0}
 """How far results may be apart, in units of the last place of the largest element."""
+
+
+AnswerAll = Callable[[Any, Any, list[Case], BinaryIO], None]
+"""`answer_all(tf, make, cases, file)` pickles the answer to each case into the file."""
 
 
 # -- one side
@@ -81,10 +85,11 @@ def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]
     return list(output) if isinstance(output, (list, tuple)) else [output]
 
 
-def one_side(side: str, folder: Path) -> None:
+def one_side(side: str, folder: Path, answer_all: AnswerAll | None = None) -> None:
     """Answers all cases, and writes each answer down at once: a case may crash the process."""
     tf = library(side)
     make = _by_gpugraph if side == "gpugraph" else _by_tensorflow
+    answer_all = answer_all or _answer_all
     for path in sorted(folder.glob("*.cases")):
         cases, target = pickle.loads(path.read_bytes()), path.with_suffix(f".{side}")
         begun, count = target.exists(), len(answers(target))
@@ -95,7 +100,7 @@ def one_side(side: str, folder: Path) -> None:
                 pickle.dump(blank("it crashes"), file)
                 file.flush()
                 count += 1
-            _answer_all(tf, make, cases[count:], file)
+            answer_all(tf, make, cases[count:], file)
 
 
 def _answer_all(tf: Any, make: Any, cases: list[Case], file: BinaryIO) -> None:
@@ -124,11 +129,11 @@ def answers(path: Path) -> list[Answer]:
     return result
 
 
-def run_to_the_end(python: str, side: str, folder: Path) -> None:
-    """Runs a side, again after each case that crashes it."""
+def run_to_the_end(python: str, script: str, side: str, folder: Path) -> None:
+    """Runs a side of a script, again after each case that crashes it."""
     done = -1
     while True:
-        command = [python, __file__, "--side", side, str(folder)]
+        command = [python, script, "--side", side, str(folder)]
         env = {**side_environment(), "TF_ENABLE_ONEDNN_OPTS": "0"}  # whose pooling crashes
         ran = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
         if ran.returncode == 0:
@@ -326,7 +331,7 @@ def main() -> int:
             cases = [case for case in cases if re.search(rf"\b{options.dtype}\b", case["label"])]
             (folder / f"{op_type}.cases").write_bytes(pickle.dumps(cases))
         for side, program in (("gpugraph", sys.executable), ("tensorflow", python)):
-            run_to_the_end(program, side, folder)
+            run_to_the_end(program, __file__, side, folder)
         status = report(folder)
     for op_type, why in APART.items():
         print(f"apart: {op_type}: {why}")

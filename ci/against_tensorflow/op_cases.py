@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from fairness import compared, follow, readable, slots, together
 
-__all__ = ["DEPENDENT", "Answer", "Case", "answer", "blank", "draw", "is_inexact"]
+__all__ = ["DEPENDENT", "Answer", "Case", "answer", "as_attr", "blank", "draw", "flat_outputs"]
+__all__ += ["is_inexact", "said"]
 
 Case = dict[str, Any]
 Answer = dict[str, Any]
@@ -104,7 +105,7 @@ def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
             warnings.simplefilter("ignore")
             _answer(tf, make, case, session, result)
     except Exception as error:
-        result["error"] = _said(error)
+        result["error"] = said(error)
     return result
 
 
@@ -112,14 +113,14 @@ _NO_REASON = ("Graph execution error", "Detected at node", "Node:", "File ")
 """What error messages of TensorFlow begin with, before they say why."""
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     reasons = [line for line in lines if line and not line.startswith(_NO_REASON)]
     return f"{type(error).__name__}: {reasons[0][:300] if reasons else ''}"
 
 
 def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> None:
-    attrs = {key: _attr(tf, value) for key, value in case["attrs"].items()}
+    attrs = {key: as_attr(tf, value) for key, value in case["attrs"].items()}
     feeds: dict[Any, Any] = {}
     flat, arguments, starts = [], [], []
     for source, is_ref, constant in zip(case["inputs"], case["refs"], case["constant"]):
@@ -136,7 +137,7 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> Non
                 feeds[sources[-1]] = array
         flat += sources
         arguments.append(sources if isinstance(source, list) else sources[0])
-    outputs = _flat(make(tf, case, together(tf, case, arguments), attrs))
+    outputs = flat_outputs(make(tf, case, together(tf, case, arguments), attrs))
     result["shapes"] = [None if y.shape.rank is None else y.shape.as_list() for y in outputs]
     if case["writes"]:
         session.run(starts)
@@ -158,17 +159,17 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> Non
         )
     except Exception as error:
         what = "second" if result["first"] is not None else "first"
-        result[what] = f"refused: {_said(error)}"
+        result[what] = f"refused: {said(error)}"
 
 
-def _flat(output: list[Any]) -> list[Any]:
+def flat_outputs(output: list[Any]) -> list[Any]:
     """Outputs with those that are lists of tensors spread out."""
     return [item for one in output for item in (one if isinstance(one, list) else [one])]
 
 
-def _attr(tf: Any, value: Any) -> Any:
+def as_attr(tf: Any, value: Any) -> Any:
     if isinstance(value, list):
-        return [_attr(tf, item) for item in value]
+        return [as_attr(tf, item) for item in value]
     if not isinstance(value, tuple):
         return value
     kind, content = value

@@ -6,6 +6,8 @@ name of the package. Nothing in this package uses any of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 from gpugraph.base.dimensions import Dimension
@@ -13,9 +15,9 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.scope_state import requested_device
+from gpugraph.graph.client.scope_state import NO_PLACES, controls_of, requested_device
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.graph.device_names import DeviceSpec, merge_device
 from gpugraph.graph.op_library import OP_DEFS
 
 
@@ -73,6 +75,43 @@ def _set_container(graph: Graph, container: str) -> None:
     graph._scope.container = container
 
 
+_GRAPH_NUMBERS = count()
+
+
+def _graph_key(graph: Graph) -> str:
+    """`Graph._graph_key`: text that no other graph has, for dicts of what belongs to graphs."""
+    if "_key" not in vars(graph):
+        vars(graph).setdefault("_key", f"grap-key-{next(_GRAPH_NUMBERS)}/")
+    return str(vars(graph)["_key"])
+
+
+def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
+    """`Graph._device_functions_outer_to_inner`: from an op to the device that each scope asks for.
+
+    Each merges what it asks for around the device that the op has.
+    """
+    return [
+        request if callable(request) else merge_device(request or "")
+        for request in graph._scope.devices
+    ]
+
+
+def _note_in_control_dependencies(graph: Graph, op: Operation) -> None:
+    """`Graph._record_op_seen_by_control_dependencies(op)`: what takes it waits for no more."""
+    for block in graph._scope.controls:
+        block.seen.add(op)
+
+
+def _controls_for_inputs(graph: Graph, input_ops: Sequence[Operation]) -> list[Operation]:
+    """`Graph._control_dependencies_for_inputs(ops)`: control inputs of an op that takes them."""
+    outputs = [op.outputs[0] for op in input_ops if op.outputs]
+    return list(controls_of(outputs, graph._scope))
+
+
+def _scope_places(op: Operation) -> Any:
+    return getattr(op, "_scope_places", NO_PLACES)
+
+
 def _override_operator(operator: str, function: Any) -> None:
     """`Tensor._override_operator(name, function)`: another function for one of its operators."""
     setattr(Tensor, operator, function)
@@ -80,7 +119,9 @@ def _override_operator(operator: str, function: Any) -> None:
 
 PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     Operation: {
+        "_colocation_dict": property(lambda op: dict(_scope_places(op).colocations)),
         "_control_outputs": property(_control_outputs),
+        "_device_assignments": property(lambda op: list(_scope_places(op).devices)),
         "_get_control_flow_context": lambda op: op._control_flow_context,
         "_graph": property(lambda op: op.graph),
         "_input_types": property(lambda op: [tensor.dtype for tensor in op.inputs]),
@@ -103,17 +144,27 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     },
     TensorShape: {"_dims": property(_dims), "_v2_behavior": False},
     Graph: {
+        "_add_control_dependencies": False,
         "_apply_device_functions": _apply_device_functions,
         "_building_function": False,
         "_container": property(lambda graph: graph._scope.container, _set_container),
+        "_control_dependencies_for_inputs": _controls_for_inputs,
+        "_control_dependencies_stack": property(lambda graph: list(graph._scope.controls)),
+        "_current_control_dependencies": lambda graph: {
+            op for block in graph._scope.controls for op in block.inputs
+        },
+        "_device_functions_outer_to_inner": property(_device_functions),
         "_get_control_flow_context": lambda graph: graph._scope.control_flow,
         "_get_op_def": lambda graph, kind: op_def_message(OP_DEFS[kind]),
         "_get_operation_by_name_unsafe": lambda graph, name: graph.get_operation_by_name(name),
+        "_graph_key": property(_graph_key),
         "_gradient_override_map": property(lambda graph: dict(graph._scope.overrides)),
         "_is_function": lambda graph, name: str(name) in graph._functions,
         "_last_id": property(lambda graph: graph.version),
+        "_mutation_lock": lambda graph: graph._lock,
         "_nodes_by_id": property(lambda graph: {op._id: op for op in graph.get_operations()}),
         "_nodes_by_name": property(lambda graph: {op.name: op for op in graph.get_operations()}),
+        "_record_op_seen_by_control_dependencies": _note_in_control_dependencies,
         "_set_control_flow_context": _set_context_of_graph,
         "_unfeedable_tensors": property(lambda graph: graph._unfeedable),
         "_unfetchable_ops": property(lambda graph: graph._unfetchable),

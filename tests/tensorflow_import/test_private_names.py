@@ -193,3 +193,63 @@ def test_what_tensors_and_operations_say_of_themselves() -> None:
         assert unknown._shape_tuple() is None
         variable: Any = tf.Variable(0)
         assert variable._distribute_strategy is None and unknown.shape._v2_behavior is False
+
+
+def test_places_of_scopes() -> None:
+    def on_the_host(_: Any) -> str:
+        return "/cpu:0"
+
+    with tf.Graph().as_default() as graph:
+        plain: Any = tf.no_op(name="plain")
+        with graph.device("/job:worker"), graph.device(on_the_host), tf.device(None):
+            inside: Any = tf.no_op().node_def and tf.no_op()
+        with tf.device("/gpu:0"), graph.colocate_with(plain):
+            together: Any = tf.no_op()
+    assert plain._device_assignments == [] and plain._colocation_dict == {}
+    texts = [place.obj for place in inside._device_assignments]
+    line = on_the_host.__code__.co_firstlineno
+    assert texts == ["None", f"on_the_host<{__file__}, {line}>", "/job:worker"]
+    places = {(place.filename, place.lineno) for place in inside._device_assignments}
+    assert places == {(__file__, line + 5)}
+    assert together._device_assignments == []
+    ((name, place),) = together._colocation_dict.items()
+    assert (name, place.obj, place.filename, place.lineno) == ("plain", None, __file__, line + 7)
+
+
+def test_keys_and_locks_of_graphs() -> None:
+    graph, other = tf.Graph(), tf.Graph()
+    key = graph._graph_key  # type: ignore[attr-defined]
+    assert key == graph._graph_key != other._graph_key  # type: ignore[attr-defined]
+    with graph._mutation_lock():  # type: ignore[attr-defined]
+        assert graph._add_control_dependencies is False  # type: ignore[attr-defined]
+    asking = Captured()
+    asking.device = ""
+    with graph.device("/job:worker"), graph.device(lambda op: f"{op.device}/cpu:1"):
+        for function in graph._device_functions_outer_to_inner:  # type: ignore[attr-defined]
+            asking.device = function(asking)
+    assert asking.device == "/job:worker/cpu:1"
+
+
+def test_control_dependencies_of_graphs() -> None:
+    graph: Any = tf.Graph()
+    with graph.as_default():
+        first, inside = tf.no_op(), tf.constant(1.0)
+        with graph.control_dependencies([first]):
+            assert graph._current_control_dependencies() == {first}
+            assert len(graph._control_dependencies_stack) == 1
+            assert graph._control_dependencies_for_inputs([inside.op]) == [first]
+            graph._record_op_seen_by_control_dependencies(inside.op)
+            assert graph._control_dependencies_for_inputs([inside.op]) == []
+    assert graph._current_control_dependencies() == set()
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_state_of_variables(use_resource: bool) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        v: Any = tf.get_variable("v", [], use_resource=use_resource)
+        assert v._graph_key == graph._graph_key  # type: ignore[attr-defined]
+        assert v._in_graph_mode and v._unique_id == "v"
+        assert v._dense_var_to_tensor(tf.int32) is NotImplemented
+        v._initializer_op = tf.assign(v, 3.0).op
+        session.run(tf.global_variables_initializer())
+        assert session.run(v._dense_var_to_tensor(tf.float32)) == 3.0

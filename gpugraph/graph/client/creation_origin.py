@@ -8,6 +8,7 @@ place share one `Origin`, which their graph keeps.
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
@@ -113,6 +114,28 @@ def _outside(frame: FrameType | None) -> FrameType | None:
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
+
+
+class TraceableObject:
+    """The place in the code of a program where a scope was entered.
+
+    Attributes: `obj`, a device scope's device as text, or None; `filename` and `lineno`.
+    """
+
+    __slots__ = ("filename", "lineno", "obj")
+
+    def __init__(self, obj: str | None, filename: str | None, lineno: int | None) -> None:
+        self.obj, self.filename, self.lineno = obj, filename, lineno
+
+
+def scope_place(obj: str | None) -> TraceableObject:
+    """The user's line that enters the scope of which the caller is the context manager."""
+    frame = _outside(sys._getframe(1))
+    while frame is not None and frame.f_code.co_filename == contextlib.__file__:
+        frame = _outside(frame.f_back)
+    if frame is None:
+        return TraceableObject(obj, None, None)
+    return TraceableObject(obj, frame.f_code.co_filename, frame.f_lineno)
 
 
 def stack_level() -> int:

@@ -14,16 +14,20 @@ from typing import Any
 
 from gpugraph.base.value_text import shown
 from gpugraph.formats.attr_value_messages import plain_attr
+from gpugraph.graph.client.creation_origin import scope_place
 from gpugraph.graph.client.default_stacks import graph_stack
 from gpugraph.graph.client.graph_elements import GraphElements
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.scope_state import (
+    NO_PLACES,
     ControlDependencies,
+    ScopePlaces,
     ScopeState,
     ScopeStates,
     colocate,
     controls_of,
     device_name,
+    device_text,
     merged_device,
     requested_device,
 )
@@ -133,15 +137,17 @@ class Scopes(GraphElements):
         if request is not None and not callable(request):
             request = device_name(request)
         state = self._scope
-        old = state.devices, state.device
+        old = state.devices, state.device, state.places
         state.devices = new = (*state.devices, request)
+        place = scope_place(device_text(request))
+        state.places = ScopePlaces((place, *state.places.devices), state.places.colocations)
         state.device = merged_device(new)
         try:
             yield
         finally:
             if state.devices is not new:
                 raise RuntimeError("Exiting device scope without proper scope nesting.")
-            state.devices, state.device = old
+            state.devices, state.device, state.places = old
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
@@ -187,15 +193,19 @@ class Scopes(GraphElements):
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
         state = self._scope
         groups = () if ignore_existing else state.colocate
+        places = {} if ignore_existing else state.places.colocations
         if op is not None:
             element = self._colocated(op)
-            groups = (*groups, element.op if isinstance(element, Tensor) else element)
-        old = state.colocate, state.devices, state.device
+            target = element.op if isinstance(element, Tensor) else element
+            groups = (*groups, target)
+            places = {**places, target.name: scope_place(None)}
+        old = state.colocate, state.devices, state.device, state.places
         state.colocate, state.devices, state.device = groups, (), ""
+        state.places = ScopePlaces((), places)
         try:
             yield
         finally:
-            state.colocate, state.devices, state.device = old
+            state.colocate, state.devices, state.device, state.places = old
 
     def _colocated(self, op: Any) -> Tensor | Operation:
         element = getattr(op, "handle", op)
@@ -270,6 +280,8 @@ class Scopes(GraphElements):
 
     def _enter_scopes(self, op: Operation, state: ScopeState) -> None:
         """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
+        if state.places is not NO_PLACES:
+            op._scope_places = state.places
         if state.devices:
             op._device = requested_device(op, state)
         if state.controls:

@@ -36,6 +36,8 @@ class Operation:
         None  # the call of a function that was inlined for it: graph/client/inlined_call.py
     )
 
+    _scope_places: Any  # ScopePlaces; absent of operations made outside of such scopes
+
     __slots__ = (
         "__dict__",  # programs hang their own attributes on operations
         "__weakref__",
@@ -47,6 +49,7 @@ class Operation:
         "_inputs",
         "_op_def",
         "_outputs",
+        "_scope_places",
         "graph",
         "name",
         "origin",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from gpugraph.graph.client.creation_origin import TraceableObject
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid, merge_specs
@@ -14,12 +15,22 @@ DeviceFunction = Callable[[Operation], Any]
 """From a new op to the device it asks for: a name, a spec, or None for no opinion."""
 
 
+class ScopePlaces(NamedTuple):
+    """The places in the code that entered scopes of devices, innermost first, and of colocation."""
+
+    devices: tuple[TraceableObject, ...]
+    colocations: Mapping[str, TraceableObject]
+
+
+NO_PLACES = ScopePlaces((), {})
+
+
 class ScopeState:
     """What holds for the next operation of one graph in one thread."""
 
     __slots__ = (
         "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
-        "devices", "name", "overrides",
+        "devices", "name", "overrides", "places",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -32,6 +43,7 @@ class ScopeState:
         self.container = ""
         self.attrs: Mapping[str, Any] = {}
         self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
+        self.places = NO_PLACES
         self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
 
 
@@ -74,6 +86,15 @@ def device_name(device: Any) -> str:
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name
+
+
+def device_text(request: str | DeviceFunction | None) -> str:
+    """How `Operation._device_assignments` shows a request: functions by name, file and line."""
+    if not callable(request):
+        return str(request)
+    code = getattr(request, "__code__", None)
+    file, line = (code.co_filename, code.co_firstlineno) if code else ("unknown", -1)
+    return f"{getattr(request, '__name__', type(request).__name__)}<{file}, {line}>"
 
 
 def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
