@@ -79,7 +79,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "ops": (
         "op_index",
         "framework",
-        "arrays control debugging",
+        "arrays control debugging run_refusals",
         "elementwise",
         "reductions special_functions",
         "indexing tensor_arrays",

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.base.dtypes import as_dtype
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.tensorflow_import.private_attributes import set_private_attributes
 from gpugraph.train.optimizers.adam import AdamOptimizer
 from gpugraph.train.optimizers.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
@@ -39,23 +37,6 @@ def _settings(text: str) -> dict[str, _Setting]:
     }
 
 
-def _dense_var_to_tensor(
-    variable: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
-    """`Variable._dense_var_to_tensor(dtype, name, as_ref)`: the value as a tensor.
-
-    NotImplemented for another dtype, as a conversion function says it.
-    """
-    if dtype is not None and not as_dtype(dtype).is_compatible_with(variable.dtype.base_dtype):
-        return NotImplemented
-    return convert_to_tensor(variable, dtype, name, as_ref=as_ref)
-
-
-def _set_initializer(variable: Variable, initializer: Any) -> None:
-    """`Variable._initializer_op = op`: another operation initializes the variable."""
-    variable._initializer = initializer
-
-
 PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     AdamOptimizer: {
         "_get_beta_accumulators": _get_beta_accumulators,
@@ -69,14 +50,7 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_learning_rate=learning_rate _learning_rate_tensor=learning_rate "
         "_momentum=momentum _momentum_tensor=momentum"
     ),
-    Variable: {
-        "_dense_var_to_tensor": _dense_var_to_tensor,
-        "_distribute_strategy": None,
-        "_graph_key": property(lambda variable: variable.graph._graph_key),
-        "_in_graph_mode": True,
-        "_initializer_op": property(lambda variable: variable.initializer, _set_initializer),
-        "_unique_id": property(lambda variable: variable._shared_name),
-    },
+    Variable: {"_distribute_strategy": None},
 }
 """For each class what programs read of it, by name."""
 

@@ -16,6 +16,7 @@ from gpugraph.graph.client.scoped_names import (
     tensor_in_scope,
 )
 from gpugraph.trackable.trackable import Trackable
+from gpugraph.variables.private_variable_state import PrivateVariableState
 from gpugraph.variables.replication_modes import ReplicatedState, checked_modes, trains
 from gpugraph.variables.save_slice_info import SaveSliceInfo
 
@@ -23,7 +24,7 @@ VARIABLE_VALUE = "VARIABLE_VALUE"
 """The name of a variable's value in checkpoints of objects."""
 
 
-class VariableInProto(ReplicatedState, Trackable):
+class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
     """A variable that is written as a message, and made of one instead of an initial value."""
 
     _caching_device: Any = None

@@ -30,6 +30,7 @@ from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
 from gpugraph.kernel import Kernel
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.run_refusals import run_refusal
 from gpugraph.plan import Mailbox, PassReport, PlanKey, Transfer
 
 TensorId = tuple[int, int]
@@ -112,6 +113,9 @@ def _at_node(node: Node) -> str:
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
     """The error of an op that refuses the shapes or values of its inputs."""
+    refusal = run_refusal(context, node.name, node.type)
+    if refusal is not None:
+        return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
     misfit = misfit_of(error)
     message = misfit.in_run
     if INPUT_NAME in message:

@@ -43,6 +43,9 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
             f"Expected multiples argument to be a vector of length {rank} but got length {length}",
             detail=f"multiples has {length} entries for an input of rank {rank}",
         )
+    counts = context.value(1)
+    if not context.is_building and counts is not None and (counts < 0).any():
+        raise ValueError(f"Expected multiples >= 0, but got {counts.tolist()}")
     times = context.value_as_shape(1).sizes
     if sizes is None or times is None:
         return [TensorShape.of((None,) * rank)]
@@ -180,7 +183,7 @@ _pad = op(
 
 _pad_v2 = op(
     "PadV2",
-    inputs="input: T, paddings: Tpaddings, constant_values: T",
+    inputs="input: T, paddings: Tpaddings, constant_values: scalar T",
     **_PAD,
     doc="The input with paddings[i] = (before, after) times a scalar along dimension i.",
 )

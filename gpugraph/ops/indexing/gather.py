@@ -200,7 +200,7 @@ def _gather_back_anywhere(op: Any, dy: Any) -> Any:
 
 _gather = op(
     "GatherV2",
-    inputs="params: Tparams, indices: Tindices, axis: Taxis",
+    inputs="params: Tparams, indices: Tindices, axis: scalar Taxis",
     outputs="output: Tparams",
     attrs={"batch_dims": Attr("int", 0), "Tparams": ALL, "Tindices": INDEX, "Taxis": INDEX},
     infer=_infer_gather,

@@ -93,7 +93,7 @@ def _hot_terms(signature: Signature, indices: Term, on_value: Term, off_value: T
 
 _one_hot = op(
     "OneHot",
-    inputs="indices: TI, depth: int32, on_value: T, off_value: T",
+    inputs="indices: TI, depth: scalar int32, on_value: scalar T, off_value: scalar T",
     outputs="output: T",
     attrs={
         "axis": Attr("int", -1),

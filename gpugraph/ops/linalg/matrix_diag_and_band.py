@@ -213,7 +213,7 @@ def _band_back(op: Any, dy: Any) -> list[Any]:
 
 _matrix_band_part = op(
     "MatrixBandPart",
-    inputs="input: T, num_lower: Tindex, num_upper: Tindex",
+    inputs="input: T, num_lower: scalar Tindex, num_upper: scalar Tindex",
     outputs="band: T",
     attrs={"T": ALL, "Tindex": INDEX},
     infer=_infer_band,

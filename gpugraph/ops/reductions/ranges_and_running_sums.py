@@ -34,7 +34,7 @@ from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import normalize_axis, of_rank, same_shape
+from gpugraph.ops.framework.shape_functions import of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.axis_launches import Axis, running
 
@@ -141,14 +141,20 @@ def _no_sum(_: Any) -> Any:
     return -np.inf
 
 
+def _scan_axis(value: Any, rank: int) -> int:
+    axis = int(value)
+    if not -rank <= axis < rank:
+        raise invalid_argument(
+            f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}"
+        )
+    return axis % rank
+
+
 def _running(ufunc: Any, start: Any) -> Call:
     """start: the first running value, by dtype."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-        try:
-            axis = normalize_axis(context.value(1), len(context.input_shapes[0]), "Axis")
-        except ValueError as error:
-            raise invalid_argument(str(error)) from error
+        axis = _scan_axis(context.value(1), len(context.input_shapes[0]))
         source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
         if context.attrs["reverse"]:
             source, target = source[::-1], target[::-1]
@@ -167,7 +173,7 @@ def _running(ufunc: Any, start: Any) -> Call:
 
 def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
     sizes, attrs = signature.input_shapes[0], signature.attrs
-    axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Axis"))
+    axis = Axis.of(sizes, _scan_axis(signature.value(1), len(sizes)))
     options = attrs["reverse"], attrs["exclusive"]
     return running(Arg(0), Arg(1), axis, signature.input_types[0], combine, start, *options)
 
@@ -177,7 +183,7 @@ def _native(multiplies: bool) -> RowSource:
 
     def parameters(signature: Signature) -> list[int]:
         sizes, attrs = signature.input_shapes[0], signature.attrs
-        axis = normalize_axis(signature.value(1), len(sizes), "Axis")
+        axis = _scan_axis(signature.value(1), len(sizes))
         around = prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :])
         return [*around, int(multiplies), int(attrs["exclusive"]), int(attrs["reverse"])]
 

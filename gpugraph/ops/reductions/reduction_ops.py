@@ -18,6 +18,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING, INTEGRAL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Decomposition, KernelContext, Reduction, Signature
@@ -42,15 +43,16 @@ def reduced_axes(value: Any, rank: int) -> frozenset[int]:
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
     if wrong:
-        raise ValueError(
-            f"Invalid reduction dimension {wrong[0]} for input with {rank} dimensions."
+        words = f"{wrong[0]} for input with {rank} dimension"
+        raise Misfit(
+            f"Invalid reduction dimension {words}s.", f"Invalid reduction dimension ({words}(s)"
         )
     return frozenset([axis % rank for axis in axes])
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     shape, axes_shape = context.shapes
-    if axes_shape.sizes is not None and len(axes_shape.sizes) > 1:
+    if context.is_building and axes_shape.sizes is not None and len(axes_shape.sizes) > 1:
         raise ValueError(
             f"Shape must be at most rank 1 but is rank {len(axes_shape.sizes)}: the reduction axes"
         )

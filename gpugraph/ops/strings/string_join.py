@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import invalid_argument as _refusal
+from gpugraph.base.errors import OutOfRangeError, invalid_argument as _refusal
+from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -76,15 +77,14 @@ def _axes(value: Any, rank: int) -> list[int]:
     """The axes in the order in which they are joined; ValueError for one outside the rank."""
     for axis in ints(value):
         if not -rank <= axis < rank:
-            raise ValueError(
-                f"Invalid reduction dimension {axis} for input with {rank} dimension(s)"
-            )
+            words = f"Invalid reduction dimension {axis} for input with {rank} dimension"
+            raise Misfit(f"{words}s", f"{words}(s)", error_class=OutOfRangeError)
     return [axis % rank for axis in ints(value)]
 
 
 def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
     source, axes = context.shapes
-    if axes.sizes is not None and len(axes.sizes) > 1:
+    if context.is_building and axes.sizes is not None and len(axes.sizes) > 1:
         raise ValueError(f"Shape must be at most rank 1 but is rank {len(axes.sizes)}")
     value = context.value(1)
     if source.sizes is None:

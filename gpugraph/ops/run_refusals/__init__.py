@@ -1,0 +1,27 @@
+"""The words of a run for inputs that an op refuses, where those of inference are others."""
+
+from __future__ import annotations
+
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.ops.run_refusals.array_refusals import ARRAY_REFUSALS
+from gpugraph.ops.run_refusals.network_refusals import NETWORK_REFUSALS
+from gpugraph.ops.run_refusals.number_refusals import NUMBER_REFUSALS
+from gpugraph.ops.run_refusals.refusal_rules import RunRefusal, refused_op
+
+_RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS}
+
+
+def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:
+    """What TensorFlow's kernel says of inputs that inference has refused, if it is known here."""
+    rules = _RULES.get(op_type)
+    op = refused_op(context, name, op_type) if rules else None
+    if op is None or rules is None:
+        return None
+    for rule in rules:
+        try:
+            refusal = rule(op)
+        except (IndexError, KeyError, TypeError, ValueError):
+            continue  # it needs what another check refuses: inference has refused that already
+        if refusal is not None:
+            return refusal if isinstance(refusal, RunRefusal) else RunRefusal(refusal)
+    return None

@@ -1,0 +1,46 @@
+"""What libraries read of variables that TensorFlow keeps to itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+class PrivateVariableState:
+    """The part of a variable that nothing in this package uses."""
+
+    _in_graph_mode = True
+    _graph: Any
+    _initializer: Any
+
+    @property
+    def _graph_key(self) -> str:
+        """The text that no other graph has, as `Graph._graph_key`."""
+        key: str = self._graph._graph_key
+        return key
+
+    @property
+    def _unique_id(self) -> str:
+        """The name by which slots are kept: that of the memory."""
+        name: str = self._shared_name  # type: ignore[attr-defined]
+        return name
+
+    @property
+    def _initializer_op(self) -> Any:
+        """The initializer, which programs replace by assignment."""
+        return self._initializer
+
+    @_initializer_op.setter
+    def _initializer_op(self, initializer: Any) -> None:
+        self._initializer = initializer
+
+    def _dense_var_to_tensor(
+        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    ) -> Any:
+        """The value as a tensor; NotImplemented for another dtype, as conversions say it."""
+        own_dtype = self.dtype.base_dtype  # type: ignore[attr-defined]
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(own_dtype):
+            return NotImplemented
+        return convert_to_tensor(self, dtype, name, as_ref=as_ref)
