@@ -227,7 +227,7 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
     ),
     "Reshape": (
         when(lambda op: op.x[1].rank > 1, "sizes input must be 1-D, not {1.text}"),
-        no_negative(1, "Size {1} must be non-negative, not {0}"),
+        no_negative(1, "Size {1} must be non-negative, not {0}", -1),
         when(
             lambda op: op.x[1].rank == 0 and op.x[1].value is not None,
             "Input to reshape is a tensor with {0.count} values, but the requested shape has "

@@ -77,13 +77,16 @@ _SEGMENTS = (
     rank_is(1, 1, "segment_ids should be a vector."),
     when(
         lambda op: op.x[0].sizes[0] != op.x[1].count,
-        "segment_ids should be the same size as dimension 0 of input.",
+        "segment_ids should be the same size as dimension 0 of input. They have {1.count} and "
+        "{0.sizes[0]}.",
     ),
 )
 _SPARSE_SEGMENTS = (
     rank_is(1, 1, "indices should be a vector."),
     rank_is(2, 1, "segment_ids should be a vector."),
-    same_shapes(1, 2, "segment_ids and indices should have same size."),
+    same_shapes(
+        1, 2, "segment_ids and indices should have same size. They have {2.count} and {1.count}."
+    ),
 )
 
 _SOLVE = (

@@ -100,13 +100,13 @@ def same_shapes(one: int, other: int, template: str) -> Rule:
     return when(lambda op: op.x[one].sizes != op.x[other].sizes, template)
 
 
-def no_negative(slot: int, template: str = "Dimension {0} must be >= 0") -> Rule:
-    """The check for a vector of sizes: `{0}` is the first that is negative, `{1}` its index."""
+def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
+    """The check for a vector of sizes: `{0}` is the first below the minimum, `{1}` its index."""
 
     def rule(op: Refused) -> str | None:
         value = op.x[slot].value
         for index, size in enumerate(() if value is None else value.ravel()):
-            if size < 0:
+            if size < minimum:
                 return template.format(size, index)
         return None
 

@@ -84,7 +84,7 @@ def test_what_is_no_vector_or_of_another_size():
             return tf.sparse_segment_sum(ROWS, **{**numbers, name: wrong})
 
         in_run(sums, rf"{name} should be a vector\.", numbers[name])
-    words = "segment_ids and indices should have same size, but have 2 and 1"
+    words = "segment_ids and indices should have same size. They have 2 and 1"
     in_run(lambda ids: tf.sparse_segment_sum(ROWS, [0], ids), words, [0, 1])
     words = (
         r"Dimension 0 in both shapes must be equal, but are 1 and 2\. Shapes are \[1\] and \[2\]"
