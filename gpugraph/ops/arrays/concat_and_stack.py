@@ -166,7 +166,7 @@ def _bind_offsets(context: KernelContext, *outputs: Any) -> Callable[[], Any]:
 
 index_op(
     "ConcatOffset",
-    "concat_dim: int32, shape: N * shape_type",
+    "concat_dim: scalar int32, shape: N * shape_type",
     "offset: N * shape_type",
     _infer_offsets,
     Call(make=_bind_offsets),

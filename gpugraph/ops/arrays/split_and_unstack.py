@@ -187,7 +187,7 @@ def _cut(signature: Signature, value: Any, *outputs: Any) -> Pairs:
 
 _split_v = op(
     "SplitV",
-    inputs="value: T, size_splits: vector Tlen, split_dim: scalar int32",
+    inputs="value: T, size_splits: vector Tlen, split_dim: int32",
     outputs="output: num_split * T",
     attrs={"num_split": Attr("int", required=True, minimum=1), "T": ALL, "Tlen": INDEX},
     infer=_infer_parts(0, 2, _asked_lengths),

@@ -176,3 +176,15 @@ def test_axes_of_reductions_may_have_any_rank_in_a_run() -> None:
         assert session.run(tf.reduce_sum(MATRIX, axes), {axes: [[0, 1]]}) == 6
         with pytest.raises(ValueError, match="at most rank 1"):
             tf.reduce_sum(MATRIX, [[0, 1]])
+
+
+def test_the_axis_of_uneven_pieces_may_be_a_vector_of_one_element() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        axis = tf.placeholder(tf.int32)
+        parts = tf.raw_ops.SplitV(MATRIX, [1, 1], axis, num_split=2)
+        assert [part.shape for part in session.run(parts, {axis: [0]})] == [(1, 3)] * 2
+
+
+def test_offsets_of_pieces_take_a_scalar_axis() -> None:
+    error = refusal("ConcatOffset", {}, [ints(0), [ints(2), ints(3)]])
+    assert error.message.startswith("Concat dim tensor should be a scalar integer, but got shape")
