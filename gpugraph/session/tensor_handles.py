@@ -39,7 +39,7 @@ class TensorHandle:
     def eval(self) -> Any:
         """The tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
         self._check()
-        return self._kept.read(self._handle)[()]
+        return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
         """Gives the tensor's memory back; TypeError after `delete` or `get_raw_handle`."""

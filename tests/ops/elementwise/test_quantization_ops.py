@@ -86,6 +86,23 @@ def test_quantized_numbers_reach_the_program_as_integers():
     ]
 
 
+def test_kept_and_saved_quantized_numbers_are_integers(tmp_path):
+    variable = tf.Variable(tf.cast([1, 2], tf.quint8), use_resource=False, name="v")
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        path = saver.save(session, str(tmp_path / "m"))
+        variable.load(np.array([7, 8], np.uint8), session)
+        values = [
+            session.run(variable),
+            session.run(tf.get_session_handle(tf.identity(variable))).eval(),
+        ]
+        saver.restore(session, path)
+        values += [session.run(variable), tf.train.load_variable(path, "v")]
+    assert [value.tolist() for value in values] == [[7, 8], [7, 8], [1, 2], [1, 2]]
+    assert {value.dtype.name for value in values} == {"uint8"}
+
+
 def test_the_range_is_widened_to_zero_and_a_hundredth():
     low, high = run(tf.quantization.quantize(NUMBERS, 1.0, 2.0, tf.quint8)[1:])
     assert (low, high) == (0.0, 2.0)
