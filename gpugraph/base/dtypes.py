@@ -324,3 +324,10 @@ def as_dtype(type_value: object) -> DType:
     if dtype is None:
         raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
     return dtype
+
+
+def plain_integers(value: Any) -> Any:
+    """The integers of an array of a quantized type; any other value as it is."""
+    dtype = getattr(value, "dtype", None)
+    names = dtype.names if isinstance(dtype, np.dtype) else None
+    return value[names[0]] if names and names in _QUANTIZED_BY_FIELD else value

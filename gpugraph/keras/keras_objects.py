@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
+from weakref import WeakSet
 
 
 class _Scopes(threading.local):
@@ -22,6 +23,9 @@ _SCOPES = _Scopes()
 
 _OWN_CODE: set[bytes] = set()
 """The digests of the code that this process has put into configurations."""
+
+_OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
+"""The functions that configurations of this process name, by their modules and names."""
 
 
 def get_custom_objects() -> dict[str, Any]:
@@ -56,6 +60,21 @@ def code_of_files(source: str) -> Iterator[None]:
 def remember_own_code(*code: str | None) -> None:
     """Note code that this process puts into a configuration, so that it may build it again."""
     _OWN_CODE.add(_digest(code))
+
+
+def remember_own_function(function: Any, module: str | None) -> None:
+    """Note a function that a configuration of this process names, so that it may be found again."""
+    _OWN_FUNCTIONS.setdefault(f"{module}:{function.__name__}", WeakSet()).add(function)
+
+
+def own_functions(name: str, module: str | None) -> dict[str, Any]:
+    """The function that this process has put into configurations under this name.
+
+    None while a file is read, and where several functions had the name.
+    """
+    functions = list(_OWN_FUNCTIONS.get(f"{module}:{name}", ()))
+    is_known = len(functions) == 1 and _SCOPES.source in (None, "text")
+    return {name: functions[0]} if is_known else {}
 
 
 def check_code_of_files(

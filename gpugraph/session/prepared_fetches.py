@@ -36,7 +36,9 @@ class PreparedFetches:
         index_of = {tensor: index for index, tensor in enumerate(tensors)}
         self.fed = [index_of.get(tensor) for tensor in plan.tensors]
         self.simple = all(index is None for index in self.fed)
-        self.simple = self.simple and not any(map(gives_handle, plan.tensors))
+        self.simple = self.simple and not any(
+            gives_handle(tensor) or tensor.dtype.is_quantized for tensor in plan.tensors
+        )
 
     def arrays(self, values: Iterable[Any]) -> list[Any]:
         """The fed values as arrays of their tensors' dtypes."""

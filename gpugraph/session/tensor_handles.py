@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, plain_integers
 from gpugraph.base.errors import invalid_argument
 from gpugraph.devices import KeptTensors, NewHandle
 from gpugraph.graph.client.tensor import Tensor
@@ -39,7 +39,7 @@ class TensorHandle:
     def eval(self) -> Any:
         """The tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
         self._check()
-        return self._kept.read(self._handle)[()]
+        return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
         """Gives the tensor's memory back; TypeError after `delete` or `get_raw_handle`."""
@@ -82,10 +82,10 @@ def gives_handle(tensor: Tensor) -> bool:
 def with_handles(
     tensors: Sequence[Tensor], values: Sequence[Any], kept: KeptTensors | None
 ) -> list[Any]:
-    """Fetched values, with a TensorHandle for each new handle."""
+    """Fetched values: a TensorHandle for each new handle, integers for quantized numbers."""
     return [
         TensorHandle(value, tensor.op.inputs[0].dtype.base_dtype, kept)
         if kept is not None and isinstance(value, NewHandle)
-        else value
+        else plain_integers(value)
         for tensor, value in zip(tensors, values)
     ]

@@ -288,12 +288,12 @@ def message_of_json(message_class: Any, value: Any) -> Any:
 
 
 def file_content(value: Any, as_text: bool = False) -> bytes:
-    """A message as a file holds it: its bytes, or its text.
+    """A message as a file holds it: its bytes, or its text; the entries of maps are in order.
 
     ValueError where its bytes are more than 2 GiB, the limit of any message.
     """
     if as_text:
-        return str(value).encode()
+        return text_format.MessageToString(value).encode()
     try:
         content: bytes = value.SerializeToString(deterministic=True)
     except EncodeError:

@@ -2,7 +2,8 @@
 
 A configuration has the bytecode as Keras has it: marshal's bytes in base64, the default arguments
 and the contents of the closure. It is run where this process put it into a configuration that did
-not come back by a file, or where `load_model(..., safe_mode=False)` asks for it.
+not come back by a file, or where `load_model(..., safe_mode=False)` asks for it. A name is found
+without `custom_objects` in such a configuration, where one function only had it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.keras import backend
-from gpugraph.keras.keras_objects import check_code_of_files, object_named, remember_own_code
+from gpugraph.keras.keras_objects import (
+    check_code_of_files,
+    object_named,
+    own_functions,
+    remember_own_code,
+    remember_own_function,
+)
 
 
 def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
@@ -27,7 +34,10 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
         raise ValueError(f"Cannot serialize {function!r}: it has no name and is no lambda")
-    if name != "<lambda>" or not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType):
+        return name, "function", module
+    if name != "<lambda>":
+        remember_own_function(function, module)
         return name, "function", module
     return bytecode_of(function), "lambda", module
 
@@ -49,7 +59,8 @@ def function_of_config(
     name.
     """
     if kind == "function":
-        return object_named(value, {}, custom_objects, f"function of the Lambda layer {layer}")
+        own, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
+        return object_named(value, own, custom_objects, kind)
     if kind != "lambda":
         raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
     check_bytecode(f"the function of Lambda layer {layer}", value, module, True)

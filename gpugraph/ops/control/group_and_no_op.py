@@ -7,9 +7,9 @@ handles them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gpugraph.base import nest
 from gpugraph.base.dtypes import ALL
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -92,13 +92,20 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that runs after all of `inputs` (operations, tensors, lists of these).
+    """An operation that runs after all of `inputs` (operations, tensors, structures of these).
 
     Inputs on several devices are grouped on each device first; the operation itself is on the
     device of the scope. TypeError for objects that are not part of a graph.
     """
     graph = get_default_graph()
-    ops = graph._ops_of(list(_flat(inputs))) if inputs else []
+    parts_of_graph = nest.flatten(inputs, expand_composites=True)
+    for part in parts_of_graph:
+        if not hasattr(part, "device"):
+            raise TypeError(
+                f"Expected tf.group() expected Tensor arguments not '{part}' with type "
+                f"'{type(part)}'"
+            )
+    ops = graph._ops_of(parts_of_graph)
     by_device: dict[str, list[Operation]] = {}
     for operation in ops:
         by_device.setdefault(operation.device, []).append(operation)
@@ -147,11 +154,3 @@ def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = 
     with graph.name_scope(name or "control_dependency") as scope:
         with graph.colocate_with(tensor.op), graph.control_dependencies(dependencies):
             return raw_ops.Identity(tensor, name=scope)
-
-
-def _flat(items: Sequence[Any]) -> Iterator[Any]:
-    for item in items:
-        if isinstance(item, Sequence) and not isinstance(item, str):
-            yield from _flat(item)
-        else:
-            yield item

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.dtypes import DType, as_dtype, plain_integers
 from gpugraph.base.errors import (
     InternalError,
     InvalidArgumentError,
@@ -86,8 +86,8 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
 
 
 def _argument(array: Any) -> Any:
-    """An input, a copy, for the function; a scalar as a NumPy scalar, a string as bytes."""
-    return array[()] if array.ndim == 0 else array
+    """An input, a copy, for the function; scalars as NumPy scalars, strings as bytes."""
+    return plain_integers(array[()] if array.ndim == 0 else array)
 
 
 def _as_op_error(error: Exception) -> OpError:

@@ -8,6 +8,7 @@ from hashlib import md5
 from typing import Any
 
 from gpugraph.base import dtypes as dtypes_module
+from gpugraph.base.dimensions import Dimension
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.default_graph_functions import name_scope
@@ -134,10 +135,10 @@ class QueueBase:
         """
         with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
             components = self._components(vals)
-            rows = TensorShape.of((None,))
+            rows = Dimension(None)
             for component, shape in zip(components, self._shapes):
                 own = component.get_shape().with_rank_at_least(1)
-                rows = rows.merge_with(own[:1])
+                rows = rows.merge_with(Dimension(own[0]))
                 own[1:].assert_is_compatible_with(shape)
             operation: Operation = raw_ops.QueueEnqueueManyV2(
                 self._queue_ref, components, name=scope

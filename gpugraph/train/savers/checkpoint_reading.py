@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpugraph.base.dtypes import DType, runtime_name
+from gpugraph.base.dtypes import DType, plain_integers, runtime_name
 from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
 from gpugraph.platform import files
 from gpugraph.train.savers.checkpoint_files import latest_checkpoint
@@ -30,7 +30,7 @@ class CheckpointReader:
         NotFoundError for another name, DataLossError for damaged files.
         """
         with self._reader:  # data files are open only while they are read
-            value = self._reader.read(os.fsdecode(tensor_str))
+            value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
         return value if value.ndim or value.dtype != object else value[()]
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:

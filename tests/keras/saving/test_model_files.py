@@ -160,6 +160,37 @@ def foreign_bytecode(text):
     return [base64.encodebytes(code).decode("ascii"), None, None]
 
 
+def named(factor):
+    def scale(value):
+        return value * factor
+
+    return scale
+
+
+def test_named_functions_of_this_process_are_found(tmp_path):
+    value = np.ones((1, 4), np.float32)
+    scale = named(5.0)
+    model = lambda_model(scale)
+    config, text = model.get_config(), model.to_json()
+    for copy in (
+        Model.from_config(config),
+        models.model_from_json(text),
+        models.clone_model(model),
+    ):
+        np.testing.assert_array_equal(copy.predict(value), [[5.0] * 4])
+    wrapped = layers.TimeDistributed(layers.Lambda(scale))
+    again = layers.TimeDistributed.from_config(wrapped.get_config())
+    assert again.layer.function is scale
+    model.save(tmp_path / "named.h5")
+    with pytest.raises(ValueError, match="Unknown function of the Lambda layer doubled: scale"):
+        models.load_model(tmp_path / "named.h5")
+    other = lambda_model(named(6.0))
+    for build in (other.to_json, model.to_json):
+        text = build()
+        with pytest.raises(ValueError, match="Unknown function of the Lambda layer doubled: scale"):
+            models.model_from_json(text)
+
+
 def test_code_of_lambdas_is_run_where_this_process_has_written_it(tmp_path):
     x = tf.keras.Input((2,))
     layer = tf.keras.layers.Lambda(lambda v: v * 3.0)

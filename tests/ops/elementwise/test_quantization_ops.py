@@ -55,10 +55,52 @@ def test_numbers_are_tensorflows(dtype, mode, numbers, ends):
     assert output[0].dtype.name == dtype
     back = tf.quantization.dequantize(*output, mode)
     whole, low, high, real = run([*output, back])
-    assert whole[dtype].tolist() == numbers
+    assert whole.tolist() == numbers
+    assert whole.dtype == np.dtype(getattr(tf, dtype).as_numpy_dtype)[0]
     np.testing.assert_allclose([low, high], ends, rtol=1e-6)
     step = (high - low) / 255
     np.testing.assert_allclose(real, np.clip(NUMBERS, low, high), atol=step)
+
+
+def test_quantized_numbers_reach_the_program_as_integers():
+    vector = tf.cast([1, -2], tf.qint16)
+    seen = []
+    called = tf.py_func(lambda *arrays: seen.extend(arrays) or 0, [vector, vector[1]], tf.int64)
+    fed = tf.placeholder(tf.quint8)
+    with tf.Session() as session:
+        values = session.run([vector, vector[1]])
+        session.run(called)
+        stored = np.array([3, 4], np.uint8)
+        values += [
+            session.run(fed, {fed: stored}),
+            session.make_callable(tf.identity(fed), [fed])(stored),
+        ]
+        handle = session.partial_run_setup([vector])
+        values.append(session.partial_run(handle, vector))
+    expected = [[1, -2], -2, [3, 4], [3, 4], [1, -2]]
+    assert [np.asarray(value).tolist() for value in values] == expected
+    assert [value.dtype.name for value in values] == ["int16", "int16", "uint8", "uint8", "int16"]
+    assert [(value.dtype.name, value.tolist()) for value in seen] == [
+        ("int16", [1, -2]),
+        ("int16", -2),
+    ]
+
+
+def test_kept_and_saved_quantized_numbers_are_integers(tmp_path):
+    variable = tf.Variable(tf.cast([1, 2], tf.quint8), use_resource=False, name="v")
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        path = saver.save(session, str(tmp_path / "m"))
+        variable.load(np.array([7, 8], np.uint8), session)
+        values = [
+            session.run(variable),
+            session.run(tf.get_session_handle(tf.identity(variable))).eval(),
+        ]
+        saver.restore(session, path)
+        values += [session.run(variable), tf.train.load_variable(path, "v")]
+    assert [value.tolist() for value in values] == [[7, 8], [7, 8], [1, 2], [1, 2]]
+    assert {value.dtype.name for value in values} == {"uint8"}
 
 
 def test_the_range_is_widened_to_zero_and_a_hundredth():

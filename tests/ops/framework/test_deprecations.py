@@ -42,6 +42,7 @@ def test_left_out_op_types_say_what_to_use():
     [
         ("BatchDataset", "there are no datasets"),
         ("IteratorGetNext", "use tf.train.batch"),
+        ("TemporaryVariable", r"use tf\.Variable, whose Session frees it"),
         ("ScatterNdMax", "TensorFlow 1.15 does not have it"),
         ("ResourceAccumulatorTakeGradient", "use the op type without Resource"),
     ],

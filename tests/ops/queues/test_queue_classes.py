@@ -356,6 +356,10 @@ def test_wrong_elements_are_refused():
             queue.enqueue([[1, 2, 3]])
         with pytest.raises(ValueError, match="Queue must have names to enqueue a dictionary"):
             queue.enqueue({"a": [1, 2]})
+        pairs = tf.FIFOQueue(3, [tf.int32, tf.int32], [[], []])
+        with pytest.raises(ValueError, match=r"^Dimensions 2 and 3 are not compatible"):
+            pairs.enqueue_many([[1, 2], [1, 2, 3]])
+        assert pairs.enqueue_many([tf.placeholder(tf.int32), [1, 2]]).type == "QueueEnqueueManyV2"
         fed = tf.placeholder(tf.int32)
         with pytest.raises(
             tf.errors.InvalidArgumentError,

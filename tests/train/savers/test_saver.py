@@ -394,3 +394,21 @@ def test_checkpoints_of_v1_are_written_kept_and_restored(tmp_path, sharded):
         tf.train.import_meta_graph(suffix).restore(session, paths[2])
         np.testing.assert_array_equal(session.run("v:0"), [1, 2])
     assert dict(tf.train.list_variables(paths[2])) == {"v": [2], "p": [4, 2], "text": []}
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables_that_are_cached_on_a_device_are_saved_themselves(tmp_path, use_resource):
+    with tf.variable_scope("s", caching_device="/cpu:0", use_resource=use_resource):
+        variable = tf.get_variable("v", initializer=[1.0, 2.0])
+        parts = tf.get_variable(
+            "p", [4], initializer=tf.ones_initializer(), partitioner=tf.fixed_size_partitioner(2)
+        )
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        path = saver.save(session, str(tmp_path / "m"))
+        session.run([variable.assign([5.0, 6.0]), *(part.assign([0.0, 0.0]) for part in parts)])
+        saver.restore(session, path)
+        values = session.run([variable, parts.as_tensor()])
+    assert [value.tolist() for value in values] == [[1, 2], [1, 1, 1, 1]]
+    assert tf.train.list_variables(path) == [("s/p", [4]), ("s/v", [2])]
