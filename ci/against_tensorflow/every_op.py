@@ -3,7 +3,9 @@
     python ci/against_tensorflow/every_op.py --tensorflow PYTHON [--draws 2] [--only OP ...]
 
 Cases are drawn from the samples of tests/ops (`op_cases.py`). Gradients are taken along random
-directions; the second ones by the inputs and by what comes in. For each op type it prints how many
+directions; the second ones by the inputs and by what comes in. With --special, some elements of
+real inputs are NaN, infinities and zeros of both signs instead, and only values are compared, with
+the signs of zeros; 4 draws hold all kinds. For each op type it prints how many
 cases there are and how many compared, and the largest differences of values, first and second
 gradients, in units of the last place of an array's largest element. It fails where something
 differs by more than LIMITS, or in kind, without a reason in `known_differences.py`.
@@ -15,6 +17,7 @@ import argparse
 import importlib
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +33,9 @@ from sides import ROOT, add_options, library, python_of_tensorflow, side_environ
 
 LIMITS = {"values": 32.0, "first": 128.0, "second": 1024.0}
 """How far results may be apart, in units of the last place of the largest element."""
+
+SECONDS = 30
+"""A side that computes longer at one case is ended, as if the case crashed it."""
 
 
 AnswerAll = Callable[[Any, Any, list[Case], BinaryIO], None]
@@ -110,6 +116,7 @@ def _answer_all(tf: Any, make: Any, cases: list[Case], file: BinaryIO) -> None:
     while result is not None:
         with tf.Graph().as_default(), tf.Session() as session:
             for case in rest:
+                signal.alarm(SECONDS)
                 result = answer(tf, make, case, session)
                 pickle.dump(result, file)
                 file.flush()
@@ -154,11 +161,14 @@ class Found(NamedTuple):
     skipped: str = ""
 
 
-def distance(one: Any, other: Any, least: float = 0.0, single: bool = False) -> float | str:
+def distance(
+    one: Any, other: Any, least: float = 0.0, single: bool = False, signs: bool = False
+) -> float | str:
     """How far two arrays are apart; in words where they differ in kind.
 
     least: what the largest element counts as at least, where it is what others leave.
     single: whether the units are those of float32, whatever the arrays are.
+    signs: whether zeros of different signs differ, of real numbers.
     """
     one, other = np.asarray(one), np.asarray(other)
     if one.dtype != other.dtype and "O" not in (one.dtype.kind, other.dtype.kind):
@@ -172,9 +182,13 @@ def distance(one: Any, other: Any, least: float = 0.0, single: bool = False) -> 
         one, other = one.astype(np.float32), other.astype(np.float32)
     with np.errstate(all="ignore"):
         same = (one == other) | (np.isnan(one) & np.isnan(other))
+        if signs and one.dtype.kind != "c":
+            zeros = (one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other))
+            if zeros.any():
+                return f"{one[zeros][0]} instead of {other[zeros][0]}"
         if same.all():
             return 0.0
-        unlike = np.isfinite(one) != np.isfinite(other)
+        unlike = ~same & ~(np.isfinite(one) & np.isfinite(other))
         if unlike.any():
             return f"{one[unlike][0]} instead of {other[unlike][0]}"
         wide = np.complex128 if one.dtype.kind == "c" else np.float64
@@ -221,7 +235,7 @@ def compare(case: Case, ours: Answer, theirs: Answer) -> Found:
             if one is None:
                 continue
             least = 0.0 if what == "values" else 0.01
-            away = distance(one, other, least, case["op"] in SINGLE)
+            away = distance(one, other, least, case["op"] in SINGLE, case["special"])
             if isinstance(away, str):
                 differs.append(f"{what} {index}: {away}")
             else:
@@ -314,6 +328,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     add_options(parser)
     parser.add_argument("--draws", type=int, default=2, help="how often each sample is moved")
+    parser.add_argument(
+        "--special", action="store_true", help="values of NaN, infinities and zeros of both signs"
+    )
     parser.add_argument("--only", nargs="*", help="these op types")
     parser.add_argument("--dtype", default="", help="only cases with inputs or attrs of this dtype")
     options = parser.parse_args()
@@ -327,7 +344,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for op_type in options.only or sorted(set(table) - set(APART)):
-            cases = draw(op_type, declarations, table, options.draws)
+            cases = draw(op_type, declarations, table, options.draws, options.special)
             cases = [case for case in cases if re.search(rf"\b{options.dtype}\b", case["label"])]
             (folder / f"{op_type}.cases").write_bytes(pickle.dumps(cases))
         for side, program in (("gpugraph", sys.executable), ("tensorflow", python)):

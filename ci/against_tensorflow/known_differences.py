@@ -70,6 +70,74 @@ _SEGMENTS = [
     for form in ("", "Grad", "WithNumSegments")
 ]
 
+_BATCHED = [f"{batch}{op}" for batch in ("", "Batch") for op in (
+    "Cholesky", "CholeskyGrad", "MatrixDeterminant", "MatrixInverse", "MatrixSolve",
+    "MatrixSolveLs", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd",
+)]  # fmt: skip
+
+
+def _special_numbers() -> list[Known]:
+    """The reasons where inputs are NaN, infinite or zeros of both signs (`--special`)."""
+    factors = [*_BATCHED, "LogMatrixDeterminant", "Lu", "MatrixSquareRoot", "Qr"]
+    windows = ["Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "FusedResizeAndPadConv2D"]
+    windows += [f"DepthwiseConv2dNative{end}" for end in ("", "BackpropFilter", "BackpropInput")]
+    windows += ["Dilation2DBackpropFilter", "Dilation2DBackpropInput", "LRN"]
+    by_ends = ["Bicubic", "BicubicGrad", "Bilinear", "BilinearGrad"]
+    sparse_sums = [f"SparseApply{rule}" for rule in ("CenteredRMSProp", "RMSProp")]
+    reasons = [
+        (factors, "", "NaN and infinities spread as the steps of each library's factorization do; "
+         "TensorFlow 2.21 refuses fewer matrices than 1.15"),
+        (windows, "values", "TensorFlow multiplies elements outside of the images, 0, with NaN and "
+         "infinities, in those of its kernels that copy windows or multiply with bands"),
+        ([f"Resize{end}" for end in by_ends], "values", "TensorFlow multiplies pixels of weight 0, "
+         "and interpolates by differences, so that more becomes NaN next to an infinity"),
+        (["NthElement", "TopKV2"], "values", "TensorFlow sorts by comparisons that are no order "
+         "where NaN is among the numbers, by several algorithms"),
+        (["CTCGreedyDecoder", "SegmentMax", "SegmentMin", "SparseReduceMax", "RGBToHSV",
+          "SparseReduceMaxSparse", "MaxPool3D", "QuantizeAndDequantizeV2"], "values",
+         "TensorFlow's reduction takes NaN or passes over it by its place among vectors of "
+         "elements: of 1 and of 8 columns it gives different results"),
+        (["UnsortedSegmentMax", "UnsortedSegmentMin"], "values", "TensorFlow's CPU kernel forgets "
+         "NaN when another number follows it, its GPU kernel combines in any order"),
+        (["MaxPool3DGradGrad", "MaxPoolGradGrad", "MaxPoolGradGradV2"], "values", "TensorFlow "
+         "looks for the result, which a window of NaN does not hold; ours is the slope of "
+         "MaxPoolGrad, which gives the gradient to a first NaN"),
+        (["MaxPool3DGrad"], "values", "TensorFlow's CPU kernel gives the gradient to all elements "
+         "within 1e-5 of the largest, its GPU kernel to the first that equals it"),
+        (["Dilation2D", "MaxPool", "MaxPoolV2"], "values 0: -inf instead of -3.38953", "the lowest "
+         "float32, at which the search starts, is rounded to bfloat16"),
+        (["Erf"], "values", "of infinite float64 TensorFlow 2.21 gives NaN, and 1.15 gives 1"),
+        (["Polygamma", "Zeta"], "values", "at poles TensorFlow 1.15 gives infinities as here"),
+        (["SparseApplyFtrl", "SparseApplyFtrlV2"], "values", "of NaN TensorFlow 1.15 gives 0"),
+        (["ListDiff", "Unique", "UniqueWithCounts"], "", "TensorFlow hashes the bits of float16 "
+         "and bfloat16, so that their zeros differ, which those of other types do not"),
+        (["Xdivy", "Xlog1py", "Xlogy"], "values 0: 0.0", "TensorFlow 1.15 gives 0 at -0"),
+        (["RsqrtGrad"], "values 0: -0.0", "TensorFlow's scalar and vector code differ"),
+        (["HistogramSummary"], "values", "of zeros of both signs either is the largest"),
+        (sparse_sums, "values", "the means of infinite gradients: infinity minus infinity"),
+    ]  # fmt: skip
+    known = [Known(ops, what, why, "special") for ops, what, why in reasons]
+    of_zero = (
+        "which of two zeros a comparison chooses, and whether a sum starts with 0 or with its "
+    )
+    of_zero += "first term, differs between vector and scalar code of TensorFlow and of NumPy"
+    for index in range(3):
+        for sign, other in (("-", ""), ("", "-")):
+            what = f"values {index}: {sign}0.0 instead of {other}0.0"
+            known.append(Known(_ZEROS, what, of_zero, "special"))
+    return known
+
+
+_ZEROS = (
+    "AccumulateNV2", "AdjustHue", "AdjustSaturation", "BatchMatMulV2", "CropAndResize",
+    "Betainc", "Dilation2D", "Einsum", "FloorMod", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "LRNGrad", "LinSpace", "MatMul", "MaxPool", "MaxPool3D", "MaxPool3DGradGrad",
+    "MaxPoolV2", "Maximum", "Min", "Minimum", "Relu", "Relu6", "ResizeArea", "ScatterMax",
+    "ScatterMin", "SegmentMean", "SparseAdd", "SparseReduceSum", "SparseReduceSumSparse",
+    "SparseSparseMaximum", "SparseSparseMinimum", "TensorScatterMax", "TensorScatterMin",
+    *_SEGMENTS,
+)  # fmt: skip
+
 _LIST = [
     Known(
         ["_FusedMatMul"],
@@ -188,6 +256,7 @@ _LIST = [
         "of integers TensorFlow 2.21 writes nothing; tf.round gives them back",
         "^u?int",
     ),
+    *_special_numbers(),
     # TensorFlow 1.15 was as gpugraph is
     Known(("RGBToHSV",), "first: only TensorFlow", "TensorFlow 1.15 has no gradient of it"),
     Known(("RGBToHSV",), "second: gpugraph has none", "TensorFlow 1.15 has no gradient of it"),

@@ -3,7 +3,7 @@
 A case is plain data, so that it can be pickled: arrays, attrs with dtypes by name, which inputs are
 variables, which are differentiated by. Cases come from the samples of tests/ops: each as it is, and
 again with its numbers moved by up to a tenth (exact zeros, signs and domains stay) and, of integer
-data, in another order.
+data, in another order; or again with some of its numbers replaced by special ones.
 """
 
 from __future__ import annotations
@@ -31,15 +31,25 @@ def is_inexact(array: Any) -> bool:
     return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
 
 
+def is_real(array: Any) -> bool:
+    """Whether numbers are floating and not complex."""
+    return is_inexact(array) and array.dtype.kind != "c"
+
+
 # -- drawing (needs gpugraph and its tests)
 
 
-def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
-    """All cases of an op type: each sample as it is, and `draws` times moved."""
+def draw(
+    op_type: str, declarations: Any, table: Any, draws: int, special: bool = False
+) -> list[Case]:
+    """All cases of an op type: each sample as it is, and `draws` times moved.
+
+    special: each sample `draws` times with special numbers instead, without gradients.
+    """
     op_def = declarations[op_type].op_def
     cases = []
     for number, sample in enumerate(table[op_type].samples):
-        for turn in range(draws + 1):
+        for turn in range(int(special), draws + 1):
             random = np.random.default_rng(zlib.crc32(f"{op_type} {number} {turn}".encode()))
             inputs, slot, smooth = [], 0, []
             for index, (arg, source) in enumerate(zip(op_def.inputs, sample.inputs, strict=True)):
@@ -47,24 +57,30 @@ def draw(op_type: str, declarations: Any, table: Any, draws: int) -> list[Case]:
                 fixed = index in op_def.host_inputs
                 data = arg.type_attr == "T" and not fixed
                 move = turn and op_type not in DEPENDENT
-                moved = [_moved(array, random, data) if move else array for array in arrays]
+                if special:
+                    moved = [_specialized(array, random, turn) for array in arrays]
+                else:
+                    moved = [_moved(array, random, data) if move else array for array in arrays]
                 inputs.append(moved if isinstance(source, list) else moved[0])
                 for array in arrays:
                     if is_inexact(array) and not arg.is_ref and not fixed:
                         smooth.append(slot)
                     slot += 1
             follow(table, op_type, inputs, sample.attrs)
+            if special and not any(map(is_real, _flat(inputs))):
+                continue
             cases.append(
                 {
                     "op": op_type,
-                    "label": sample.label,
+                    "label": sample.label + " with special numbers" * special,
+                    "special": special,
                     "inputs": inputs,
                     "attrs": {key: _plain(value) for key, value in sample.attrs.items()},
                     "names": [arg.name for arg in op_def.inputs],
                     "refs": [arg.is_ref for arg in op_def.inputs],
                     "constant": [index in op_def.host_inputs for index in range(len(inputs))],
                     "writes": sorted(declarations[op_type].writes),
-                    "by": slots(op_type, smooth) if sample.smooth else [],
+                    "by": slots(op_type, smooth) if sample.smooth and not special else [],
                 }
             )
     return cases
@@ -76,6 +92,26 @@ def _moved(array: np.ndarray, random: np.random.Generator, data: bool) -> np.nda
     if not data:
         return array
     return random.permutation(array.reshape(-1)).reshape(array.shape).astype(array.dtype)
+
+
+SPECIAL = [
+    ((np.nan, np.inf, -np.inf, -0.0), 0.25),
+    ((np.nan,), 0.6),
+    ((np.inf, -np.inf), 0.4),
+    ((0.0, -0.0), 0.6),
+]
+"""The special numbers of each draw, and the share of elements that they replace."""
+
+
+def _specialized(array: np.ndarray, random: np.random.Generator, turn: int) -> np.ndarray:
+    """A copy of a real array with special numbers in it, in at least one place."""
+    if not is_real(array) or not array.size:
+        return array
+    numbers, share = SPECIAL[(turn - 1) % len(SPECIAL)]
+    where = random.random(array.shape) < share
+    where.reshape(-1)[random.integers(array.size)] = True
+    chosen = random.choice(numbers, array.shape)
+    return np.where(where, chosen, array.astype(np.float64)).astype(array.dtype)
 
 
 def _plain(value: Any) -> Any:

@@ -155,17 +155,20 @@ GG_ALWAYS void GG_NAME(gg_put_first)(GG_NAME(gg_vector) x, int64_t count, gg_rea
     for (int64_t lane = 0; lane < count; lane++) to[lane] = first[lane];
 }
 
-/* One more element of a window. As in np.maximum a NaN stays, and wins. */
+/* The lowest number, at which a search for the largest starts. */
+#define GG_LOWEST (sizeof(gg_real) == 4 ? (gg_real)-__FLT_MAX__ : (gg_real)-__DBL_MAX__)
+
+/* One more element of a window. As in np.fmax a NaN is passed over. */
 GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_pooled)(const int is_max, GG_NAME(gg_vector) best,
                                                 GG_NAME(gg_vector) x) {
     if (!is_max) return best + x;
-    return GG_NAME(gg_chosen)((x > best) | (x != x), x, best);
+    return GG_NAME(gg_chosen)(x > best, x, best);
 }
 
 /* So many vectors of channels of a window. */
 GG_ALWAYS void GG_NAME(gg_pool_vectors)(const int is_max, const int vectors, const gg_pool *p,
                                         const gg_window *w, const gg_real *from, gg_real *to) {
-    gg_real start = is_max ? -(gg_real)INFINITY : 0, share = (gg_real)gg_window_share(w);
+    gg_real start = is_max ? GG_LOWEST : 0, share = (gg_real)gg_window_share(w);
     GG_NAME(gg_vector) best[4];
     GG_UNROLL for (int v = 0; v < vectors; v++) best[v] = start - (GG_NAME(gg_vector)){0};
     for (int64_t i = 0; i < w->rows; i++) {
@@ -185,7 +188,7 @@ GG_ALWAYS void GG_NAME(gg_pool_vectors)(const int is_max, const int vectors, con
 GG_ALWAYS void GG_NAME(gg_pool_rest)(const int is_max, int64_t count, const gg_pool *p,
                                      const gg_window *w, const gg_real *from, const gg_real *end,
                                      gg_real *to) {
-    GG_NAME(gg_vector) best = (is_max ? -(gg_real)INFINITY : 0) - (GG_NAME(gg_vector)){0};
+    GG_NAME(gg_vector) best = (is_max ? GG_LOWEST : 0) - (GG_NAME(gg_vector)){0};
     for (int64_t i = 0; i < w->rows; i++) {
         const gg_real *at = from + i * p->x.size * p->channels;
         for (int64_t j = 0; j < w->columns; j++, at += p->channels)
@@ -219,8 +222,8 @@ GG_ALWAYS void GG_NAME(gg_pool_fours)(const int is_max, const gg_pool *p, const 
                 (const GG_NAME(gg_vector) *)(from + channels + c),
                 (const GG_NAME(gg_vector) *)(from + row + c),
                 (const GG_NAME(gg_vector) *)(from + row + channels + c)};
-            GG_NAME(gg_vector) best = *at[0];
-            GG_UNROLL for (int e = 1; e < 4; e++) best = GG_NAME(gg_pooled)(is_max, best, *at[e]);
+            GG_NAME(gg_vector) best = (is_max ? GG_LOWEST : 0) - (GG_NAME(gg_vector)){0};
+            GG_UNROLL for (int e = 0; e < 4; e++) best = GG_NAME(gg_pooled)(is_max, best, *at[e]);
             if (!is_max) best *= (gg_real)0.25;
             *(GG_NAME(gg_vector) *)(to + c) = best;
         }

@@ -49,8 +49,8 @@ GG_ALWAYS gg_real GG_NAME(gg_combined)(const int rule, gg_real a, gg_real b) {
     if (rule == GG_ADD) return a + b;
     if (rule == GG_SUB) return a - b;
     if (rule == GG_MUL) return a * b;
-    if (rule == GG_MIN) return a < b || a != a ? a : b;
-    return a > b || a != a ? a : b;
+    if (rule == GG_MIN) return b < a ? b : a; /* NaN changes nothing */
+    return b > a ? b : a;
 }
 
 GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter_work) * work,

@@ -56,11 +56,11 @@ def _quantized(context: KernelContext, x: Any, least: Any, most: Any, out: Any) 
 
 
 def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """Masks of the numbers in the range, below and above; an empty range has all."""
+    """Masks of the numbers in the range, below and above; an empty range has all, NaN none."""
     low, high, _ = _nudged(context, least, most)
     empty = (least == 0) & (most == 0)
     below, above = (x < low) & ~empty, (x > high) & ~empty
-    return ~(below | above), below, above
+    return ((x >= low) & (x <= high)) | empty, below, above
 
 
 # -- a range of attrs

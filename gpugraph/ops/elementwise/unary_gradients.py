@@ -91,6 +91,19 @@ def _by_both(
     return gradient
 
 
+def _zero_where_dy_is(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, but 0 where dy is, also where y is 0, infinite or NaN: as in TensorFlow."""
+
+    def compute(y: Any, dy: Any, out: Any) -> None:
+        is_zero = dy == 0
+        function(y, dy, out)
+        if is_zero.any():
+            np.copyto(out, 0, where=is_zero)
+
+    return compute
+
+
+@_zero_where_dy_is
 def _sqrt_grad(y: Any, dy: Any, out: Any) -> None:
     np.multiply(dy, 0.5, out=out)
     np.divide(out, y, out=out)
@@ -104,12 +117,13 @@ def _sqrt_grad_gradient(op: Any, dz: Any) -> list[Any]:
 _gradient_op(
     "SqrtGrad",
     _sqrt_grad,
-    "rounded((T)0.5 * y) / x",
+    "y == (T)0 ? (T)0 : rounded((T)0.5 * y) / x",
     _sqrt_grad_gradient,
     "dy / (2 y): the gradient of y = sqrt(x).",
 )
 
 
+@_zero_where_dy_is
 def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
     np.multiply(dy, y, out=out)
     np.multiply(out, -0.5, out=out)
@@ -120,7 +134,7 @@ def _rsqrt_grad(y: Any, dy: Any, out: Any) -> None:
 _gradient_op(
     "RsqrtGrad",
     _rsqrt_grad,
-    "rounded(rounded((T)-0.5 * rounded(y * x)) * x) * x",
+    "y == (T)0 ? (T)0 : rounded(rounded((T)-0.5 * rounded(y * x)) * x) * x",
     _by_both(
         "RsqrtGrad", _parts, lambda y, both: raw_ops.Mul(raw_ops.Mul(both, raw_ops.Square(y)), -1.5)
     ),
@@ -128,6 +142,7 @@ _gradient_op(
 )
 
 
+@_zero_where_dy_is
 def _reciprocal_grad(y: Any, dy: Any, out: Any) -> None:
     np.multiply(y, y, out=out)
     np.multiply(out, dy, out=out)
@@ -142,7 +157,7 @@ for _name in ("ReciprocalGrad", "InvGrad"):
     _gradient_op(
         _name,
         _reciprocal_grad,
-        "-rounded(x * x) * y",
+        "y == (T)0 ? (T)0 : -rounded(x * x) * y",
         _by_both("ReciprocalGrad", _parts, _minus_two_y),
         "-dy y y: the gradient of y = 1 / x.",
     )

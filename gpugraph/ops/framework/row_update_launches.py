@@ -47,6 +47,9 @@ SUB = UpdateRule("(a) + (b)", "(a) - (b)")
 MUL = _same("(a) * (b)")
 MIN = _same("((a) < (b) || (a) != (a) ? (a) : (b))")
 MAX = _same("((a) > (b) || (a) != (a) ? (a) : (b))")
+SMALLER = UpdateRule("((a) <= (b) || (b) != (b) ? (a) : (b))", "((b) < (a) ? (b) : (a))")
+LARGER = UpdateRule("((a) >= (b) || (b) != (b) ? (a) : (b))", "((b) > (a) ? (b) : (a))")
+"""As MIN and MAX, except that changes of NaN change nothing."""
 
 
 class Changes(NamedTuple):

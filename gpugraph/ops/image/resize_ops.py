@@ -139,12 +139,20 @@ def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) 
     return [_WEIGHTS[kind](size, new, attrs) for size, new in zip(sizes, news, strict=True)]
 
 
+def _weigh(matrix: Any, wide: Any) -> Any:
+    """matrix @ wide, without the elements of weight 0, which may be NaN or infinite."""
+    chosen = [np.flatnonzero(weights) for weights in matrix]
+    parts = [row[places] @ wide[..., places, :] for row, places in zip(matrix, chosen)]
+    return np.stack(parts, axis=-2)
+
+
 def _multiply(rows: Any, columns: Any, images: Any, out: Any) -> None:
     """out = rows @ image @ columns^T, of each image and channel."""
     batch, height, width, channels = images.shape
+    matmul = np.matmul if images.dtype.kind in "iu" or np.isfinite(images).all() else _weigh
     wide = images.astype(np.float64, copy=False).reshape(batch, height, width * channels)
-    half = np.matmul(rows, wide).reshape(batch, rows.shape[0], width, channels)
-    np.copyto(out, np.matmul(columns, half), casting="unsafe")
+    half = matmul(rows, wide).reshape(batch, rows.shape[0], width, channels)
+    np.copyto(out, matmul(columns, half), casting="unsafe")
 
 
 def _bind_resize(kind: str, context: KernelContext, images: Any, out: Any) -> Callable[[], Any]:

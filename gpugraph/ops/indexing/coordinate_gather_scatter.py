@@ -217,11 +217,25 @@ _LONG_ROW = 256
 _BLOCK = 1 << 16
 
 
+_UNCHANGING = {np.maximum: -np.inf, np.minimum: np.inf}
+
+
+def _without_nan(values: Any, number: float) -> Any:
+    """The values with `number` in place of NaN."""
+    is_nan = values != values
+    if is_nan.any():
+        values = values.copy()
+        values[is_nan] = number
+    return values
+
+
 def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
     """target[rows[i]] = combine(target[rows[i]], values[i]), in order, by a ufunc `combine`.
 
-    target and values are matrices.
+    target and values are matrices. Of `np.maximum` and `np.minimum` values of NaN change nothing.
     """
+    if combine in _UNCHANGING and values.dtype.kind not in "iu":
+        values = _without_nan(values, _UNCHANGING[combine])
     width = values.shape[1]
     if width >= _LONG_ROW:
         for row, value in zip(rows.tolist(), values, strict=True):

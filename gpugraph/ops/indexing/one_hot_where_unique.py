@@ -351,8 +351,9 @@ def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callab
     def run() -> None:
         np.multiply(ramp, (stop - start) / out.dtype.type(steps), out=out)
         np.add(out, start, out=out)
+        out[0] = start  # exactly, also where the other end is not finite
         if out.size > 1:
-            out[-1] = stop  # exactly
+            out[-1] = stop
 
     return run
 
@@ -361,6 +362,7 @@ def _lin_space_terms(signature: Signature, start: Term, stop: Term) -> list[Term
     size = signature.output_shapes[0][0]
     ramp = start.index(size, start.dtype)
     values = ramp * ((stop - start) / max(size - 1, 1)) + start
+    values = values.apply("y ? z : x", ramp.apply("x == (T)0", dtype=dtypes.bool), start)
     if size < 2:
         return [values]
     is_last = ramp.apply(f"x == (T){size - 1}", dtype=dtypes.bool)

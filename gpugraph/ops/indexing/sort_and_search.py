@@ -234,10 +234,24 @@ def _launch_bound(side: str, signature: Signature) -> list[Launch]:
     return [Launch("gg_bound", grid_of(total), block, arguments, types, defines)]
 
 
+def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
+    """A search that compares with NaN as with any number, where NumPy takes it as the largest."""
+    low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, row.size)
+    while (low < high).any():
+        middle = (low + high) // 2
+        seen = row[np.minimum(middle, row.size - 1)]
+        is_after = ~(wanted < seen) if side == "right" else seen < wanted
+        low = np.where((low < high) & is_after, middle + 1, low)
+        high = np.where((low < high) & ~is_after, middle, high)
+    return low
+
+
 def _declare_bound(name: str, side: Any, doc: str) -> Any:
     def find(rows: Any, values: Any, out: Any) -> None:
+        ordered = (rows == rows).all() and (values == values).all()
+        search = np.searchsorted if ordered else _find_by_halves
         for row, wanted, target in zip(rows, values, out, strict=True):
-            target[...] = np.searchsorted(row, wanted, side=side)
+            target[...] = search(row, wanted, side)
 
     return op(
         name,

@@ -23,8 +23,8 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
-    MAX,
-    MIN,
+    LARGER,
+    SMALLER,
     SUB,
     UpdateRule,
     combine_changes,
@@ -138,7 +138,7 @@ tensor_scatter_sub: _TensorScatter = _declare_tensor_scatter(
 tensor_scatter_max: _TensorScatter = _declare_tensor_scatter(
     "Max",
     np.maximum,
-    MAX,
+    LARGER,
     _extreme_back,
     REAL,
     "`tensor`, or the larger `updates` at coordinates (see `tensor_scatter_update`).",
@@ -146,7 +146,7 @@ tensor_scatter_max: _TensorScatter = _declare_tensor_scatter(
 tensor_scatter_min: _TensorScatter = _declare_tensor_scatter(
     "Min",
     np.minimum,
-    MIN,
+    SMALLER,
     _extreme_back,
     REAL,
     "`tensor`, or the smaller `updates` at coordinates (see `tensor_scatter_update`).",

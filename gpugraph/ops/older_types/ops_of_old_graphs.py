@@ -41,7 +41,10 @@ _PIXELS = (uint8, int8, int16, int32, int64, float32, float64)
 def _adjust_contrast(images: Any, factor: Any, least: Any, most: Any, out: Any) -> None:
     wide = images.astype(np.float32)
     mean = wide.mean((-3, -2), keepdims=True)
-    np.clip((wide - mean) * factor + mean, least, most, out)
+    wide = (wide - mean) * factor + mean
+    np.copyto(wide, most, where=wide > most)  # an end of NaN does not count
+    np.copyto(wide, least, where=wide < least)
+    np.copyto(out, wide)
 
 
 def _infer_images(context: InferContext) -> Sequence[TensorShape]:

@@ -158,13 +158,16 @@ def _running(ufunc: Any, start: Any) -> Call:
         source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
         if context.attrs["reverse"]:
             source, target = source[::-1], target[::-1]
-        if not context.attrs["exclusive"]:
-            return partial(ufunc.accumulate, source, 0, target.dtype, target)
+        is_exclusive = context.attrs["exclusive"]
         first, rest = target[:1], target[1:]
+        totals = rest if is_exclusive else target
 
         def run() -> None:
-            first.fill(start(target.dtype))
-            ufunc.accumulate(source[:-1], 0, target.dtype, rest)
+            if is_exclusive:
+                first.fill(start(target.dtype))
+            ufunc.accumulate(source[:-1] if is_exclusive else source, 0, target.dtype, totals)
+            if ufunc is np.add and not totals[:1].all():
+                np.add(totals, 0, totals)  # a sum starts with 0: it is never -0
 
         return run
 

@@ -55,9 +55,9 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
         far = _far(order, np.where(np.isinf(large), _FAR, large))
         if not scaled:  # by halves: exp(size) may be too large where the product is not
             far = far * np.exp(large / 2) * np.exp(large / 2)
-        far = np.where(np.isinf(large), 0.0 if scaled else np.inf, far)
+        far = np.where(np.isinf(large), 0.0 if scaled else np.nan, far)  # TensorFlow: 0 inf
         value = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
-        return np.copysign(value, x) if order else value
+        return np.where(x == 0, 0.0, np.copysign(value, x)) if order else value
 
     return compute
 

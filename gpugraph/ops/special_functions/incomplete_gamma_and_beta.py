@@ -105,11 +105,15 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """What is known at x = 0, at x = inf and at a = inf."""
+    """What is known at x = 0, at x = inf and at a = inf.
+
+    As in TensorFlow the lower function is 0 at x = 0 for all a, and both are where a and x are
+    infinite.
+    """
     a, x = np.broadcast_arrays(a, x)
-    inner = np.where((a > 0) & (x == np.inf) & np.isfinite(a), 1 - at_zero, inner)
+    inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
     least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
-    return np.where((a > 0) & least, at_zero, inner)
+    return np.where(((a > 0) | (at_zero == 0)) & least, at_zero, inner)
 
 
 def _lower(a: Array, x: Array) -> Array:

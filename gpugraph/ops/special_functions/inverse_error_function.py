@@ -66,6 +66,7 @@ def _erfinv(y: Array) -> Array:
     middle = _middle(np.where(size <= 0.5, y, 0.0))
     outer = _tail(np.where((size > 0.5) & (size < 1), (1 - size) / 2, 0.25))
     inner = np.where(size <= 0.5, middle, np.copysign(outer, y))
+    inner = inner + 0.0  # of -0 TensorFlow gives 0
     return np.where(size < 1, inner, np.where(size == 1, np.copysign(np.inf, y), np.nan))
 
 

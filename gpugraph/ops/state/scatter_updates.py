@@ -25,9 +25,9 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.row_update_launches import (
     ADD,
-    MAX,
-    MIN,
+    LARGER,
     MUL,
+    SMALLER,
     SUB,
     Changes,
     apply_in_order,
@@ -90,8 +90,8 @@ _LAUNCHES: dict[str, RowLaunches] = {
     "Sub": partial(combine_changes, rule=SUB),
     "Mul": partial(combine_changes, rule=MUL),
     "Div": _quotients,
-    "Min": partial(combine_changes, rule=MIN),
-    "Max": partial(combine_changes, rule=MAX),
+    "Min": partial(combine_changes, rule=SMALLER),
+    "Max": partial(combine_changes, rule=LARGER),
 }
 
 

@@ -40,6 +40,8 @@ GG_INLINE double gg_zeta(double x, double q) {
     if (!(x > 1)) return NAN;
     if (q <= 0 && q == floor(q)) return INFINITY;
     if (q <= 0 && x != floor(x)) return NAN;
+    if (isinf(q) && q > 0) return 0;
+    if (isinf(x) && q > 0) return q < 1 ? (double)INFINITY : q == 1 ? 1 : 0;
     double total = 0;
     for (int k = 0; k < GG_FAR; k++) total += pow(q + k, -x);
     const double at = q + GG_FAR, last = pow(at, -x);

@@ -23,7 +23,7 @@ typedef gg_pack<GG_NUMBER, GG_PACK> gg_numbers;
 #define GG_PIXELS gg_lay(channels, z.size, y.size, x.size)
 #define GG_RESULTS gg_lay(channels, z.out, y.out, x.out)
 
-/* out[place] = the largest of each window; NaN where there is one. */
+/* out[place] = the largest of each window. NaN is passed over in images, and wins in volumes. */
 extern "C" __global__ void gg_max_pool(const T *source, T *out, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_PIXELS, to = GG_RESULTS;
@@ -42,7 +42,7 @@ extern "C" __global__ void gg_max_pool(const T *source, T *out, long long count,
 #pragma unroll
                     for (int e = 0; e < GG_PACK; e++) {
                         const T_VALUE v = T_LOAD(seen.of[e]);
-                        if (v > best[e] || v != v) best[e] = v;
+                        if (v > best[e] || (GG_VOLUME && v != v)) best[e] = v;
                     }
                 }
         gg_items made;

@@ -4,7 +4,6 @@
 
 #include "gpu_kernel.cuh"
 
-GG_INLINE bool gg_less(ELEMENT_VALUE a, ELEMENT_VALUE b) { return a < b || (b != b && a == a); }
 
 extern "C" __global__ void gg_bound(const ELEMENT *sorted, const ELEMENT *values, OUTPUT *out, long long total, long long size, long long count, long long after) {
     const long long stride = (long long)gridDim.x * blockDim.x;
@@ -15,7 +14,7 @@ extern "C" __global__ void gg_bound(const ELEMENT *sorted, const ELEMENT *values
         while (low < high) {
             const long long middle = low + (high - low) / 2;
             const ELEMENT_VALUE other = ELEMENT_LOAD(row[middle]);
-            if (after ? !gg_less(value, other) : gg_less(other, value)) low = middle + 1;
+            if (after ? !(value < other) : other < value) low = middle + 1;
             else high = middle;
         }
         out[at] = (OUTPUT)low;

@@ -264,7 +264,7 @@ def _bind_elu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> C
     slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
 
     def run() -> None:
-        np.minimum(outputs, 0, out=slope)
+        np.fmin(outputs, 0, out=slope)  # of NaN 0: it is not negative
         np.add(slope, 1, out=slope)
         np.multiply(dy, slope, out=out)
 
@@ -277,7 +277,7 @@ elu = activation(
     "`features` where positive, else exp(features) - 1, elementwise, for floats.",
 )  # fmt: skip
 activation_gradient(
-    "EluGrad", "outputs", Call(make=_bind_elu_grad), "x * rounded((y > (T)0 ? (T)0 : y) + (T)1)",
+    "EluGrad", "outputs", Call(make=_bind_elu_grad), "x * rounded((y < (T)0 ? y : (T)0) + (T)1)",
     exponential_grad_back, "gradients where outputs >= 0, else gradients * (outputs + 1)",
     alias={0: 0},
 )  # fmt: skip

@@ -13,10 +13,10 @@ from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 Arguments = tuple[Arg | Scratch, ...]
 
 
-def _lowest(dtype: DType) -> str:
+def _lowest(is_volume: bool, dtype: DType) -> str:
     """The value at which the search for the largest starts, in C."""
     if dtype.is_floating:
-        return "-INFINITY"
+        return "-INFINITY" if is_volume else f"(T_VALUE)({float(dtype.min)!r})"
     low = int(np.iinfo(dtype.as_numpy_dtype).min)
     return f"(T_VALUE)({low + 1}ll - 1)" if low else "0"
 
@@ -36,7 +36,7 @@ def _launch(
         **work.macros(),
         "GG_PACK": pack,
         "GG_NUMBER": f"{_number(work).name}_t",
-        "GG_LOWEST": _lowest(dtype),
+        "GG_LOWEST": _lowest(work.volume, dtype),
     }
     numbers = (*arguments, count, work.channels, *work.numbers)
     return Launch(function, grid_of(count), (THREADS, 1, 1), numbers, {"T": dtype}, macros)

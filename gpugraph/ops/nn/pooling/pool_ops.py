@@ -68,8 +68,9 @@ def _axes(layout: Layout, context: KernelContext, source: Any) -> list[Axis]:
     return layout.axes(context.attrs, source.shape[1:-1])
 
 
-def _lowest(dtype: Any) -> Any:
-    return -np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
+def _lowest(layout: Layout, dtype: Any) -> Any:
+    """The start of a search for the largest: of volumes an infinity, as in TensorFlow."""
+    return -np.inf if layout is VOLUMES and dtype.is_floating else dtype.min
 
 
 def _is_across_depth(layout: Layout, attrs: Any) -> bool:
@@ -84,9 +85,11 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
     if _is_across_depth(layout, context.attrs):
         return bind_depth_max(context, source, out)
     source, out = layout.last_channels(context.attrs, source, out)
-    calls: list[Run] = [partial(out.fill, _lowest(out.dtype))]
+    dtype = context.output_types[0].base_dtype
+    larger = np.maximum if layout is VOLUMES else np.fmax  # images: NaN is passed over
+    calls: list[Run] = [partial(out.fill, _lowest(layout, dtype))]
     for seen, into, _ in _steps(_axes(layout, context, source), source, out):
-        calls.append(partial(np.maximum, into, seen, out=into))
+        calls.append(partial(larger, into, seen, out=into))
     return run_all(calls)
 
 
@@ -103,7 +106,7 @@ class _Places:
         self.place = context.scratch(shape, dtypes.int32)
         self.here = context.scratch(shape, dtypes.bool)
         self.calls: list[Run] = [
-            partial(best.fill, _lowest(best.dtype)),
+            partial(best.fill, _lowest(layout, context.input_types[0].base_dtype)),
             partial(self.place.fill, -1),
         ]
         unset = context.scratch(shape, dtypes.bool) if layout is IMAGES else self.here
