@@ -36,7 +36,7 @@ def test_histograms_put_what_is_outside_at_the_ends() -> None:
     same(lambda: tf.histogram_fixed_width_bins(VALUES, [0.0, 5.0], nbins=5), [0, 0, 1, 2, 4, 4])
     refuses(lambda: tf.histogram_fixed_width(VALUES, [5.0, 0.0], 5), Invalid, "value_range")
     refuses(lambda: tf.histogram_fixed_width(VALUES, [0.0, 5.0], 0), ValueError, "nbins")
-    refuses(lambda: tf.histogram_fixed_width(VALUES, [5.0], 5), ValueError, "two numbers")
+    refuses(lambda: tf.histogram_fixed_width(VALUES, [5.0], 5), ValueError, "must be 2 but is 1")
 
 
 def test_confusion_matrix_counts_labels_by_predictions() -> None:
