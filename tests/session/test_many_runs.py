@@ -1,4 +1,4 @@
-"""Many runs, in one thread and in eight: right sums, no deadlock, and nothing that grows."""
+"""Many runs, in one thread and in many: right sums, no deadlock, and nothing that grows."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class Mixed:
         value, count = self.session.run(self.state)
         assert value.min() == value.max() == count
 
-    def in_threads(self, rounds: int) -> None:
-        """`rounds` runs in each of eight threads, of kinds that chance decides."""
+    def in_threads(self, rounds: int, num_threads: int) -> None:
+        """Make `rounds` runs in each of some threads, of kinds that chance decides."""
         errors: list[BaseException] = []
 
         def work(seed: int) -> None:
@@ -91,7 +91,9 @@ class Mixed:
             except BaseException as error:
                 errors.append(error)
 
-        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(8)]
+        threads = [
+            threading.Thread(target=work, args=(n,), daemon=True) for n in range(num_threads)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -109,17 +111,22 @@ class Mixed:
 
 
 @pytest.mark.parametrize(
-    ("first", "rounds"), [(20, 30), pytest.param(100, 900, marks=pytest.mark.exhaustive)]
+    ("first", "rounds", "num_threads"),
+    [
+        (20, 30, 8),
+        pytest.param(100, 900, 8, marks=pytest.mark.exhaustive),
+        pytest.param(50, 450, 32, marks=pytest.mark.exhaustive),
+    ],
 )
-def test_eight_threads_on_one_session(first: int, rounds: int) -> None:
+def test_threads_on_one_session(first: int, rounds: int, num_threads: int) -> None:
     mixed = Mixed()
     with mixed.session:
         tracemalloc.start()
         try:
-            mixed.in_threads(first)
+            mixed.in_threads(first, num_threads)
             count = threading.active_count()
             objects, arenas = mixed.held()
-            mixed.in_threads(rounds)
+            mixed.in_threads(rounds, num_threads)
             objects_later, arenas_later = mixed.held()
         finally:
             tracemalloc.stop()
