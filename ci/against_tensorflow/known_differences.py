@@ -111,9 +111,9 @@ def _special_numbers() -> list[Known]:
          "AdjustHue never ends"),
         (["AudioSummaryV2"], "only gpugraph refuses", "TensorFlow converts an infinite rate to an "
          "integer, which C leaves undefined"),
-        (["CTCLoss"], "values 1", "where a loss is NaN, TensorFlow's gradient is NaN of all classes, "
-         "ours only of those on paths"),
-        (["ExtractGlimpse"], "values", "noise around an image differs from run to run, and offsets "
+        (["CTCLoss"], "values 1", "where a loss is NaN, TensorFlow gives NaN to all classes, "
+         "here only those on paths have it"),
+        (["ExtractGlimpse"], "values", "noise differs from run to run, and offsets "
          "that are not finite have no integers in C"),
         (["FakeQuantWithMinMaxVarsPerChannelGradient"], "values", "of a range from inf to -inf "
          "vectors' masks differ from those of matrices in TensorFlow"),
