@@ -106,6 +106,17 @@ def _special_numbers() -> list[Known]:
          "within 1e-5 of the largest, its GPU kernel to the first that equals it"),
         (["Dilation2D", "MaxPool", "MaxPoolV2"], "values 0: -inf instead of -3.38953", "the lowest "
          "float32, at which the search starts, is rounded to bfloat16"),
+        (["AdjustHue", "AdjustSaturation"], "", "TensorFlow's chains of comparisons make grey or "
+         "black of a pixel with NaN or -inf, by the channel that has it; with an infinite delta "
+         "AdjustHue never ends"),
+        (["AudioSummaryV2"], "only gpugraph refuses", "TensorFlow converts an infinite rate to an "
+         "integer, which C leaves undefined"),
+        (["CTCLoss"], "values 1", "where a loss is NaN, TensorFlow gives NaN to all classes, "
+         "here only those on paths have it"),
+        (["ExtractGlimpse"], "values", "noise differs from run to run, and offsets "
+         "that are not finite have no integers in C"),
+        (["FakeQuantWithMinMaxVarsPerChannelGradient"], "values", "of a range from inf to -inf "
+         "vectors' masks differ from those of matrices in TensorFlow"),
         (["Erf"], "values", "of infinite float64 TensorFlow 2.21 gives NaN, and 1.15 gives 1"),
         (["Polygamma", "Zeta"], "values", "at poles TensorFlow 1.15 gives infinities as here"),
         (["SparseApplyFtrl", "SparseApplyFtrlV2"], "values", "of NaN TensorFlow 1.15 gives 0"),

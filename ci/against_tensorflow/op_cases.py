@@ -67,7 +67,7 @@ def draw(
                         smooth.append(slot)
                     slot += 1
             follow(table, op_type, inputs, sample.attrs)
-            if special and not any(map(is_real, _flat(inputs))):
+            if special and not any(map(is_real, flat_outputs(inputs))):
                 continue
             cases.append(
                 {

@@ -222,3 +222,53 @@ def test_numbers_that_are_quantized(session: tf.Session) -> None:
     x, dy = np.array([NAN, 1, 9], np.float32), np.array([2, 3, 4], np.float32)
     y = tf.raw_ops.FakeQuantWithMinMaxArgsGradient(dy, x, min=-2.0, max=2.0)
     assert session.run(y).tolist() == [0, 3, 0]
+
+
+def test_colours_of_special_hues(session: tf.Session) -> None:
+    """Hues outside of [0, 1] are red, as those at its ends; saturations are not clipped."""
+    hsv = [[INF, 0.5, 0.6], [-INF, 0.5, 0.6], [NAN, 0.5, 0.6], [-0.2, 0.5, 0.6], [1.7, 0.5, 0.6]]
+    hsv += [[0.2, INF, 0.6], [0.2, 0.5, INF], [0.2, 0.5, NAN], [0.2, 1.5, 0.6], [0, 1, -1]]
+    red, nan = [0.6, 0.3, 0.3], [NAN] * 3
+    expected = [red, red, nan, red, red, nan, [INF] * 3, nan, [0.42, 0.6, -0.3], [-1, -0.0, -0.0]]
+    for dtype in FLOATS:
+        check(session.run(tf.image.hsv_to_rgb(np.array(hsv, dtype))), np.array(expected))
+
+
+BOXES = [[0, 0, 2, 2], [0, 0, 2, 2], [NAN, 0, 1, 1], [5, 5, 7, 7], [0, NAN, 2, 2], [5, 5, INF, INF]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "sigma", "boxes", "kept"),
+    [
+        ([0.9, 0.8, 0.7, 0.6, 0.5, 0.4], 0, [0, 3, 5, 2, 4], [0.9, 0.6, 0.4, 0, 0]),
+        ([NAN, 0.8, -INF, INF, NAN, -0.0], 0, [3, 1, 5], [INF, 0.8, -0.0]),
+    ],
+)
+def test_the_best_of_special_boxes(
+    session: tf.Session, scores: Any, sigma: float, boxes: Any, kept: Any
+) -> None:
+    """An overlap that is NaN takes all of a score, at no overlap is a box left out for it."""
+    inputs = np.array(BOXES, np.float32), np.array(scores, np.float32), 6, np.float32(0.5)
+    least = np.float32(-INF)
+    chosen = tf.raw_ops.NonMaxSuppressionV5(*inputs, least, np.float32(sigma))
+    got, values, count = session.run(chosen)
+    assert got.tolist() == boxes and count == len(boxes)
+    check(values, np.array(kept))
+    for op, limits in (("NonMaxSuppressionV2", ()), ("NonMaxSuppressionV3", (least,))):
+        got = session.run(getattr(tf.raw_ops, op)(*inputs, *limits))
+        assert got.tolist() == boxes
+
+
+def test_a_running_sum_of_logarithms_is_never_minus_zero(session: tf.Session) -> None:
+    x = np.array([-0.0, -INF, INF, NAN])
+    check(session.run(tf.math.cumulative_logsumexp(x)), np.array([0, 0, INF, NAN]))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sums_before_products(session: tf.Session, dtype: Any) -> None:
+    """Einsum sums over the labels that one input has alone before it multiplies."""
+    x, y = np.array([[1, -1], [2, INF]], dtype), np.array([INF, 3, -1], dtype)
+    inputs = [tf.placeholder_with_default(value, value.shape) for value in (x, y)]
+    check(session.run(tf.raw_ops.Einsum(inputs, equation="ij,k->i")), np.array([NAN, INF]))
+    x[0, 1] = 1
+    check(session.run(tf.raw_ops.Einsum([x, y], equation="ij,k->i")), np.array([INF, INF]))

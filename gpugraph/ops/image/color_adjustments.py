@@ -60,9 +60,10 @@ def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
 
 def _rgb(hue: Any, saturation: Any, value: Any) -> Any:
     """Colours along a new last axis."""
-    sector = hue[..., None] * 6 + np.array([0, 4, 2], hue.dtype)
-    distance = np.abs(np.mod(sector, 6) - 3) - 1
-    tint = np.clip(distance, 0, 1)
+    sector = hue[..., None] * 6
+    distance = np.abs(sector - np.array([3, 2, 4], hue.dtype))
+    distance[..., 0] = 3 - distance[..., 0]
+    tint = np.clip(2 - distance, 0, 1)
     return (1 - saturation[..., None] + saturation[..., None] * tint) * value[..., None]
 
 

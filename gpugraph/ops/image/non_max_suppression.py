@@ -41,11 +41,13 @@ def _choose(
     while waiting and len(chosen) < most:
         minus, box, since = heapq.heappop(waiting)
         shared = overlaps(box, [other for other, _ in chosen[since:]])
-        if not sigma:
-            if not (shared > threshold).any():
-                chosen.append((box, -minus))
+        if sigma:
+            weights = np.exp(-0.5 / sigma * shared * shared)
+        elif (shared > threshold).any():
             continue
-        score = -minus * float(np.prod(np.exp(-0.5 / sigma * shared * shared)))
+        else:
+            weights = shared <= threshold  # an overlap that is NaN takes all of the score
+        score = -minus * float(np.prod(weights))
         if score == -minus:
             chosen.append((box, score))
         elif score > least:
@@ -56,22 +58,38 @@ def _choose(
 def _corners(boxes: Any) -> Any:
     """Boxes as y1, x1, y2, x2, the lower corner first."""
     low, high = boxes[:, :2], boxes[:, 2:]
-    return np.concatenate([np.minimum(low, high), np.maximum(low, high)], 1)
+    return np.concatenate([_least(low, high), _largest(low, high)], 1)
+
+
+def _least(one: Any, other: Any) -> Any:
+    """The lower numbers; those of `one` where either is NaN."""
+    return np.where(other < one, other, one)
+
+
+def _largest(one: Any, other: Any) -> Any:
+    """The higher numbers; those of `one` where either is NaN."""
+    return np.where(one < other, other, one)
 
 
 def _overlap(box: Any, others: Any) -> Any:
     """The area that a box shares with others, as a part of the area that both cover."""
-    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    low, high = _largest(box[:2], others[:, :2]), _least(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
     areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
     area = (box[2:] - box[:2]).prod()
     whole = area + areas - shared
-    return np.where((areas > 0) & (area > 0), shared / np.where(whole > 0, whole, 1), 0)
+    return np.where((areas <= 0) | (area <= 0), 0, shared / np.where(whole == 0, 1, whole))
 
 
 def _by_boxes(boxes: Any) -> Overlaps:
     corners = _corners(boxes)
     return lambda box, others: _overlap(corners[box], corners[others])
+
+
+def _known_overlaps(boxes: Any) -> Overlaps:
+    """Those by boxes, 0 instead of NaN: here such boxes keep their scores."""
+    overlaps = _by_boxes(boxes)
+    return lambda box, others: np.nan_to_num(overlaps(box, others))
 
 
 def _check(threshold: Any, most: Any = 0) -> None:
@@ -163,7 +181,7 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
     def run() -> list[Any]:
         _check(threshold, most)
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
-        if sigma < 0:
+        if not sigma >= 0:
             raise invalid_argument(f"soft_nms_sigma must not be negative, but is {sigma}")
         chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma)
         size = int(most) if pads else len(chosen)
@@ -178,14 +196,8 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
 
 def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
     _check(threshold)
-    corners = _corners(boxes)
-    chosen: list[int] = []
-    for box in np.argsort(-scores, kind="stable").tolist():
-        if len(chosen) >= int(most) or not scores[box] > least:
-            break
-        if not (_overlap(corners[box], corners[chosen]) > threshold).any():
-            chosen.append(box)
-    return [np.array(chosen, np.int32)]
+    chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes))
+    return [np.array([box for box, _ in chosen], np.int32)]
 
 
 op(
@@ -321,8 +333,9 @@ def _best_of_all(boxes: Any, scores: Any, most: int, threshold: Any, least: Any)
     items = []
     for kind in range(scores.shape[1]):
         of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
-        overlaps = _by_boxes(of_class)
-        chosen = _choose(scores[:, kind], most, float(least), float(threshold), overlaps)
+        chosen = _choose(
+            scores[:, kind], most, float(least), float(threshold), _known_overlaps(of_class)
+        )
         items += [(score, kind, of_class[box]) for box, score in chosen]
     return sorted(items, key=lambda item: -item[0])
 

@@ -81,8 +81,27 @@ def _broadcast(batches: Sequence[tuple[int | None, ...]]) -> tuple[int | None, .
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     *parts, out = arrays
     inputs, output = _labels(context.attrs, len(parts))
-    equation = (",".join(inputs) + "->" + output).replace(_DOT, _ELLIPSIS)
-    return lambda: np.copyto(out, np.einsum(equation, *parts))
+    kept = [_shared(inputs, index, output) for index in range(len(parts))]
+    equation = (",".join(kept) + "->" + output).replace(_DOT, _ELLIPSIS)
+    sums = [
+        f"{labels}->{rest}".replace(_DOT, _ELLIPSIS) if rest != labels else ""
+        for labels, rest in zip(inputs, kept, strict=True)
+    ]
+
+    def run() -> None:
+        terms = [
+            np.einsum(first, part) if first else part
+            for first, part in zip(sums, parts, strict=True)
+        ]
+        np.copyto(out, np.einsum(equation, *terms))
+
+    return run
+
+
+def _shared(inputs: list[str], index: int, output: str) -> str:
+    """The labels of an input that others or the output have: it is summed over the rest first."""
+    others = _DOT + output + "".join(inputs[:index] + inputs[index + 1 :])
+    return "".join(label for label in inputs[index] if label in others)
 
 
 def _back(op: Any, dy: Any) -> list[Any]:

@@ -166,7 +166,7 @@ def _running(ufunc: Any, start: Any) -> Call:
             if is_exclusive:
                 first.fill(start(target.dtype))
             ufunc.accumulate(source[:-1] if is_exclusive else source, 0, target.dtype, totals)
-            if ufunc is np.add and not totals[:1].all():
+            if ufunc is not np.multiply and not totals[:1].all():
                 np.add(totals, 0, totals)  # a sum starts with 0: it is never -0
 
         return run
