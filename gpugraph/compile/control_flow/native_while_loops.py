@@ -6,7 +6,7 @@ in the background once the loop has taken a while, and in each run with a time l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -60,6 +60,16 @@ class NativeLoop(StepGroup):
         for step, _ in step_codes(self.steps[len(self.loop.loop_steps.start) :]):
             yield step, code
 
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Whether the loop is a native function by now."""
+        code = codes[self.loop.loop_steps.condition.label]
+        reason = code.reason.partition("\n")[0]
+        states = {
+            "native": "a native function",
+            "waiting": f"waits to be a native function ({reason})",
+        }
+        return [f"loop {self.loop.name}: {states.get(code.state, f'its steps ({reason})')}"]
+
     def _code(self) -> StepCode:
         """The code of the iterations."""
         if self._run is not None:
@@ -106,7 +116,7 @@ def back_edge(merge: Node) -> Edge:
 def native_loop(
     step_list: StepList, frame: Frame
 ) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """What makes a loop of steps a native one, or None; and the reason."""
+    """What makes a loop of steps a native one, or None and the reason."""
     if not step_list.jit.is_on:
         return None, f"no native kernels: {step_list.jit.reason}"
     try:
@@ -121,7 +131,7 @@ def native_loop(
     def native(loop: Loop) -> NativeLoop:
         return NativeLoop(loop, lambda: prepare_loops([compiled])[0], bind, step_list.jit.waits)
 
-    return native, "a native function, once it is compiled"
+    return native, ""
 
 
 class _Translation:
