@@ -91,14 +91,12 @@ def program(chance: np.random.RandomState, x: Any) -> list[Any]:
             lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(tf.matmul(y, weights)) + b), [0, a]
         )[1],
         lambda a, b: tf.while_loop(lambda i, _: i < 3, either, [0, a + b])[1],
-        lambda a, b: (
-            a + tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y / 2), [0, b[0]])[1]
-        ),
     ]
     for _ in range(chance.randint(2, 10)):
         one, other = (values[chance.randint(len(values))] for _ in range(2))
         values.append(ops[chance.randint(len(ops))](one, other))
-    fetches = [values[-1]]
+    halved = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y / 2), [0, values[0][0]])
+    fetches = [values[-1], halved[1]]
     if chance.rand() < 0.5:
         loss = tf.reduce_mean(tf.square(values[-1]))
         fetches.append(tf.train.AdamOptimizer(0.01).minimize(loss))
