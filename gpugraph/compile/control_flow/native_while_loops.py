@@ -18,7 +18,13 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
+from gpugraph.devices.native import (
+    Fusion,
+    NotNativeError,
+    Prepared,
+    prepare_loops,
+    runtime_failure,
+)
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -75,6 +81,8 @@ class NativeLoop(StepGroup):
         if self._run is not None:
             return NATIVE
         if self._prepared is None:
+            if failure := runtime_failure():
+                return StepCode("plain", failure)
             return StepCode("waiting", f"until the loop has taken {WORTHWHILE_S * 1e3:.0f} ms")
         if self._prepared.reason:
             return StepCode("plain", self._prepared.reason)
@@ -97,7 +105,7 @@ class NativeLoop(StepGroup):
     def _ready(self) -> Callable[[], int] | None:
         """The function bound to the loop's arrays, or None while there is none."""
         if self._prepared is None:
-            if self._spent < WORTHWHILE_S:
+            if self._spent < WORTHWHILE_S or runtime_failure():
                 return None
             self._prepared = self._compile()
         function = self._prepared.get()
