@@ -18,13 +18,7 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import (
-    Fusion,
-    NotNativeError,
-    Prepared,
-    prepare_loops,
-    runtime_failure,
-)
+from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops, runtime_failure
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
